@@ -139,15 +139,17 @@ def test_table_means_none_of_them(tmp_path):
 
 def test_columns_cannot_be_named_in_an_export(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match="an export of Label Studio has no columns to name: choose with --question"):
+    with pytest.raises(
+        InputError, match="of Label Studio has no columns to name; use question=NAME and leave out label"
+    ):
         finegold.read(path, label="sent")
 
 
 def test_questions_are_for_exports(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
-    with pytest.raises(InputError, match="--question is for exports"):
+    with pytest.raises(InputError, match="question is for exports"):
         finegold.read(path, question="q")
-    with pytest.raises(InputError, match="--include is for exports"):
+    with pytest.raises(InputError, match="include is for exports"):
         finegold.read(path, include="rejected")
     assert {name: votes_of(votes) for name, votes in finegold.read_each(path).items()} == {"": VOTES}
 

@@ -164,7 +164,7 @@ def test_a_task_of_another_kind_is_an_error(tmp_path: Path, case: str) -> None:
 
 
 def test_an_error_about_the_columns_names_the_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="If every task holds its votes, use --format nested-json"):
+    with pytest.raises(InputError, match="use format='nested-json' if every task holds its votes"):
         finegold.read(write(tmp_path / "votes.json", json.dumps({**BY_ANNOTATOR, "t9": 3})))
 
 

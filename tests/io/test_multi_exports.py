@@ -75,8 +75,8 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--save", "m.finegold", "--repeated", "last"), "leave out --repeated last"),
-        (("--repeated", "last"), "leave out --repeated last"),
+        (("--save", "m.finegold", "--repeated", "last"), "leave out --repeated"),
+        (("--repeated", "last"), "leave out --repeated"),
         (("--question", "all"), "sets of labels need one question; use --question NAME"),
     ],
 )

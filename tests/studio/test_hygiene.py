@@ -62,7 +62,10 @@ def test_errors_have_no_words_of_the_command_line_either(studio, tmp_path):
     studio.good("PUT", f"/api/projects/{project}/votes", json={})
     job = studio.settled(project)["job"]
     assert job["state"] == "failed"
-    assert job["message"] == 'v.csv has 10,050 classes in the column "label", more than 10,000, which is the limit'
+    assert (
+        job["message"] == 'v.csv has 10,050 classes in the column "label", more than 10,000, which is the limit; if '
+        "you trust the file, raise the limit: FINEGOLD_MAX_CLASSES=N in the environment"
+    )
 
 
 def test_normalise_is_kept_and_used_for_posted_votes(studio):

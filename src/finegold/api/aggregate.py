@@ -25,7 +25,7 @@ from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Repeated
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
-from finegold.votes.merging import Joined, Merged, align, merge, merge_sets, outputs_of
+from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -224,7 +224,7 @@ def _update_sets(
         new = read(votes, gold=gold if in_votes else None, **{**reading, "multi": True})
         merged = merge_sets(merged, new, repeated)
     if gold is not None and not in_votes:
-        merged = with_gold(merged, gold)
+        merged = add_gold_sets(merged, with_gold(merged, gold))
     method = DEFAULT_METHOD if result.method == "multi" else result.method
     return Job(merged, method=make_method(method, dict(result.settings)), **fitting).run()
 

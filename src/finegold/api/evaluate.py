@@ -18,7 +18,7 @@ from finegold.methods.lookup import Method, make_method, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
-from finegold.results.tables import mean_absolute_error, quadratic_kappa, scale_of, with_predicted_tasks
+from finegold.results.tables import with_predicted_tasks
 from finegold.votes.key import Key
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ __all__ = ["agreement", "audit", "audit_result", "compare", "compare_job", "eval
 
 
 Methods = str | Method | Iterable[str | Method]
-ORDERED = {"mean_absolute_error": mean_absolute_error, "quadratic_kappa": quadratic_kappa}
+MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
+ORDERED_MEASURES = ("mean_absolute_error", "quadratic_kappa")
 
 
 def evaluate(
@@ -108,11 +109,10 @@ def _figures(result: Result, known: Key | TruthSets, ordered: bool) -> dict[str,
         figures = set_figures(result, known.task, known.sets)
         n_known, n_unused = len(known.sets), known.n_unused
     else:
-        names = ("accuracy", "macro_f1", "log_loss", "calibration_error")
-        figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in names}
+        figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
         if ordered:
-            compared = (result.label_codes, known.codes, scale_of(result.class_names))
-            figures |= {name: measure(*compared) for name, measure in ORDERED.items()}
+            compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
+            figures |= {name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES}
         n_known, n_unused = known.n_known, known.n_unmatched
     return {
         "method": result.method,

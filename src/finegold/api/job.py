@@ -51,7 +51,6 @@ __all__ = [
     "Progress",
     "aggregate_files",
     "check_folder",
-    "classes_of",
     "fit",
     "has_predictions",
     "job_of",
@@ -135,19 +134,13 @@ class Job(FitOptions):
     def reading_keywords(self) -> dict[str, Any]:
         """The keywords of `finegold.read` that were given."""
         if isinstance(self.reading, Mapping):
-            keywords = dict(self.reading)
-        else:
-            declared = ((each.name, each.default) for each in fields(self.reading))
-            keywords = {name: value for name, default in declared if (value := getattr(self.reading, name)) != default}
-        if (ordered := keywords.pop("ordered", None)) is not None:
-            keywords["classes"] = classes_of(keywords.get("classes"), ordered)
-        return keywords
+            return dict(self.reading)
+        return {name: getattr(self.reading, name) for name in self.reading.given()}
 
     @property
     def is_ordered(self) -> bool:
         """Whether the order of the classes is given."""
-        given = self.reading.get("ordered") if isinstance(self.reading, Mapping) else self.reading.ordered
-        return given is not None
+        return self.reading_keywords.get("ordered") is not None
 
     def run(self) -> Result:
         """Read the votes, fit the method to them, and return the result."""
@@ -289,20 +282,6 @@ def _how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
         instead = " instead of overwriting it" if checkpoint.overwrite else ""
         words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
         raise KeyboardInterrupt(words) from None
-
-
-def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the classes to read: those given, or the ordered ones."""
-    if ordered is None:
-        return classes
-    if classes is not None:
-        raise InputError(
-            "the classes are listed twice, as classes and as ordered",
-            remedies=[leave_out("classes"), leave_out("ordered")],
-        )
-    if isinstance(ordered, str) or len(ordered) < 2:
-        raise InputError("ordered needs at least two classes, from the lowest to the highest")
-    return ordered
 
 
 def has_predictions(given: Any) -> bool:

@@ -143,7 +143,7 @@ class Result(ResultData):
         InputError
             If there is no such annotator, or if the method has no confusion matrices.
         """
-        from finegold.results.predictions import matrices
+        from finegold.results.matrices import matrices
 
         refuse_sets(self, "confusion matrix; `annotators` tells how good annotators are at each option")
         if not self.learned.has_matrices:
@@ -171,7 +171,7 @@ class Result(ResultData):
         InputError
             If there is no such annotator.
         """
-        from finegold.results.predictions import predictive
+        from finegold.results.matrices import predictive
 
         refuse_sets(self, "single vote to predict")
         tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))

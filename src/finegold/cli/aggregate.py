@@ -272,7 +272,7 @@ def _concatenate(results: dict[str, Result], table_of: Callable[[Result], pl.Dat
 
 def _propose_order(result: Result) -> None:
     """Say that classes look like a scale."""
-    from finegold.results.tables import consecutive_integers
+    from finegold.results.metrics import consecutive_integers
 
     if classes := consecutive_integers(result.class_names):
         listed = ",".join(map(str, classes))

@@ -189,7 +189,7 @@ def agreement(
     agree is shown as well.
     """
     from finegold.api.evaluate import agreement as measure
-    from finegold.results.tables import level_of_order
+    from finegold.results.metrics import level_of_order
     from finegold.votes.frames import to_polars
 
     check_outputs([annotators, pairs], [], files)

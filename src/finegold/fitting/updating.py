@@ -29,8 +29,8 @@ from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
 from finegold.results.data import BESIDE_SETTINGS, Intervals, Learned, ResultData, spread, summarise, votes_of
+from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
-from finegold.results.predictions import votes_by_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import to_list

@@ -20,7 +20,7 @@ from finegold.errors import InputError
 from finegold.insight.votes import single_labels, votes_of
 from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
-from finegold.results.predictions import LEAST_PROBABILITY, evidence
+from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, look_up
 from finegold.votes.frames import make_frame, take, to_list

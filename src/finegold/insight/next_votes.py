@@ -23,7 +23,7 @@ from finegold.insight.votes import single_labels
 from finegold.kernels.expected_gain import expected_gain
 from finegold.kernels.parallel import in_threads, ranges
 from finegold.results.data import ResultData, votes_of
-from finegold.results.predictions import group_matrices, votes_by_truth
+from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up
 from finegold.votes.frames import make_frame, take, to_list

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
@@ -161,10 +161,9 @@ def _checked(model: Model, votes: Annotations) -> Floats:
     place = match(as_classes(model.classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
     for column, code in zip(model.classes, place.tolist(), strict=True):
         if code == MISSING:
-            raise InputError(
-                f'{model.source}: the column "{column}" is not a class of the votes ({listed(known)}); remove it, or '
-                "list all classes with --classes (classes= in Python)"
-            )
+            problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
+            remedies = [use(text="remove it"), use(classes=Placeholder("A,B,C"), text="to list all classes")]
+            raise InputError(problem, model.source, remedies)
         if (place == code).sum() > 1:
             raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
     if lost := [name for code, name in enumerate(known) if code not in place]:

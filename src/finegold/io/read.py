@@ -132,6 +132,8 @@ def _checked(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) 
     if options.classes is not None and options.ordered is not None:
         remedies = [leave_out("classes"), leave_out("ordered")]
         raise InputError("classes and ordered both list the classes", remedies=remedies)
+    if options.ordered is not None and (isinstance(options.ordered, str) or len(options.ordered) < 2):
+        raise InputError("ordered needs at least two classes, from the lowest to the highest")
     classes = options.ordered if options.classes is None else options.classes
     known = gold if options.multi is False else as_texts(gold)
     return replace(options, gold=known, classes=classes, ordered=None, alias=read_alias(options.alias))

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.results.combined import Combined, arrays_of, combined_of
-from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step, votes_of
+from finegold.results.data import BESIDE_SETTINGS, Combined, Learned, ModelRecord, ResultData, Step, votes_of
 from finegold.system.files import replacing
 from finegold.system.unpacking import (
     Field,
@@ -33,7 +32,7 @@ from finegold.system.unpacking import (
     read_arrays,
     read_manifest,
 )
-from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts
+from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predictions
 from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
@@ -250,6 +249,11 @@ FIELDS = {
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
+PREDICTION_FIELDS = {  # M models, T tasks with votes, P tasks without votes, N both, K classes
+    "predictions.probabilities": Field("MNK", "f", 0, MAX_PROBABILITY),
+    "predictions.votes_posterior": Field("TK", "f", 0, MAX_PROBABILITY),
+    "predictions.posterior": Field("PK", "f", 0, MAX_PROBABILITY),
+}
 STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 
@@ -320,7 +324,10 @@ def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
     arrays["steps"] = np.array(result.steps, dtype=float)
     if result.votes_folded_in:
         arrays["more.added"] = np.array([result.votes_folded_in])
-    return arrays | arrays_of(result.combined) if result.combined else arrays
+    if combined := result.combined:
+        of_models = (combined.predictions.probabilities, combined.votes_posterior, combined.posterior)
+        arrays |= dict(zip(PREDICTION_FIELDS, of_models, strict=True))
+    return arrays
 
 
 def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
@@ -376,7 +383,17 @@ def _sets(listed: list[Any], n_classes: int) -> tuple[tuple[int, ...], ...]:
 def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
     if not manifest.get("models"):
         return None
-    return combined_of(arrays, manifest["models"], names_of(manifest, arrays, PREDICTED_NAMES), sizes)
+    models, names = manifest["models"], names_of(manifest, arrays, PREDICTED_NAMES)
+    check(arrays, PREDICTION_FIELDS, {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)})
+    probabilities, votes_posterior, posterior = (arrays[name] for name in PREDICTION_FIELDS)
+    check_rows("predictions.probabilities", probabilities[probabilities.any(axis=2)])
+    check_rows("predictions.votes_posterior", votes_posterior)
+    check_rows("predictions.posterior", posterior)
+    records = [ModelRecord(**model) for model in models]
+    if not all(isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records):
+        raise TypeError("what was learned about models is not made of numbers")
+    predictions = Predictions([record.model for record in records], probabilities, names)
+    return Combined(predictions, votes_posterior, posterior, records)
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -13,15 +13,16 @@ from finegold.errors import InputError
 from finegold.kernels.labels import decide, preference_of
 from finegold.kernels.parallel import in_threads
 from finegold.kernels.votes import agreement
-from finegold.results.combined import Combined
-from finegold.votes.annotations import Annotations, Counts
+from finegold.votes.annotations import Annotations, Counts, Predictions
 from finegold.votes.encoding import Codes, Names
 
 __all__ = [
     "BESIDE_SETTINGS",
     "SEPARATOR",
+    "Combined",
     "Intervals",
     "Learned",
+    "ModelRecord",
     "ResultData",
     "Step",
     "accuracies",
@@ -73,6 +74,27 @@ class Learned:
     def has_matrices(self) -> bool:
         """Whether the method learned how annotators vote for each truth."""
         return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
+
+
+class ModelRecord(NamedTuple):
+    """What was learned about a model whose predictions were combined with the votes."""
+
+    model: str
+    n_tasks: int  # with votes, so that they show what the model is worth
+    n_tasks_without_votes: int
+    weight: float  # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
+    accuracy: float  # expected share of right predictions, judged by the combined posterior
+    confidence: float  # mean probability of the predicted class, as the model gave it
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """The predictions that a result was combined with, and what came of them."""
+
+    predictions: Predictions
+    votes_posterior: Floats  # [T, K] from votes alone, which updates continue from
+    posterior: Floats  # [P, K] of tasks that have predictions but no votes
+    records: list[ModelRecord]
 
 
 class Intervals(NamedTuple):

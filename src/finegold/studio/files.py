@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import sqlite3
@@ -11,11 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from finegold.errors import FinegoldError, InputError
+from finegold.errors import FinegoldError
 from finegold.io.source import READABLE
 from finegold.studio.problems import Problem
 from finegold.studio.scratch import Scratch
 from finegold.studio.store import Row, Store
+from finegold.studio.wording import without_folder
 from finegold.system.files import move, temporary_name
 
 __all__ = ["CRASHED", "Files", "Listed"]
@@ -99,9 +99,7 @@ class Files:
         try:
             yield path
         except FinegoldError as error:
-            raise InputError(
-                str(error).replace(f"{path.parent}{os.sep}", ""), getattr(error, "options", None)
-            ) from error
+            raise without_folder(error, path.parent) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])

@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
+from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
@@ -23,7 +24,7 @@ from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
 from finegold.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
 from finegold.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
-from finegold.studio.wording import in_browser, repair_of
+from finegold.studio.wording import in_browser, repair_of, without_folder
 from finegold.votes.annotations import Annotations, Repeated
 
 __all__ = ["Layout", "Preview", "Question", "Reading", "find_sources", "find_tool", "preview", "read_votes"]
@@ -99,7 +100,7 @@ def preview(path: Path, layout: Layout) -> Preview:
     try:
         found = _preview(path, layout)
     except InputError as error:
-        said = in_browser(str(error).replace(f"{path.parent}/", ""))
+        said = in_browser(without_folder(error, path.parent))
         found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
         found.problem, found.repair = said, repair_of(error)
     found.sheets = _sheets(path)
@@ -169,7 +170,8 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
         given["gold"] = True
-    return read(find_sources(path, options), watch=watch, **given | _shaped(options))
+    votes = read(find_sources(path, options), watch=watch, **given | _shaped(options))
+    return single_votes(votes)  # sets of labels are questions of yes or no
 
 
 def _shaped(options: Reading) -> dict[str, Any]:

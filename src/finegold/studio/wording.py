@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from finegold.errors import sentence
+from finegold.errors import FinegoldError, InputError, sentence
 
-__all__ = ["in_browser", "repair_of"]
+__all__ = ["in_browser", "repair_of", "without_folder"]
 
 OPTION = re.compile(r"(?<![\w-])--[a-z]|\bfinegold (?:aggregate|convert|next|judges|rank|read)\b|\bin Python\b")
 IN_BRACKETS = re.compile(r"\s*\([^()]*(?:(?<![\w-])--[a-z]|\bin Python\b|\b\w+=)[^()]*\)")
@@ -32,6 +34,14 @@ def in_browser(message: object) -> str:
         before = OPEN_END.sub("", text[: max(start, 0)])
         text = before + ("" if end is None else text[end:] if before else text[end + 2 :])
     return text.strip(" ;,") or NOTHING_LEFT
+
+
+def without_folder(error: FinegoldError, folder: Path) -> InputError:
+    """Return an error about a file of the studio with the file's own name instead of its path."""
+    if not isinstance(error, InputError):
+        return InputError(str(error).replace(f"{folder}{os.sep}", ""))
+    problem, where = (text.replace(f"{folder}{os.sep}", "") for text in (error.problem, error.where))
+    return InputError(problem, error.options or where, error.remedies)
 
 
 def repair_of(error: object) -> dict[str, Any] | None:

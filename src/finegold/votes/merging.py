@@ -25,6 +25,7 @@ __all__ = [
     "Merged",
     "ModelOutput",
     "Piece",
+    "add_gold_sets",
     "align",
     "join_names",
     "merge",
@@ -131,6 +132,14 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
         hygiene=old.hygiene.joined(new.hygiene),
         columns=old.columns,
     )
+
+
+def add_gold_sets(old: Annotations, new: Annotations) -> Annotations:
+    """Return the votes with the known sets of both, which have the same tasks and options."""
+    tasks, options = np.arange(old.n_tasks, dtype=np.int32), np.arange(old.n_classes - 1, dtype=np.int32)
+    same = Joined(old.task_names, tasks, tasks), Joined(old.class_names, options, options)
+    gold, gold_sets = _join_gold_sets(old, new, *same)
+    return replace(old, gold=gold, gold_sets=gold_sets, counts=new.counts)
 
 
 def _join_gold_sets(

@@ -13,7 +13,7 @@ from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
-from finegold.results.predictions import matrices
+from finegold.results.matrices import matrices
 from finegold.studio.annotator_votes import votes_by, worst_first
 from finegold.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from finegold.studio.problems import Problem
