@@ -80,6 +80,10 @@ class Option:
     doc: str = ""
     surfaces: frozenset[Surface] = EVERYWHERE
 
+    def flag_of(self, name: str) -> str:
+        """Return how the command line spells this option, given its name."""
+        return self.flag or f"--{name.replace('_', '-')}"
+
 
 def option(default: Any, help: str, **about: Any) -> Any:
     """Declare a field of a dataclass of options."""

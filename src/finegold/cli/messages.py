@@ -23,7 +23,7 @@ from finegold.errors import FinegoldError, FinegoldWarning, InputError, Placehol
 from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
 from finegold.kernels.compiling import compiling
-from finegold.options import options_of
+from finegold.options import Option, options_of
 from finegold.system.files import WRITTEN
 
 if TYPE_CHECKING:
@@ -139,22 +139,21 @@ class CommandLine:
 
 def as_flag(name: str, value: Any) -> tuple[str, str | None]:
     """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0) is --no-header."""
-    declared = DECLARED.get(name)
-    for flag, constant in declared.constants.items() if declared else ():
+    declared = DECLARED.get(name, Option(""))
+    for flag, constant in declared.constants.items():
         if isinstance(value, int) and value == constant.value:
             return flag, None
-    flag = declared.flag if declared and declared.flag else f"--{name.replace('_', '-')}"
-    if value is False:
-        return f"--no-{flag[2:]}", None
+    flag = declared.flag_of(name)
     if value is None or value is True:
         return flag, None
+    if value is False:
+        return f"--no-{flag[2:]}", None
     return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def spellings(name: str) -> list[str]:
     """Return all flags that give an option of Python, the usual one first."""
-    declared = DECLARED.get(name)
-    return [as_flag(name, None)[0], *(declared.constants if declared else ()), as_flag(name, False)[0]]
+    return [as_flag(name, None)[0], *DECLARED.get(name, Option("")).constants, as_flag(name, False)[0]]
 
 
 # ---- Errors and warnings

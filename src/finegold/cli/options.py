@@ -24,7 +24,7 @@ from finegold.options import Option, option, options_of
 if TYPE_CHECKING:
     from finegold.methods.base import Method
 
-__all__ = ["FIT_ONE", "FIT_SEVERAL", "READING", "Fit", "Group", "ReadOptions", "flag_of", "with_groups"]
+__all__ = ["FIT_ONE", "FIT_SEVERAL", "READING", "Fit", "Group", "ReadOptions", "with_groups"]
 
 
 # ---- Options that are made from declarations
@@ -76,7 +76,7 @@ class Group:
         """Return the dataclass with the values that these texts stand for, and remove them from `texts`."""
         values = dict(self.defaults)
         for name, about in self.options.items():
-            text, flag = texts.pop(name), flag_of(name, about)
+            text, flag = texts.pop(name), about.flag_of(name)
             values[name] = values[name] if text is None else _value(flag, about, text)
             for other, constant in about.constants.items():
                 if texts.pop(_name_of(other)):
@@ -135,7 +135,7 @@ def _parameter(name: str, kind: Any, default: Any, made: Any = None) -> inspect.
 
 def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any]:
     """Return the type of an option's text, its default, and what Typer needs to know of it."""
-    flag = flag_of(name, about)
+    flag = about.flag_of(name)
     more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
     if about.kind == "flag":
         return bool, False, typer.Option(flag, **more)
@@ -165,11 +165,6 @@ def _pair(flag: str, about: Option, text: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise InputError(f"{flag} takes {about.metavar}, e.g. {flag} {about.example}, not {text!r}")
     return name.strip().removeprefix(":").replace("-", "_"), value
-
-
-def flag_of(name: str, about: Option | None = None) -> str:
-    """Return how the command line spells an option."""
-    return about.flag if about is not None and about.flag else f"--{name.replace('_', '-')}"
 
 
 def _name_of(flag: str) -> str:
