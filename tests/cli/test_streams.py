@@ -83,7 +83,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("name", ["out.csv.gz", "out.parquet"])
 def test_ctrl_c_while_a_table_is_written(tmp_path: Path, name: str) -> None:
     write(tmp_path / "votes.csv", CSV)
     write(tmp_path / name, "old")

@@ -172,8 +172,8 @@ def fetch(
     with _bars() as bar:
         for name in wanted:
             if name not in absent:
-                place = library.fetch([name], source=source, bar=bar)[name.lower()]
-                say(f"{name}: {place}")
+                folder = library.fetch([name], source=source, bar=bar)[name.lower()]
+                say(f"{name}: {folder}")
     if absent:
         say(f"not in {source}: {', '.join(absent)}")
 
