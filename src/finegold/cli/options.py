@@ -80,7 +80,7 @@ class Group:
             values[name] = values[name] if text is None else _value(flag, about, text)
             for other, constant in about.constants.items():
                 if texts.pop(_name_of(other)):
-                    if text is not None:
+                    if is_given(context, name):
                         raise InputError(f"{flag} and {other} cannot be combined; leave one of them out")
                     values[name] = constant.value
         if "given" in values:
@@ -143,7 +143,9 @@ def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any
         return bool | None, None, typer.Option(f"{flag}/--no-{flag[2:]}", show_default=False, **more)
     more["metavar"] = about.metavar or "|".join(about.choices)
     if about.kind == "number":
-        return int | None, None, typer.Option(flag, min=about.low, max=about.high, **more)
+        kind = type(default) if type(default) in (int, float) else int
+        shown = default if type(default) is kind else None
+        return kind | None, shown, typer.Option(flag, min=about.low, max=about.high, **more)
     if about.kind in ("pairs", "paths"):
         return list[str] | None, None, typer.Option(flag, **more)
     if about.choices:

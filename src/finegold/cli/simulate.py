@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from finegold.cli import options as o
 from finegold.cli.messages import count, say
 from finegold.cli.outputs import check_outputs, frame_writer, write_all
 from finegold.errors import InputError
+from finegold.options import option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,68 +33,55 @@ class Format(StrEnum):
     jsonl = "jsonl"
 
 
+def number(default: float | None, help: str, metavar: str = "N") -> Any:
+    return option(default, help, kind="number", metavar=metavar)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is drawn."""
+
+    tasks: int = number(1000, "The number of tasks.")
+    annotators: int = number(50, "The number of annotators.")
+    classes: int | None = number(None, "The number of classes; by default 4.")
+    class_names: list[str] | None = option(
+        None, "The names of the classes; by default numbers.", kind="list", metavar="A,B,C"
+    )
+    votes_per_task: float = number(5.0, "The mean number of votes per task.", "X")
+    activity_spread: float = number(
+        1.0, "How much the activity of annotators varies; with 0, all are equally active.", "X"
+    )
+    prototypes: str = option(
+        "2",
+        "The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
+        metavar="N|FILE",
+    )
+    prototype_weights: list[str] | None = option(
+        None, "How common the prototypes are; by default equally common.", kind="list", metavar="X,Y"
+    )
+    annotator_concentration: float = number(
+        2.0, "If small, each annotator follows one prototype; if large, each is a mixture of all.", "X"
+    )
+    imbalance: float = number(1.0, "The frequency of the most frequent class divided by that of the rarest.", "X")
+    missing: float = number(0.0, "The share of votes without a label.", "X")
+    judges: int | None = number(
+        None,
+        "Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. Only --tasks, "
+        "--seed, --format and --out apply.",
+    )
+    seed: int = number(0, "The seed. The same seed gives the same files.")
+
+
+DRAW: Any = o.Group(Draw)
+
+
+@o.with_groups
 def simulate(
     out: Annotated[
         str,
         o.value("--out", metavar="DIR|FILE", help="A folder for votes and truths, or the file for the votes."),
     ],
-    tasks: Annotated[int, o.value("--tasks", metavar="N", help="The number of tasks.")] = 1000,
-    annotators: Annotated[int, o.value("--annotators", metavar="N", help="The number of annotators.")] = 50,
-    classes: Annotated[
-        int | None, o.value("--classes", metavar="N", help="The number of classes; by default 4.")
-    ] = None,
-    class_names: Annotated[
-        str | None,
-        o.value("--class-names", metavar="A,B,C", help="The names of the classes; by default numbers."),
-    ] = None,
-    votes_per_task: Annotated[
-        float, o.value("--votes-per-task", metavar="X", help="The mean number of votes per task.")
-    ] = 5.0,
-    activity_spread: Annotated[
-        float,
-        o.value(
-            "--activity-spread",
-            metavar="X",
-            help="How much the activity of annotators varies; with 0, all are equally active.",
-        ),
-    ] = 1.0,
-    prototypes: Annotated[
-        str,
-        o.value(
-            "--prototypes",
-            metavar="N|FILE",
-            help="The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
-        ),
-    ] = "2",
-    prototype_weights: Annotated[
-        str | None,
-        o.value("--prototype-weights", metavar="X,Y", help="How common the prototypes are; by default equally common."),
-    ] = None,
-    annotator_concentration: Annotated[
-        float,
-        o.value(
-            "--annotator-concentration",
-            metavar="X",
-            help="If small, each annotator follows one prototype; if large, each is a mixture of all.",
-        ),
-    ] = 2.0,
-    imbalance: Annotated[
-        float,
-        o.value(
-            "--imbalance", metavar="X", help="The frequency of the most frequent class divided by that of the rarest."
-        ),
-    ] = 1.0,
-    missing: Annotated[float, o.value("--missing", metavar="X", help="The share of votes without a label.")] = 0.0,
-    judges: Annotated[
-        int | None,
-        o.value(
-            "--judges",
-            metavar="N",
-            help="Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. "
-            "Only --tasks, --seed, --format and --out apply.",
-        ),
-    ] = None,
-    seed: Annotated[int, o.value("--seed", metavar="N", help="The seed. The same seed gives the same files.")] = 0,
+    draw: Draw = DRAW,
     format: Annotated[
         Format | None,
         o.value(
@@ -107,27 +96,26 @@ def simulate(
     from finegold.votes.simulation import draw_process
 
     kind = format.value if format else None
-    if judges is not None:
-        _write_judge_log(judges, tasks, out, kind or "csv", seed)
+    if draw.judges is not None:
+        _write_judge_log(draw.judges, draw.tasks, out, kind or "csv", draw.seed)
         return
-    names = o.split_commas(class_names)
     process = draw_process(
-        annotators,
-        _n_classes(classes, names),
-        votes_per_task=votes_per_task,
-        **_prototypes(prototypes),
-        prototype_weights=_numbers(prototype_weights),
-        annotator_concentration=annotator_concentration,
-        imbalance=imbalance,
-        activity_spread=activity_spread,
-        missing=missing,
-        seed=seed,
+        draw.annotators,
+        _n_classes(draw.classes, draw.class_names),
+        votes_per_task=draw.votes_per_task,
+        **_prototypes(draw.prototypes),
+        prototype_weights=_numbers(draw.prototype_weights),
+        annotator_concentration=draw.annotator_concentration,
+        imbalance=draw.imbalance,
+        activity_spread=draw.activity_spread,
+        missing=draw.missing,
+        seed=draw.seed,
     )
     votes, truth, kind = _paths(out, kind)
     with prepared(votes.parent):
-        check_outputs([], [str(votes), str(truth)], [prototypes])
-        n_votes = _write_simulation(process, tasks, names, votes, truth, kind)
-    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(tasks, 'truth')})")
+        check_outputs([], [str(votes), str(truth)], [draw.prototypes])
+        n_votes = _write_simulation(process, draw.tasks, draw.class_names, votes, truth, kind)
+    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
 
 
 def _n_classes(number: int | None, names: list[str] | None) -> int:
@@ -156,11 +144,13 @@ def _prototypes(text: str) -> dict[str, Any]:
         raise InputError(f"{text} is not JSON; expected a list of matrices of numbers") from None
 
 
-def _numbers(text: str | None) -> list[float] | None:
+def _numbers(texts: list[str] | None) -> list[float] | None:
     try:
-        return [float(part) for part in o.split_commas(text) or []] or None
+        return None if texts is None else [float(text) for text in texts]
     except ValueError:
-        raise InputError(f"--prototype-weights must be numbers separated by commas, not {text!r}") from None
+        raise InputError(
+            f"--prototype-weights must be numbers separated by commas, not {','.join(texts or ())!r}"
+        ) from None
 
 
 def _paths(out: str, kind: str | None) -> tuple[Path, Path, str]:
