@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.api.settings import Settings
+from finegold.api.options import FitOptions, Fitting
+from finegold.api.settings import Keywords, Settings
+from finegold.io.options import Reading
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 
@@ -77,6 +79,12 @@ def test_the_keywords_of_aggregate_are_the_settings_of_all_methods() -> None:
     missing, extra = sorted(known - set(Settings.__annotations__)), sorted(set(Settings.__annotations__) - known)
     assert not missing, f"add to Settings in src/finegold/api/settings.py: {', '.join(missing)}"
     assert not extra, f"remove from Settings in src/finegold/api/settings.py: {', '.join(extra)}"
+
+
+def test_the_keywords_of_functions_that_fit_are_the_options_of_every_fit() -> None:
+    declared = {option.name for option in fields(FitOptions)} - {"method", "settings"}
+    assert set(Fitting.__annotations__) - set(Reading.__annotations__) == declared | {"on_step"}
+    assert set(Keywords.__annotations__) == set(Settings.__annotations__) | set(Reading.__annotations__)
 
 
 RIGHT = """

@@ -261,6 +261,7 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
         "single vote to predict": lambda: result.predict("t1", "ann"),
         "expected score": result.scores,
         "single label to train on": lambda: result.export(tmp_path / "x.parquet", "torch"),
+        "matrices that could be a prior": lambda: finegold.aggregate(columns(["a"] * 6), "ds", multi=False, prior=result),
         "single label to audit": lambda: finegold.audit(result, {"t1": "a"}),
     }
     for what, ask in refused.items():

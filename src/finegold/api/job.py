@@ -238,6 +238,8 @@ class Job(FitOptions):
         if self.scheduler is not None and self.engine != "dask":
             raise InputError("the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")])
         for method in methods:
+            if self.reading_keywords.get("multi"):  # otherwise this is checked when the votes are read
+                self._check_sets(method)
             if self.prior is not None:
                 check_takes_prior(method)
             if self.checkpoint is not None:

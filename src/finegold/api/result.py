@@ -211,7 +211,7 @@ class Result(ResultData):
         DataFrame
             With the columns task, score, score_low and score_high: the mean of the scores, weighted by the
             probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
-            or its position from 1 if the classes are no numbers. Tasks without votes are left out.
+            or its position from 1 if the classes are not numbers. Tasks without votes are left out.
         """
         from finegold.results.tables import scores_table
 

@@ -59,7 +59,7 @@ def fit_sets(
     the answers about each option.
     """
     began, answers = time.perf_counter(), Answers(votes)
-    needed = 16 * answers.n_tasks * answers.n_options
+    needed = 32 * answers.n_tasks * answers.n_options
     if needed > available_memory():
         raise InputError(
             f"{votes.n_tasks:,} tasks and {answers.n_options:,} options need {in_words(needed)} of memory, which is "

@@ -290,7 +290,7 @@ def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[
     """Return for each annotator the votes, those that agree with the label, and the expected number of right ones."""
 
     def count(run: slice) -> list[NDArray[Any]]:
-        found: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
         agreement(
             annotations.task_ptr[run.start : run.stop + 1].view(np.uint64),
             annotations.cell_ptr.view(np.uint64),
@@ -298,9 +298,9 @@ def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[
             annotations.annotator.view(np.uint32),
             posterior[run],
             label[run],
-            *found,
+            *counts,
         )
-        return found
+        return counts
 
     size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))
     return [sum(parts[1:], parts[0]) for parts in zip(*in_threads(count, _runs(len(posterior), size)), strict=True)]

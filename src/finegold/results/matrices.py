@@ -130,23 +130,22 @@ def likelihood(result: ResultData, annotator: Codes, truth: Codes, label: Codes)
     return annotator_matrices(result).at(annotator, truth, label)
 
 
-def evidence(result: ResultData, annotator: Codes, label: Codes, one: Codes, other: Codes) -> Floats:
-    """[n] Return log P(vote | one) - log P(vote | other): how strongly each vote supports one class over another.
+def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes) -> Floats:
+    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote | against).
 
     The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
     """
-    own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (one, other)))
+    own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (for_class, against)))
     share = result.settings.get("own_share")
     if share is None:
         return own
     mu = result.learned.statistics["mu"]
-    mixed: Floats = share * own + (1 - share) * _log_ratio(mu[one, label], mu[other, label])
+    mixed: Floats = share * own + (1 - share) * _log_ratio(mu[for_class, label], mu[against, label])
     return mixed
 
 
-def _log_ratio(one: Floats, other: Floats) -> Floats:
-    for_one, for_other = (np.log(np.maximum(p, LEAST_PROBABILITY)) for p in (one, other))
-    return np.asarray(for_one - for_other)
+def _log_ratio(p: Floats, q: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY)))
 
 
 def matrices(result: ResultData, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
@@ -158,8 +157,8 @@ def group_matrices(result: ResultData, share: Floats, group: NDArray[np.int64], 
     """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each annotator."""
     total = np.bincount(group, weights=share, minlength=n_groups)
     share = share / np.maximum(total[group], 1e-300)
-    found = annotator_matrices(result)
-    means = replace(found, rows=_by_group(found.rows, share, group, n_groups))
+    of_annotators = annotator_matrices(result)
+    means = replace(of_annotators, rows=_by_group(of_annotators.rows, share, group, n_groups))
     return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
 
 
@@ -172,10 +171,10 @@ def _by_group(rows: Floats, share: Floats, group: NDArray[np.int64], n_groups: i
     return means
 
 
-def _with_mean(found: AnnotatorMatrices) -> AnnotatorMatrices:
+def _with_mean(each: AnnotatorMatrices) -> AnnotatorMatrices:
     """Append the mean of all annotators as last row, which the code MISSING (-1) selects."""
     assert MISSING == -1
-    return replace(found, rows=np.concatenate([found.rows, found.rows.mean(axis=0, keepdims=True)]))
+    return replace(each, rows=np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)]))
 
 
 def votes_by_truth(result: ResultData, annotators: NDArray[np.int64] | None = None) -> Floats:

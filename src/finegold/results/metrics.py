@@ -242,15 +242,15 @@ def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, F
 
 def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
     """Return the mean distance between the label and the truth, for tasks with a known truth."""
-    found, true = _known(labels, truth, scale)
-    return float(np.abs(found - true).mean())
+    score, true = _known(labels, truth, scale)
+    return float(np.abs(score - true).mean())
 
 
 def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
     """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
-    found, true = _known(labels, truth, scale)
-    by_chance = found.var() + true.var() + (found.mean() - true.mean()) ** 2
-    return float(1 - ((found - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
+    score, true = _known(labels, truth, scale)
+    by_chance = score.var() + true.var() + (score.mean() - true.mean()) ** 2
+    return float(1 - ((score - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
 
 
 def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:

@@ -286,38 +286,38 @@ def question_votes(votes: Annotations, answers: Answers, options: slice, names: 
 
 
 def refuse_sets(result: ResultData, what: str) -> None:
-    """Refuse what has no meaning for sets of labels, such as "an expected score"."""
+    """Refuse what sets of labels do not have, such as "expected score"."""
     if result.label_sets is not None:
-        text = f"sets of labels have no {what}; "
-        raise InputError(text.removesuffix("; "), remedies=[use(multi=False, text="to take each set as a class")])
+        remedy = use(multi=False, text="to take each set as a class")
+        raise InputError(f"sets of labels have no {what}", remedies=[remedy])
 
 
-def exact_match(found: Sets, truth: Sets) -> float:
+def exact_match(labels: Sets, truth: Sets) -> float:
     """Return the share of tasks whose set is right as a whole."""
-    return sum(labels == true for labels, true in zip(found, truth, strict=True)) / len(truth)
+    return sum(own == true for own, true in zip(labels, truth, strict=True)) / len(truth)
 
 
-def micro_f1(found: Sets, truth: Sets) -> float:
-    """Return F1 = 2 right / (found + true) of all labels of all tasks; 1 if there are none."""
-    right = sum(len(labels & true) for labels, true in zip(found, truth, strict=True))
-    total = sum(map(len, found)) + sum(map(len, truth))
+def micro_f1(labels: Sets, truth: Sets) -> float:
+    """Return F1 = 2 right / (labels + true) of all labels of all tasks; 1 if there are none."""
+    right = sum(len(own & true) for own, true in zip(labels, truth, strict=True))
+    total = sum(map(len, labels)) + sum(map(len, truth))
     return 2 * right / total if total else 1.0
 
 
-def macro_f1(found: Sets, truth: Sets) -> float:
+def macro_f1(labels: Sets, truth: Sets) -> float:
     """Return the mean of F1 over the options that occur in the truth; 1 if none does."""
-    right = Counter(option for labels, true in zip(found, truth, strict=True) for option in labels & true)
-    predicted = Counter(option for labels in found for option in labels)
-    true = Counter(option for labels in truth for option in labels)
+    right = Counter(option for own, true in zip(labels, truth, strict=True) for option in own & true)
+    predicted = Counter(option for own in labels for option in own)
+    true = Counter(option for known in truth for option in known)
     return sum(2 * right[option] / (predicted[option] + true[option]) for option in true) / len(true) if true else 1.0
 
 
 def set_figures(result: ResultData, task: Sequence[int], truth: Sets) -> dict[str, float]:
     """Return the metrics of a result for these tasks, whose true sets are known."""
-    labels = result.sets()
-    found = [set(labels[code]) for code in task]
+    sets = result.sets()
+    labels = [set(sets[code]) for code in task]
     return {
-        "exact_match": exact_match(found, truth),
-        "micro_f1": micro_f1(found, truth),
-        "macro_f1": macro_f1(found, truth),
+        "exact_match": exact_match(labels, truth),
+        "micro_f1": micro_f1(labels, truth),
+        "macro_f1": macro_f1(labels, truth),
     }

@@ -91,8 +91,8 @@ def scores_table(result: ResultData) -> Any:
 
 def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
     refuse_sets(result, "expected score")
-    found = expected_scores(result.posterior, scale_of(result.class_names))
-    return dict(zip(("score", "score_low", "score_high"), found, strict=True))
+    bounds = expected_scores(result.posterior, scale_of(result.class_names))
+    return dict(zip(("score", "score_low", "score_high"), bounds, strict=True))
 
 
 def labels_pieces(
@@ -108,8 +108,8 @@ def labels_pieces(
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     order = natural_order(result.task_names) if for_users else None
     for first in range(0, n_tasks, rows):
-        places = slice(first, first + rows) if order is None else order[first : first + rows]
-        piece = _cut(result, places, is_last=first + rows >= n_tasks)
+        tasks = slice(first, first + rows) if order is None else order[first : first + rows]
+        piece = _cut(result, tasks, is_last=first + rows >= n_tasks)
         yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
 
 
@@ -143,9 +143,9 @@ def annotators_for_users(result: ResultData) -> pl.DataFrame:
     return own_name(table if order is None else table[order], result.annotations, 1)
 
 
-def own_name(table: pl.DataFrame, votes: Annotations | None, place: int) -> pl.DataFrame:
+def own_name(table: pl.DataFrame, votes: Annotations | None, column: int) -> pl.DataFrame:
     """Name the first column as the user does, unless another column has this name."""
-    name = votes.columns[place] if votes else table.columns[0]
+    name = votes.columns[column] if votes else table.columns[0]
     return table if name in table.columns else table.rename({table.columns[0]: name})
 
 
@@ -189,7 +189,7 @@ def annotators_table(result: ResultData) -> Any:
 
 def models_table(result: ResultData) -> Any:
     records = result.combined.records if result.combined else []
-    columns = {name: [getattr(one, name) for one in records] for name in ModelRecord._fields}
+    columns = {name: [getattr(record, name) for record in records] for name in ModelRecord._fields}
     return make_frame(columns, like=result.task_names)
 
 
@@ -219,16 +219,16 @@ def _may_be_cut(names: Names) -> bool:
     return bool(kind_of(names).is_polars())
 
 
-def _cut(result: ResultData, places: slice | NDArray[np.int64], is_last: bool) -> ResultData:
+def _cut(result: ResultData, tasks: slice | NDArray[np.int64], is_last: bool) -> ResultData:
     """Return some tasks; tasks without votes follow the last one."""
     return replace(
         result,
-        task_names=result.task_names[places],
-        posterior=result.posterior[places],
-        label_codes=result.label_codes[places],
-        tied=result.tied[places],
-        votes_per_task=result.votes_per_task[places],
-        gold=result.gold[places],
+        task_names=result.task_names[tasks],
+        posterior=result.posterior[tasks],
+        label_codes=result.label_codes[tasks],
+        tied=result.tied[tasks],
+        votes_per_task=result.votes_per_task[tasks],
+        gold=result.gold[tasks],
         unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
     )
 
