@@ -93,7 +93,7 @@ def aggregate(
     single |= {"--predictions": fit.predictions}
     if output is not None and is_folder(output):
         refused = single | _local_only_options(reading, fit) | {"--write-back": write_back}
-        _aggregate_into_folder(job, output, annotators, probabilities, json, refused)
+        _aggregate_into_folder(job, output, annotators, probabilities, json, raw, refused)
         return
     output = None if output == "-" else output
     export = WriteBack(write_back, files, reading)
@@ -102,7 +102,7 @@ def aggregate(
     out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
     export.check()
     table = _destination(files, reading.table, to_table, to_database)
-    outputs = Outputs(output, annotators, save, table, export, probabilities, json, reading.ordered is not None)
+    outputs = Outputs(output, annotators, save, table, export, probabilities, json, raw, reading.ordered is not None)
     if export.output is not None:
         job = replace(job, votes=export.sources)  # each file is opened once
     if reading.question == ALL:
@@ -196,6 +196,7 @@ class Outputs:
     export: WriteBack
     probabilities: bool
     json: bool
+    raw: bool
     ordered: bool
 
     @property
@@ -212,7 +213,7 @@ class Outputs:
         summary |= {"files": self.files, "table": str(self.table) if self.table else None}
         out.write_all(
             self.export.writers(result)
-            | out.result_writers(result, self.labels, self.annotators, self.model, **columns),
+            | out.result_writers(result, self.labels, self.annotators, self.model, self.raw, **columns),
             then=lambda: self._write_table(result),
         )
         is_printed = not (self.labels or self.table)
@@ -221,7 +222,7 @@ class Outputs:
             rows = {"labels": [row for piece in pieces for row in piece.to_dicts()]} if is_printed else {}
             out.print_json(summary | rows)
         elif is_printed:
-            write_labels(result, "-", **columns)
+            write_labels(result, "-", escape_formulas=not self.raw, **columns)
         out.print_summary(summary, result)
         if not self.ordered and result.label_sets is None:
             _propose_order(result)
@@ -241,8 +242,8 @@ class Outputs:
             return pl.concat(labels_pieces(result, probabilities=self.probabilities, for_users=True))
 
         labels = _concatenate(results, labels_of)
-        files = self.export.writers(results) | {self.labels: out.frame_writer(lambda: labels)}
-        files[self.annotators] = out.frame_writer(lambda: _concatenate(results, annotators_for_users))
+        files = self.export.writers(results) | {self.labels: out.frame_writer(lambda: labels, self.raw)}
+        files[self.annotators] = out.frame_writer(lambda: _concatenate(results, annotators_for_users), self.raw)
         out.write_all(files)
         summaries = {question: out.summary_of(result) for question, result in results.items()}
         if self.json:
@@ -250,7 +251,7 @@ class Outputs:
             rows = {} if self.labels else {"labels": labels.to_dicts()}
             out.print_json({"questions": summaries, "files": written, **rows})
         elif not self.labels:
-            write_frame(labels, "-")
+            write_frame(labels, "-", escape_formulas=not self.raw)
         for question, result in results.items():
             say(f'question "{question}"')
             out.print_summary(summaries[question], result)
@@ -301,7 +302,13 @@ def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
 
 
 def _aggregate_into_folder(
-    job: Job, folder: str, annotators: str | None, probabilities: bool, json: bool, refused: Mapping[str, Any]
+    job: Job,
+    folder: str,
+    annotators: str | None,
+    probabilities: bool,
+    json: bool,
+    raw: bool,
+    refused: Mapping[str, Any],
 ) -> None:
     """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
     from finegold.api.job import run_into_folder
@@ -314,7 +321,7 @@ def _aggregate_into_folder(
         )
     out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
     outcome = run_into_folder(job, folder, probabilities=probabilities)
-    out.write_all({annotators: out.frame_writer(outcome.annotators)})
+    out.write_all({annotators: out.frame_writer(outcome.annotators, raw)})
     counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
     summary = out.summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
     summary["files"] = {"labels": folder, "annotators": annotators, "model": None}

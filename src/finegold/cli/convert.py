@@ -55,7 +55,7 @@ def convert(
         votes = job_of(files, reading, gold=known.gold).read_questions()
     else:
         votes = {"": read(files, reading, known.gold)}
-    shape = {"wide": to is Shape.wide, "gold": known.gold is not None}
+    shape = {"wide": to is Shape.wide, "gold": known.gold is not None, "escape_formulas": not raw}
     if output == "-":
         write_votes(votes, output, **shape)
     else:

@@ -127,7 +127,9 @@ def compare(
     job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
     comparison = compare_job(job, chosen, truths)
-    write_all({output: frame_writer(lambda: _rows_frame(comparison)), labels: frame_writer(comparison.labels)})
+    write_all(
+        {output: frame_writer(lambda: _rows_frame(comparison), raw), labels: frame_writer(comparison.labels, raw)}
+    )
     names, agreeing = comparison.methods, comparison.agreement.tolist()
     if json:
         agreement = {name: dict(zip(names, row, strict=True)) for name, row in zip(names, agreeing, strict=True)}
@@ -197,7 +199,7 @@ def agreement(
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
     measured = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
-    write_all({annotators: frame_writer(measured.annotators), pairs: frame_writer(measured.pairs)})
+    write_all({annotators: frame_writer(measured.annotators, raw), pairs: frame_writer(measured.pairs, raw)})
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if json:
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}

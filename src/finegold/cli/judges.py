@@ -117,7 +117,7 @@ def judges(
     assessed = assess(reading.read(logs, gold), torn=torn)  # type: ignore[arg-type]  # checked there
     compared = [assessed.compare(*pair) for pair in pairs]
     best = assessed.panels(_prices(price)) if panels or price else []
-    tables = {output: frame_writer(assessed.table), labels: frame_writer(assessed.labels)}
+    tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(assessed.labels, raw)}
     write_all(tables | {report: assessed.report})
     if json:
         print_json(assessed.to_dict() | {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))})
@@ -221,7 +221,7 @@ def rank(
 
     check_outputs([output, matrix], [], logs)
     ranking = rank_log(reading.read(logs), weights=weights, seed=seed)  # type: ignore[arg-type]  # checked there
-    write_all({output: frame_writer(ranking.table), matrix: frame_writer(ranking.matrix)})
+    write_all({output: frame_writer(ranking.table, raw), matrix: frame_writer(ranking.matrix, raw)})
     if json:
         print_json(ranking.to_dict())
         return

@@ -75,7 +75,7 @@ def next_votes(
         voters = [known.get(name, name) for name in o.split_commas(available) or []]
     plan = plan_next(result, budget, annotators=voters, safe=safe)
     tables = {output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}
-    write_all({path: frame_writer(make) for path, make in tables.items()})
+    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
     if json:
         frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
         rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}

@@ -16,7 +16,6 @@ import typer
 
 from finegold.api.options import FIT, FitOptions
 from finegold.errors import InputError
-from finegold.io.formulas import ESCAPE
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import REGISTRY
 from finegold.options import Option, option, options_of
@@ -233,17 +232,11 @@ TruthLabel = Annotated[str | None, value("--truth-label", metavar="NAME", help="
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
-def _write_raw(raw: bool) -> bool:
-    ESCAPE.set(not raw)
-    return raw
-
-
 Raw = Annotated[
     bool,
     typer.Option(
         "--raw",
         help="In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1.",
-        callback=_write_raw,
     ),
 ]
 

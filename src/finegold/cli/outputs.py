@@ -99,21 +99,23 @@ def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None
             then()
 
 
-def frame_writer(make: Callable[[], Any]) -> Write:
-    """Return a function that writes the data frame that `make` returns."""
+def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
+    """Return a function that writes the data frame that `make` returns; see --raw."""
     from finegold.io.writers import write_frame
 
-    return lambda path: write_frame(make(), path)
+    return lambda path: write_frame(make(), path, escape_formulas=not raw)
 
 
-def result_writers(result: Any, labels: str | None, annotators: str | None, model: str | None, **columns: bool) -> Any:
+def result_writers(
+    result: Any, labels: str | None, annotators: str | None, model: str | None, raw: bool, **columns: bool
+) -> dict[str | None, Write]:
     """Return the functions that write the labels, the annotators and the model of a result, by path."""
-    from finegold.io.writers import write_frame, write_labels
+    from finegold.io.writers import write_labels
     from finegold.results.tables import annotators_for_users
 
     return {
-        labels: lambda path: write_labels(result, path, **columns),
-        annotators: lambda path: write_frame(annotators_for_users(result), path),
+        labels: lambda path: write_labels(result, path, escape_formulas=not raw, **columns),
+        annotators: frame_writer(lambda: annotators_for_users(result), raw),
         model: result.save,
     }
 

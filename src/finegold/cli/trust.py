@@ -72,7 +72,7 @@ def trust(
     tables |= {pairs: checked.correlated.pairs}
     if checked.calibration is not None:
         tables[calibration] = checked.calibration.curve
-    write_all({path: frame_writer(make) for path, make in tables.items()})
+    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
     if json:
         print_json(checked.figures())
         return
@@ -152,10 +152,10 @@ def audit(
     current = truths_of(labels, labels_task, labels_label)
     audited = audit_result(result_of(files, reading, fit), current)
     table = to_polars(audited)
-    write_all({output: frame_writer(lambda: audited)})
+    write_all({output: frame_writer(lambda: audited, raw)})
     if json:
         print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
     elif output is None:
-        write_frame(audited, "-")
+        write_frame(audited, "-", escape_formulas=not raw)
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
     say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by {judges}")

@@ -63,7 +63,7 @@ def update(
             result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
         summary = summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
-        write_all(result_writers(result, labels, annotators, output))
+        write_all(result_writers(result, labels, annotators, output, raw))
     if json:
         print_json(summary)
     print_summary(summary, result)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from finegold.results.data import ResultData
 
-from finegold.io.formulas import ESCAPE, escaped
+from finegold.io.formulas import escaped
 
 __all__ = [
     "check_database_table",
@@ -168,7 +168,7 @@ def write_pieces(
         formula; by default yes. Finegold's readers remove it.
     """
     kind, is_packed = check_table_path(path)
-    if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
+    if kind in ("csv", "tsv") and escape_formulas is not False:
         pieces = map(escaped, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:
         _print(pieces)
