@@ -48,7 +48,7 @@ EXTREMES: list[tuple[str, dict[str, Any]]] = [
     ("tiremge", {"seed": -1}),
     ("ds", {"tolerance": math.nan}),
     ("ds", {"max_iterations": 2.5}),
-    ("glad", {"cg_iterations": True}),
+    ("glad", {"steps": True}),
     ("ptbcc", {"n_prototypes": 10**12}),
     ("ptbcc", {"e": None}),
     ("ptbcc", {"m": "1.35"}),

@@ -55,8 +55,8 @@ def test_what_looks_like_a_parameter_but_is_none() -> None:
         "SELECT ':a', \":b\", c::int, E'\\':d', $$:e$$, $t$:f$t$ -- :g\n, x[1 : 2] WHERE i=:i AND j=:j OR k=:i"
     )
     assert query.names == ["i", "j"]
-    assert query.written(lambda n: f"${n}").endswith("WHERE i=$1 AND j=$2 OR k=$1")
-    assert query.written(lambda n: f":{query.names[n - 1]}") == query.sql
+    assert query.with_marks(lambda n: f"${n}").endswith("WHERE i=$1 AND j=$2 OR k=$1")
+    assert query.with_marks(lambda n: f":{query.names[n - 1]}") == query.sql
 
 
 @on("postgresql")
@@ -91,8 +91,8 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place, condition: str
 @on()
 @pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
 def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.databases.FETCHED", 1000)
-    monkeypatch.setattr("finegold.io.databases.MOST_ROWS", 1500)
+    monkeypatch.setattr("finegold.io.database_sessions.FETCHED", 1000)
+    monkeypatch.setattr("finegold.io.database_sessions.MOST_ROWS", 1500)
     rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
     place.put_votes([*rows, *(("t000", f"a{i}", "zz") for i in range(10))])  # which of two votes counts tells the order
     heard: list[Progress] = []
@@ -127,7 +127,7 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
 
 @on("sqlite")
 def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.databases.FETCHED", 2)
+    monkeypatch.setattr("finegold.io.database_sessions.FETCHED", 2)
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
         "INSERT INTO votes VALUES (1, 'a', 'x', NULL), (1, 'b', 'x', NULL), (2, 'a', NULL, NULL), ('3', 7, 5, 'x')",
@@ -160,7 +160,7 @@ def test_names_of_tables() -> None:
     assert table_parts("votes") == ["votes"]
     assert table_parts('a."b.c"') == ["a", "b.c"]
     for odd in ("", "a..b", "a.b.c", 'a"b', "."):
-        with pytest.raises(finegold.InputError, match="no name of a table"):
+        with pytest.raises(finegold.InputError, match="not the name of a table"):
             table_parts(odd)
 
 

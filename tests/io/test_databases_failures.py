@@ -182,6 +182,6 @@ def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     votes = write(tmp_path / "v.csv", CSV)
-    assert "is no database" in failed(votes, "--query", "SELECT 1")
+    assert "is not a database" in failed(votes, "--query", "SELECT 1")
     assert "--to-database" in failed(votes, "--to-table", "labels")
     assert "--to-table" in failed(votes, "--to-database", "sqlite:///x.db")

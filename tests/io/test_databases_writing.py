@@ -217,7 +217,7 @@ def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name:
     address = f"duckdb:///{tmp_path / name if name == 'x.csv' else name}"
     done = run("aggregate", votes, "--method", "mv", "--to-table", "labels", "--to-database", address)
     assert done.exit_code == 2
-    assert "is no database file, so nothing would be kept there" in done.stderr
+    assert "is not a database file, so nothing would be kept there" in done.stderr
     with pytest.raises(OutputError, match="nothing would be kept there"):
         result.to_table(address, "labels")
     assert votes.read_text() == CSV

@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.io.exports import FORMATS, export_named, find_export, look
+from finegold.io.exports import MARKS, export_named, find_export, look
 from finegold.io.source import Source
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
@@ -61,7 +61,7 @@ def export_of(path):
 def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
     file, content = SAMPLES[name]
     [seen] = look([Source(file, write(tmp_path / file, content))])
-    assert [other for other in FORMATS if export_named(other).fits(seen)] == [name]
+    assert [other for other in MARKS if export_named(other).fits(seen)] == [name]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -73,7 +73,7 @@ def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
 
 
 def test_every_format_has_a_sample():
-    assert sorted(SAMPLES) == sorted(FORMATS)
+    assert sorted(SAMPLES) == sorted(MARKS)
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -156,11 +156,11 @@ def test_questions_are_for_exports(tmp_path):
 
 def test_what_a_tool_does_not_have_is_refused(tmp_path):
     path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
-    with pytest.raises(InputError, match="--include predictions means nothing for an export of Inspect"):
+    with pytest.raises(InputError, match='no "predictions" to include from an export of Inspect; there is nothing'):
         finegold.read(path, include="predictions")
     with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
         finegold.read(path, gold=True)
-    with pytest.raises(InputError, match="leave out --task"):
+    with pytest.raises(InputError, match="leave out task"):
         finegold.read(path, task="id")
 
 

@@ -55,9 +55,7 @@ def test_without_twins_answers_are_where_judgments_of_a_unit_differ(tmp_path: Pa
     path = write(tmp_path / "f1.csv", report)
     assert votes_of(read(path)) == {(11, 501, "good"), (11, 502, "bad"), (12, 501, "good")}
     agreed = write(tmp_path / "f2.csv", report.replace("bad", "good"))
-    with pytest.raises(
-        InputError, match="does not show which of mood, text are answers; name one with --question NAME"
-    ):
+    with pytest.raises(InputError, match="does not show which of mood, text are answers; use question=NAME"):
         read(agreed)
     assert votes_of(read(agreed, question="mood")) == {(11, 501, "good"), (11, 502, "good"), (12, 501, "good")}
 

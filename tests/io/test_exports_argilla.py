@@ -66,7 +66,7 @@ def test_flattened(tmp_path, kind):
 def test_tasks_by_a_field(tmp_path):
     path = write(tmp_path / "a.json", json.dumps(ARGILLA))
     assert votes_of(finegold.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
-    with pytest.raises(InputError, match=r'record 1: the record has no field "title"; choose --task among text'):
+    with pytest.raises(InputError, match=r'record 1: the record has no field "title"; use task=NAME with one of text'):
         finegold.read(path, task="title")
 
 

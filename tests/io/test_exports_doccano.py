@@ -62,7 +62,7 @@ def test_labels_of_all_members_together_are_refused(tmp_path, packed):
 
 
 def test_a_stream_has_no_name_to_call_the_annotator_by():
-    with pytest.raises(InputError, match=r"\(doccano export\): the annotator is called as the file is.*give the path"):
+    with pytest.raises(InputError, match=r"\(doccano export\): the name of the file is that.*give its path"):
         finegold.read(io.BytesIO(FILES["jsonl"]["ann.jsonl"].encode()))
 
 
@@ -72,7 +72,7 @@ DAMAGED = {
         'found 3 for "label"',
     ),
     "id": ({"ann.jsonl": lines([DOCCANO["ann.jsonl"][0], {"text": "ho", "label": []}])}, 'found no "id"'),
-    "json": ({"ann.jsonl": lines(DOCCANO["ann.jsonl"])[:-9]}, "no valid JSON"),
+    "json": ({"ann.jsonl": lines(DOCCANO["ann.jsonl"])[:-9]}, "not valid JSON"),
 }
 
 
@@ -104,7 +104,7 @@ def test_a_damaged_csv_in_an_archive(tmp_path, row):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ann.csv", b"id,text,label\n" + row)
-    with pytest.raises(InputError, match=r"\(doccano export\).*in ann.csv, no valid CSV in UTF-8"):
+    with pytest.raises(InputError, match=r"\(doccano export\).*in ann.csv, not valid CSV in UTF-8"):
         finegold.read(write(tmp_path / "export.zip", packed.getvalue()))
 
 

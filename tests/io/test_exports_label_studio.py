@@ -67,7 +67,7 @@ def test_an_export_may_have_only_the_numbers_of_predictions(tmp_path):
 def test_tasks_may_be_named_by_their_data(tmp_path):
     votes = finegold.read(export(tmp_path, LABEL_STUDIO), task="text")
     assert votes_of(votes) == {("hi", "3", "pos"), ("hi", "b@x.org", "neg"), ("ho", "3", "neg")}
-    with pytest.raises(InputError, match=r'record 1: the data of the task have no "txt"; choose --task among text'):
+    with pytest.raises(InputError, match=r'the data of the task have no "txt"; use task=NAME with one of text'):
         finegold.read(export(tmp_path, LABEL_STUDIO), task="txt")
 
 
@@ -97,7 +97,7 @@ def test_several_questions(tmp_path):
     with pytest.raises(InputError) as failure:
         finegold.read(path)
     assert 'asks 4 questions: "stars" (2 votes), "tags" (1 vote), "better" (1 vote)' in str(failure.value)
-    assert "--question NAME" in str(failure.value)
+    assert "question=NAME" in str(failure.value)
     each = {question: votes_of(votes) for question, votes in finegold.read_each(path).items()}
     assert each == {
         "better": {(1, 1, "left")},

@@ -40,7 +40,7 @@ def test_a_classifier_is_one_question(tmp_path: Path) -> None:
 
 def test_several_answers_are_several_questions(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.mood,Answer.topic", ["good,art", "bad,art", "good,", "bad,war"])
-    with pytest.raises(InputError, match=r'asks 2 questions: "mood" \(3 votes\), "topic".*choose one with --question'):
+    with pytest.raises(InputError, match=r'asks 2 questions: "mood" \(3 votes\), "topic".*use question=NAME'):
         read(path)
     assert votes_of(read(path, question="mood")) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "good")}
     each = read_each(path)
@@ -144,14 +144,14 @@ TITLE = r"Batch_123_batch_results\.csv \(Amazon Mechanical Turk export\)"
 def test_damage_is_named_with_the_tool_the_row_and_the_remedy(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.taskAnswers", [as_cell({"a": "x"}), '"[{"', "", ""])
     with pytest.raises(
-        InputError, match=rf"{TITLE}, record 2: the answers in Answer.taskAnswers are no JSON .*Download CSV"
+        InputError, match=rf"{TITLE}, record 2: the answers in Answer.taskAnswers are not JSON .*Download CSV"
     ):
         read(path)
     path = batch(tmp_path, "Input.url", ["1", "2", "3", "4"])
     with pytest.raises(InputError, match=rf"{TITLE}: there is no Answer\.\* column; download it again"):
         read(path)
     path = batch(tmp_path, "Input.url,Answer.mood", ["1,a", "2,b", "3,a", "4,a"])
-    with pytest.raises(InputError, match=r'there is no column "text"; choose --task among HITId, Input\.url'):
+    with pytest.raises(InputError, match=r'there is no column "text"; use task=NAME with one of HITId, Input\.url'):
         read(path, task="text")
     cut = write(tmp_path / "cut.csv", path.read_text()[:-40])
     with pytest.raises(

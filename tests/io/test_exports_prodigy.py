@@ -77,7 +77,7 @@ DAMAGED = {
     "answer": (lines([PRODIGY[0], {**PRODIGY[1], "answer": 1}]), 'record 2: found 1 for "answer", expected a text'),
     "accept": (lines([PRODIGY[0], {**PRODIGY[1], "accept": "POS"}]), "record 2: found 'POS' for \"accept\""),
     "hash": (lines([PRODIGY[0], {"answer": "accept"}]), 'record 2: found no "_input_hash"'),
-    "cut short": (lines(PRODIGY)[:-20], "record 5: no valid JSON"),
+    "cut short": (lines(PRODIGY)[:-20], "record 5: not valid JSON"),
 }
 
 

@@ -71,7 +71,7 @@ def test_the_items_can_be_chosen_by_a_pattern(tmp_path: Path) -> None:
     path = survey(tmp_path)
     assert votes_of(read(path, task="Q1, Q2_?")) == VOTES
     assert votes_of(read(path, task="Q2_1")) == {("Q2_1", "ann", "no"), ("Q2_1", "bob", "no")}
-    with pytest.raises(InputError, match=r'no column is called "X\*"; give --task patterns'):
+    with pytest.raises(InputError, match=r'no column is called "X\*"; use task=PATTERNS such as Q1'):
         read(path, task="X*")
 
 

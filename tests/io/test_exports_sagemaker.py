@@ -117,7 +117,7 @@ def test_a_manifest_that_kept_all_answers_is_read(tmp_path: Path) -> None:
         ([object_of("0"), {"dataObject": {}}], 'record 2: found no object with a "datasetObjectId"'),
         (
             [object_of("0", {"workerId": "w", "annotationData": {"content": "{"}})],
-            'record 1: the "content" of an annotation is no JSON',
+            'record 1: the "content" of an annotation is not JSON',
         ),
         ([object_of("0", {"workerId": "w", "annotationData": {"content": "3"}})], "record 1: found no JSON object"),
         ([object_of("0", {"annotationData": {"content": "{}"}})], 'record 1: found no "workerId"'),

@@ -98,5 +98,5 @@ def test_tasks_without_ids_are_told_apart_by_all_inputs(tmp_path: Path) -> None:
         found = read(path)
     assert votes_of(found) == {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
     assert votes_of(read(path, task="left,right")) == votes_of(found)
-    with pytest.raises(InputError, match='there is no column "middle"; choose --task among'):
+    with pytest.raises(InputError, match='there is no column "middle"; use task=NAME with one of'):
         read(path, task="left,middle")

@@ -96,7 +96,7 @@ def test_classifications_of_experts_are_gold(tmp_path: Path) -> None:
 
 
 def test_damage_is_named_with_the_record(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\(Zooniverse export\), record 2: the annotations are no valid JSON"):
+    with pytest.raises(InputError, match=r"\(Zooniverse export\), record 2: the annotations are not valid JSON"):
         read(export(tmp_path, ROWS[0], ("bob", "101", '[{"task"')))
     with pytest.raises(InputError, match=r"record 1: found no \"task\""):
         read(export(tmp_path, ("bob", "101", [{"value": "Cat"}])))

@@ -96,5 +96,5 @@ def test_no_other_module_makes_temporary_names():
     assert makers == {
         "system/files.py",
         "studio/files.py",  # names in a scratch folder, which are never moved
-        "io/writers/database.py",  # a temporary table
+        "io/database_tables.py",  # a temporary table
     }

@@ -242,21 +242,21 @@ def test_a_call_made_again_for_the_same_repeat_replaces_the_first():
 
 
 @pytest.mark.parametrize(
-    ("columns", "command"),
+    ("columns", "remedy"),
     [
-        ({"item": [1], "who": ["j"], "verdict": ["A"]}, "finegold judges LOG --judge who"),
-        ({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "finegold judges LOG --item text"),
-        ({"item": [1], "judge": ["j"], "said": ["A"]}, "finegold judges LOG --verdict said"),
+        ({"item": [1], "who": ["j"], "verdict": ["A"]}, "use judge='who'"),
+        ({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "use item='text'"),
+        ({"item": [1], "judge": ["j"], "said": ["A"]}, "use verdict='said'"),
         (
             {"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["It depends on what you want, really."]},
-            "finegold judges LOG --kind pointwise",
+            "if they are pointwise, use kind='pointwise'",
         ),
     ],
 )
-def test_a_wrong_log_is_refused_with_a_command(columns, command):
+def test_a_wrong_log_is_refused_with_a_remedy(columns, remedy):
     with pytest.raises(InputError) as error:
         read(table(**columns))
-    assert command in str(error.value)
+    assert remedy in str(error.value)
 
 
 def test_verdicts_without_a_judge_and_too_many_scores_are_refused():
@@ -279,7 +279,7 @@ def test_gold_names_systems_or_classes():
 def test_contradictions_after_every_swap_are_said():
     n = 30
     frame = table(item=sorted([*range(n)] * 2), judge=["j"] * 2 * n, order=["AB", "BA"] * n, verdict=["A"] * 2 * n)
-    assert "--verdicts answer" in read(frame).notes[0]
+    assert 'set the option verdicts to "answer"' in read(frame).notes[0]
     assert read(frame, verdicts="answer").notes == []
 
 

@@ -71,7 +71,7 @@ def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) 
 def test_bad_exports_are_refused(result: finegold.Result, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"train\.csv is not a Parquet file"):
         result.export(tmp_path / "train.csv", "torch")
-    with pytest.raises(InputError, match='"keras" is no purpose of an export; use one of huggingface, torch, sklearn'):
+    with pytest.raises(InputError, match='"keras" is not a purpose of an export; use one of huggingface, torch, sklearn'):
         result.export(tmp_path / "train.parquet", "keras")
     assert not list(tmp_path.iterdir())
 
@@ -94,7 +94,7 @@ def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     [
         (
             ("--for", "keras", "-o", "x.parquet"),
-            '"keras" is no purpose of an export; use one of huggingface, torch, sklearn',
+            '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn',
         ),
         (("--for", "torch", "-o", "x.csv"), "x.csv is not a Parquet file"),
         (("--for", "torch"), "Missing option"),

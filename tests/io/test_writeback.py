@@ -65,7 +65,7 @@ def test_one_of_several_questions(tmp_path):
     write_back(result, path, out, question="stars")
     [prediction] = json.loads(out.read_text())[0]["predictions"]
     assert prediction["result"] == [RATING]
-    with pytest.raises(InputError, match=r"record 1: the task answers several questions; name the one"):
+    with pytest.raises(InputError, match=r"record 1: the task answers several questions; use question=NAME"):
         write_back(result, path, out)
 
 

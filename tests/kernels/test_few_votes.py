@@ -15,11 +15,9 @@ import pytest
 import finegold
 from finegold.api.result import Result
 from finegold.engines import blocks
-from finegold.kernels import anchored_few, few_votes
-from finegold.kernels.labels import decide
-from finegold.kernels.lookup import first_rows
-from finegold.kernels.sort_votes import count, renumber
-from finegold.kernels.votes import agreement, outvoted, vote_shares
+from finegold.kernels import anchored, sort_votes
+from finegold.kernels.sort_votes import count, first_rows, renumber
+from finegold.kernels.votes import agreement, decide, outvoted, vote_shares
 from finegold.methods.anchored import AnchoredVote
 from finegold.votes.annotations import Annotations, Repeated
 from finegold.votes.encoding import encode
@@ -34,7 +32,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], tuple
 
     def call(function: Callable[[], Any]) -> tuple[Any, Any]:
         few = function()
-        monkeypatch.setattr(few_votes, "MAX_VOTES", -1)
+        monkeypatch.setattr(sort_votes, "MAX_VOTES", -1)
         many = function()
         monkeypatch.undo()
         return few, many
@@ -161,7 +159,7 @@ def test_the_anchored_vote_in_numpy_is_the_compiled_one(
         return [block.posterior, *(value for step in steps for value in step)]
 
     few = posterior_and_sums()
-    monkeypatch.setattr(anchored_few, "MAX_PAIRS", -1)
+    monkeypatch.setattr(anchored, "MAX_PAIRS", -1)
     for one, other in zip(few, posterior_and_sums(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
 

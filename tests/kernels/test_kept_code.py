@@ -15,7 +15,7 @@ import pytest
 
 from finegold.cli import messages
 from finegold.errors import FinegoldWarning
-from finegold.kernels import kept
+from finegold.kernels import jit as kept
 from tests.support.cli_helpers import run
 
 SOURCE = """

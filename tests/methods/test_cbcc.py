@@ -6,7 +6,7 @@ import pytest
 from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
-from finegold.kernels import knowles_minka
+from finegold.kernels import cbcc as knowles_minka
 from finegold.methods.cbcc import CBCC, community_prior
 from tests.methods.reference import cbcc as twin
 

@@ -12,7 +12,7 @@ from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
-from finegold.kernels.gamma import digamma_and_gammaln_buffer, log_buffer
+from finegold.kernels.numerics import digamma_and_gammaln_buffer, log_buffer
 from finegold.methods.ebcc import EBCC, Columns
 from tests.methods.reference import ebcc as twin
 

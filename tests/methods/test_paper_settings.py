@@ -16,7 +16,7 @@ from tests.support.cli_helpers import run
 OLD = {
     "catd": {"tolerance": 0.0, "max_iterations": 100, "seed": 1, "ties": "random", "quantiles": "printed"},
     "ds": {"tolerance": 0.0, "max_iterations": 20, "seed": 0, "quality": 0.7},
-    "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "cg_tolerance": 0.01, "cg_iterations": 25},
+    "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "gradient_tolerance": 0.01, "steps": 25},
     "ibcc": {"tolerance": 0.0, "max_iterations": 40, "inference": "ep", "right": None, "wrong": 1.0},
     "ebcc": {"tolerance": 1e-3, "max_iterations": 500, "seed": 4, "n_subtypes": 10, "n_restarts": 40, "a_pi": 0.1},
     "fgbcc": {"tolerance": 1e-6, "max_iterations": 1000, "exact": False, "lbfgs_tolerance": 1e-5},

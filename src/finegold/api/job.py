@@ -33,7 +33,7 @@ from finegold.io.folders.labels import Tally, class_totals, part_name, write_blo
 from finegold.io.folders.outcome import Outcome, outcome, template, without_learned
 from finegold.io.options import ReadOptions
 from finegold.io.read import read_alias
-from finegold.kernels.labels import preference_of
+from finegold.kernels.votes import preference_of
 from finegold.methods.lookup import Method, make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.archive import is_saved_result, load

@@ -25,8 +25,8 @@ class Settings(TypedDict, total=False):
     quality: float
     # glad
     priors: bool
-    cg_tolerance: float
-    cg_iterations: int
+    gradient_tolerance: float
+    steps: int
     # ibcc
     inference: Literal["ep", "vb"]
     right: float | None

@@ -69,7 +69,7 @@ def _files_of(name: str) -> list[Path]:
     from finegold.io.source import EXPORTS, Source, by_extension
 
     if is_database(name):
-        return [Path(parse(name).place)] if parse(name).is_file else []
+        return [Path(parse(name).target)] if parse(name).is_file else []
     path = Path(name).expanduser()
     if path.is_dir():
         for found in (path.iterdir(), path.rglob("*")):

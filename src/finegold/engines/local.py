@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.engines.blocks import FEWEST_VOTES, Block, add_up, split
-from finegold.kernels.parallel import thread_count
+from finegold.kernels.jit import thread_count
 from finegold.votes.annotations import Annotations
 
 __all__ = ["LocalEngine", "thread_count"]

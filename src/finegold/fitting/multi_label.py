@@ -94,7 +94,8 @@ def _fit_options(votes: Annotations, answers: Answers, on_step: Callable[[Step],
     converged = steps[-1].change < TOLERANCE
     posterior = _all(answers, lambda block: _posterior(answers, block, model))
     result = summarise_sets("multi", {}, votes, answers, posterior, steps, model._asdict())
-    stopped = f"{'converged' if converged else 'not converged'} after {len(steps)} sweeps"
+    sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
+    stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
     return replace(result, converged=converged, stopped=stopped)
 
 
@@ -150,7 +151,8 @@ def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Optio
         right += more[0]
         asked += more[1]
         total += posterior.sum(axis=0)
-    prevalence = (total + PRIOR_TASKS * total.mean() / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
+    mean = total.sum() / max(answers.n_options, 1)
+    prevalence = (total + PRIOR_TASKS * mean / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
     return OptionModel(
         np.clip(prevalence, LEAST / 10, 1 - LEAST / 10),
         _shares(right, asked),

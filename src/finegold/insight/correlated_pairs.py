@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.communities import move
 from finegold.kernels.confusion import counts
+from finegold.kernels.insight import move
 from finegold.kernels.jit import fixed_length
 from finegold.votes.annotations import Annotations
 from finegold.votes.pairs import VotePairs, sample_vote_pairs

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from finegold.errors import InputError
 from finegold.insight.votes import single_votes, true_answers, truth_codes, votes_of
 from finegold.io.read import read
-from finegold.kernels.coverage import count_tasks
+from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, Names

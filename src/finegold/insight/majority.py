@@ -21,6 +21,7 @@ from finegold.insight.votes import single_labels, votes_of
 from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
+from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, look_up
 from finegold.votes.frames import make_frame, take, to_list
@@ -64,7 +65,7 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
     A set of labels is flipped if this holds for any of its options.
     """
     if result.label_sets is not None:
-        return np.asarray(flipped_tasks(single_labels(result)).reshape(result.posterior.shape).any(axis=1))
+        return outvoted_sets(result)
     votes = votes_of(result)
     found = np.empty(votes.n_tasks, np.bool_)
     outvoted(

@@ -20,8 +20,8 @@ from scipy.special import chdtrc
 
 from finegold.errors import InputError
 from finegold.insight.votes import single_labels
-from finegold.kernels.expected_gain import expected_gain
-from finegold.kernels.parallel import in_threads, ranges
+from finegold.kernels.insight import expected_gain
+from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks

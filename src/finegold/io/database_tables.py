@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from finegold.errors import InputError, OutputError
-from finegold.io.databases import Database, Session, connect, parse, quoted, table_parts
+from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
+from finegold.io.database_sessions import Session, connect
+from finegold.io.databases import Database, parse, quoted, table_parts
 from finegold.io.source import Source
 from finegold.io.tables import Opened
 from finegold.system.files import check_writable
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from finegold.results.data import ResultData
 
 __all__ = ["check_database_table", "open_database", "write_frame_to_table", "write_labels_to_table"]
-
 
 # What is not searched for parameters: strings, quoted names, comments and casts (::).
 PARAMETER = re.compile(
@@ -54,15 +52,10 @@ class Query:
         """The parameters, in the order of their first use."""
         return list(dict.fromkeys(found["name"] for found in PARAMETER.finditer(self.sql) if found["name"]))
 
-    def written(self, mark: Callable[[int], str]) -> str:
+    def with_marks(self, mark: Callable[[int], str]) -> str:
         """Return the query with mark(number) instead of each :name; numbers begin with one."""
         names = self.names
-        return PARAMETER.sub(
-            lambda found: mark(names.index(found["name"]) + 1) if found["name"] else found[0], self.sql
-        )
-
-    def values(self) -> list[Any]:
-        return [self.params[name] for name in self.names]
+        return PARAMETER.sub(lambda part: mark(names.index(part["name"]) + 1) if part["name"] else part[0], self.sql)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,25 +72,36 @@ class Selected(Opened):
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
         with connect(self.database, read_only=True) as session:
-            written, values = _bound(session, self.query)
-            known = self.scans[0].collect_schema()
-            columns = ", ".join(self._expression(name, known[name]) for name in schema)
-            for batch in session.stream(f"SELECT {columns} FROM (\n{written}\n) AS votes", values):
+            sql, values = _bind(session, self.query)
+            known = self.scans[0].collect_schema()  # text if it is neither a number nor a date
+            names = {quoted(name): known[name] == pl.String for name in schema}
+            columns = ", ".join(f"CAST({name} AS TEXT) AS {name}" if cast else name for name, cast in names.items())
+            for batch in session.stream(f"SELECT {columns} FROM (\n{sql}\n) AS votes", values):
                 yield 0, batch.cast(schema)
-
-    def _expression(self, name: str, dtype: pl.DataType) -> str:
-        """Return a column, cast to text if it is neither a number nor a date."""
-        column = quoted(name)
-        return f"CAST({column} AS TEXT) AS {column}" if dtype == pl.String else column
 
 
 def open_database(address: Any, query: str | None, table: str | None, params: Mapping[str, Any] | None) -> Selected:
     """Find the columns of a query or a table."""
-    database = parse(_the_only(address))
+    if isinstance(address, list | tuple):
+        if len(address) != 1:
+            raise InputError("a database is read alone; leave out the other files, or the query and the table")
+        address = address[0]
+    database = parse(address)
     with connect(database, read_only=True) as session:
-        wanted = _wanted(session, query, table, params or {})
-        written, values = _bound(session, wanted)
-        columns = session.columns(f"\n{written}\n", values)
+        if query is not None and table is not None:
+            raise InputError("give a query or a table, not both", database.name)
+        if query is None and table is None:
+            names = [row[0] for row in session.rows(LISTS[database.kind])]
+            more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+            holds = f"it has {', '.join(names[:10])}{more}" if names else "it has no table yet"
+            remedies = [use(query=Placeholder("SELECT ...")), use(table=Placeholder("NAME"))]
+            remedies.append(Remedy(text="where neither is an option, read what convert makes of it"))
+            raise InputError(f"nothing says what to read from the database; {holds}", database.name, remedies)
+        sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
+        wanted = Query(sql, params or {})
+        _check_parameters(wanted)
+        sql, values = _bind(session, wanted)
+        columns = session.columns(f"\n{sql}\n", values)
     return Selected(
         columns=list(columns),
         sources=[Source(database.name, b"", "database")],
@@ -107,35 +111,11 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
     )
 
 
-def _the_only(address: Any) -> Any:
-    if not isinstance(address, list | tuple):
-        return address
-    if len(address) != 1:
-        raise InputError("a database is read alone; leave out the other files, or --query and --table")
-    return address[0]
-
-
-def _wanted(session: Session, query: str | None, table: str | None, params: Mapping[str, Any]) -> Query:
-    name = session.database.name
-    if query is not None and table is not None:
-        raise InputError(f"{name}: give --query or --table, not both")
-    if query is None and table is None:
-        raise InputError(
-            f'{name}: say what to read with --query "SELECT ..." or --table NAME (query= or table= in Python; commands '
-            f"without these options take what finegold convert makes of it); {_tables(session)}"
-        )
-    sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
-    wanted = Query(sql, params)
-    _check_parameters(wanted)
-    return wanted
-
-
 def _check_parameters(query: Query) -> None:
     names = query.names
     if lost := [name for name in names if name not in query.params]:
-        raise InputError(
-            f"the query has :{lost[0]} but no value for it; add --param {lost[0]}=VALUE (params= in Python)"
-        )
+        remedy = use(params=Placeholder(f"{lost[0]}=VALUE"))
+        raise InputError(f"the query has :{lost[0]} but no value for it", remedies=[remedy])
     if unused := [name for name in query.params if name not in names]:
         raise InputError(f"the query has no :{unused[0]}; it has {', '.join(f':{name}' for name in names) or 'none'}")
     for name, value in query.params.items():
@@ -143,13 +123,7 @@ def _check_parameters(query: Query) -> None:
             raise InputError(f":{name} is a {type(value).__name__}; expected text, a number, a truth value or a date")
 
 
-def _tables(session: Session) -> str:
-    names = [row[0] for row in session.rows(LISTS[session.database.kind])]
-    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-    return f"it has {', '.join(names[:10])}{more}" if names else "it has no table yet"
-
-
-def _bound(session: Session, query: Query) -> tuple[str, Any]:
+def _bind(session: Session, query: Query) -> tuple[str, Any]:
     """Return the query with the placeholders of the database, and the values to bind to them.
 
     PostgreSQL needs the type of each parameter. It reports which type the query expects, and each value is sent as
@@ -158,20 +132,14 @@ def _bound(session: Session, query: Query) -> tuple[str, Any]:
     if session.database.kind == "sqlite":
         dates = {name: value.isoformat() for name, value in query.params.items() if isinstance(value, datetime.date)}
         return query.sql, {**query.params, **dates}
-    marked, values = query.written(lambda number: f"${number}"), query.values()
+    marked, values = query.with_marks(lambda number: f"${number}"), [query.params[name] for name in query.names]
     if session.database.kind == "duckdb" or not values:
         return marked, values
     session.run(f"PREPARE finegold_types AS {marked}")
-    found = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'finegold_types'")
+    types = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'finegold_types'")
     session.run("DEALLOCATE finegold_types")  # a pool may reuse this connection
-    types: list[str] = found[0][0]
-    return query.written(lambda number: f"CAST(${number} AS {types[number - 1]})"), [
-        _as_text(value) for value in values
-    ]
-
-
-def _as_text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    texts = [None if value is None else str(value) for value in values]
+    return query.with_marks(lambda number: f"CAST(${number} AS {types[0][0][number - 1]})"), texts
 
 
 PASSING = {"sqlite": r"temp", "duckdb": r"temp", "postgresql": r"pg_temp.*"}  # schemas of one connection only
@@ -209,7 +177,9 @@ class Target:
             raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
         where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
         if database.kind == "duckdb" and self.session.rows(where)[0][0] is None:
-            raise OutputError(f"{database.name} is no database file, so nothing would be kept there; name another file")
+            raise OutputError(
+                f"{database.name} is not a database file, so nothing would be kept there; name another"
+            )
 
     def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
         """Refuse a table without these columns: it was not written by Finegold, and its rows must not be deleted."""
@@ -269,8 +239,8 @@ def write_frame_to_table(frame: Any, address: str, table: str) -> None:
 def check_database_table(address: str, table: str) -> None:
     """Refuse, before the long work, a table that cannot be written. Leave nothing behind."""
     database, parts = parse(address), table_parts(table)
-    if database.is_file and not Path(database.place).exists() and database.place != ":memory:":
-        check_writable(database.place)
+    if database.is_file and not Path(database.target).exists() and database.target != ":memory:":
+        check_writable(database.target)
         return
     with connect(database, read_only=False, failure=OutputError) as session:
         target = Target(session, parts)
@@ -296,12 +266,10 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
 
 def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
     """Return 64-bit integers and names without NUL: drivers crash on others, or round them."""
-    import polars as pl
-
     if odd := next((name for name in piece.columns if "\0" in name), None):
         raise OutputError(
             f"{database.name}: the class {odd!r} has a NUL character, which no column's name may have; rename "
-            "the class, or leave out --probabilities"
+            "the class, or leave out the probabilities"
         )
     wide = [name for name, dtype in piece.schema.items() if str(dtype) in ("UInt64", "Int128", "UInt128")]
     for name in wide:
@@ -309,7 +277,7 @@ def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
         if not -(2**63) <= ends[0] <= ends[1] < 2**63:
             raise OutputError(
                 f"{database.name}: column {name} holds {max(ends, key=abs)}, but integers of databases end at "
-                "2^63 - 1; make the ids text, or write a file (-o labels.parquet)"
+                "2^63 - 1; make the ids text, or write a file such as labels.parquet"
             )
     return piece.cast({name: pl.Int64() for name in wide})
 
@@ -333,10 +301,10 @@ def _move(target: Target, stage: str, names: list[str]) -> None:
 @contextmanager
 def _no_new_file_on_failure(database: Database) -> Iterator[None]:
     """Remove a database file that the driver created if the block fails."""
-    is_new = database.is_file and not Path(database.place).exists()
+    is_new = database.is_file and not Path(database.target).exists()
     try:
         yield
     except BaseException:
         if is_new:
-            Path(database.place).unlink(missing_ok=True)
+            Path(database.target).unlink(missing_ok=True)
         raise

@@ -1,9 +1,14 @@
-"""Raw logs of LLM judges -> `JudgeLog`: verdicts in any usual form, the swap undone, failed calls recognised."""
+"""Raw logs of LLM judges -> `JudgeLog`: verdicts in any usual form, the swap undone, failed calls recognised.
+
+A log becomes a table of calls with a column per role (`ROLES`): that of a plain table by the names of its columns, that
+of MT-bench, JudgeBench and Arena-Hard by `exports/judges.py`. `pairwise_log` and `pointwise_log` make a `JudgeLog` of
+such a table, and everything else, the votes of `aggregate` included, is derived from the `JudgeLog`.
+"""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,11 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import Role, bare_name, file_names, named_column
 from finegold.io.exports import find_export, look
+from finegold.io.exports.judges import calls_of_frame, columns_of_tool
 from finegold.io.read import read
-from finegold.io.source import Source, is_files, sources_of
+from finegold.io.source import is_files, sources_of
 from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, Meaning, class_of, failure_of, is_clearly_pairwise, meaning_of, number_of
@@ -34,30 +40,24 @@ __all__ = [
     "JudgeLog",
     "Kind",
     "choose_columns",
-    "columns_of_shape",
-    "costs_of",
-    "encoded",
-    "file_of",
-    "flatten",
-    "gold_of_items",
-    "has_order",
     "log_of_votes",
     "pairwise_log",
     "pointwise_log",
     "read_judge_log",
-    "refuse_unreadable",
     "with_gold",
 ]
 
-
 Kind = Literal["pairwise", "pointwise"]
+Floats = NDArray[np.float64]
+SmallCodes = NDArray[np.int8]
 A_FIRST, B_FIRST = 0, 1  # which side of the item was shown first; -1 if that is not known
 TIE = "tie"
+TIED = 2  # the code of a tie in a pairwise log
 
 
 @dataclass(frozen=True, eq=False)
 class JudgeLog:
-    """Verdicts of LLM judges: the result of `finegold.judges.read`.
+    """Calls of LLM judges: the result of `finegold.judges.read`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class JudgeLog:
     cost : ndarray of float of shape (n_verdicts,)
         The price of each call; NaN where there is none.
     item_names, judge_names, class_names : list
-        The names.
+        The names. A pairwise log has three classes: the first side, the second side and a tie.
     system_names : list
         The systems that are compared; empty if the log does not name them.
     system_a, system_b : ndarray of int of shape (n_items,)
@@ -85,15 +85,19 @@ class JudgeLog:
         Whether classes are numbers in ascending order.
     notes : list of str
         What a user should know about how the log was read.
+    time : ndarray of datetime64 of shape (n_verdicts,), optional
+        When each call was made; NaT where that is not known. None if the log has no times.
+    length_a, length_b : ndarray of float of shape (n_items,), optional
+        The number of characters of the answers behind the first and the second class. None if the log has no answers.
     """
 
     kind: Kind
     item: Codes
     judge: Codes
     answer: Codes
-    first: NDArray[np.int8]
-    failure: NDArray[np.int8]
-    cost: NDArray[np.float64]
+    first: SmallCodes
+    failure: SmallCodes
+    cost: Floats
     item_names: list[Any]
     judge_names: list[str]
     class_names: list[Any]
@@ -103,6 +107,9 @@ class JudgeLog:
     gold: Codes
     is_ordered: bool = False
     notes: list[str] = field(default_factory=list)
+    time: NDArray[np.datetime64] | None = None
+    length_a: Floats | None = None
+    length_b: Floats | None = None
 
     @property
     def n_verdicts(self) -> int:
@@ -147,131 +154,82 @@ class JudgeLog:
             for j, name in enumerate(self.judge_names)
         }
 
+    def calls(self) -> pl.DataFrame:
+        """Return the log as a table with one row per call.
 
-def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
-    """Return the log with these truths: a file, a data frame, or a mapping of items to classes or systems."""
-    items, truths = map(to_list, read_truth(gold))
-    place = {str(name): code for code, name in enumerate(log.item_names)}
-    codes = np.full(log.n_items, MISSING, np.int32)
-    n_unknown = 0
-    for item, truth in zip(items, truths, strict=True):
-        code = place.get(str(item))
-        if code is None:
-            n_unknown += 1
-        else:
-            codes[code] = _class(log, code, str(truth))
-    if n_unknown == len(items):
-        raise InputError(
-            f"none of the {len(items):,} gold truths belongs to an item of the log: the gold has {items[:1]}, "
-            f"the log has {log.item_names[:1]}; write items alike"
-        )
-    more = [f"{n_unknown:,} gold truths belong to no item of the log and are left out"] if n_unknown else []
-    return replace(log, gold=codes, notes=[*log.notes, *more])
+        Returns
+        -------
+        polars.DataFrame
+            The columns item, judge, verdict (null if the call failed), failure (null if it did not), shown_first (the
+            class that was shown first), gold, cost, time and, if the log names them, system_a, system_b, length_a and
+            length_b. What is not known is null.
+        """
 
+        def names(known: Sequence[Any], codes: Codes | SmallCodes) -> pl.Series:
+            return pl.Series([known[code] if code >= 0 else None for code in codes.tolist()], strict=False)
 
-def _class(log: JudgeLog, item: int, truth: str) -> int:
-    """Return the class of a truth, which may be the name of the better system."""
-    names: Sequence[str] = [str(name) for name in log.class_names]
-    if log.system_names:
-        names = [log.system_names[log.system_a[item]], log.system_names[log.system_b[item]], TIE]
-    found = [code for code, name in enumerate(names) if name.casefold() == truth.strip().casefold()]
-    if not found:
-        listed = ", ".join(names)
-        raise InputError(f"the gold of item {log.item_names[item]!r} is {truth!r}; expected one of {listed}")
-    return found[0]
-
-
-MOST_UNREADABLE = 0.5  # with a larger share, the column is not one of verdicts
+        reasons = {int(code): reason for code, reason in FAILURES.items()}
+        columns: dict[str, Any] = {
+            "item": names(self.item_names, self.item),
+            "judge": names(self.judge_names, self.judge),
+            "verdict": names(self.class_names, self.answer),
+            "failure": pl.Series([reasons.get(code) for code in self.failure.tolist()], dtype=pl.String),
+            "shown_first": names(self.class_names, self.first),
+            "gold": names(self.class_names, self.gold[self.item]),
+            "cost": pl.Series(self.cost).fill_nan(None),
+        }
+        if self.time is not None:
+            columns["time"] = self.time
+        if self.system_names:
+            columns["system_a"] = names(self.system_names, self.system_a[self.item])
+            columns["system_b"] = names(self.system_names, self.system_b[self.item])
+        if self.length_a is not None and self.length_b is not None:
+            columns["length_a"], columns["length_b"] = self.length_a[self.item], self.length_b[self.item]
+        return pl.DataFrame(columns)
 
 
-def encoded(column: pl.Series, what: str, source: str) -> Coded:
-    """Encode the items or judges. Blank ones are refused."""
-    coded = encode_column(nw.from_native(column, series_only=True), is_text=True)
-    if (coded.codes < 0).any():
-        row = int(np.argmax(coded.codes < 0)) + 1
-        raise InputError(f"{source}: verdict {row:,} has no {what}; fill it in or remove the row")
-    return coded
-
-
-def costs_of(table: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if "cost" not in table.columns:
-        return np.full(table.height, np.nan)
-    return table.get_column("cost").fill_null(np.nan).to_numpy()
-
-
-def gold_of_items(items: Coded, gold: Codes, source: str) -> Codes:
-    """Return the truth of each item from the truth of each row; contradictions are refused."""
-    found = np.full(len(items.names), -1, np.int32)
-    known = gold >= 0
-    found[items.codes[known]] = gold[known]
-    wrong = np.flatnonzero(known & (found[items.codes] != gold))
-    if wrong.size:
-        item = to_list(items.names)[items.codes[wrong[0]]]
-        raise InputError(f"{source}: item {item!r} has two different gold truths; keep one of them")
-    return found
-
-
-def file_of(source: str) -> str:
-    """Return the name to show in a command."""
-    return "LOG" if source == "the data frame" else source.split(", ")[0]
-
-
-def refuse_unreadable(texts: pl.Series, source: str, *, n_readable: int, kind: str) -> None:
-    """Refuse a column most of whose values are no verdicts, with a command to paste."""
-    n = len(texts)
-    if n == 0 or n <= (n + n_readable) * MOST_UNREADABLE:
-        return
-    example = str(texts[0]).replace("\n", " ")[:60]
-    other = "pointwise" if kind == "pairwise" else "pairwise"
-    file = shlex.quote(file_of(source))
-    raise InputError(
-        f"{source}: {n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}; "
-        f"if another column has them: finegold judges {file} --verdict COLUMN; "
-        f"if they are {other}: finegold judges {file} --kind {other}"
-    )
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
+# Which column is what.
 
 ROLES: dict[str, tuple[str, ...]] = {
-    "item": _names(
-        "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid uid "
-        "battleid conversationid instruction question prompt sample instance input unit unitid id index"
-    ),
-    "judge": _names(
-        "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel annotator "
-        "annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm"
-    ),
-    "verdict": _names(
-        "verdict judgment judgement decision winner preference preferred choice vote outcome result rawverdict "
-        "rawjudgment label answer response output completion rating score grade"
-    ),
-    "order": _names(
-        "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped reversed "
-        "shownfirst firstshown"
-    ),
-    "repeat": _names("repeat repeatid repetition run runid trial attempt replicate epoch"),
-    "cost": _names("cost costusd price usd totalcost callcost"),
-    "error": _names("error errors errormessage exception failure failed status callstatus"),
-    "gold": _names("gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference truelabel"),
-    "turn": _names("turn"),
+    role: tuple(names.split())
+    for role, names in {
+        "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid "
+        "uid battleid conversationid instruction question prompt sample instance input unit unitid id index",
+        "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
+        "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
+        "verdict": "verdict judgment judgement decision winner preference preferred choice vote outcome result "
+        "rawverdict rawjudgment label answer response output completion rating score grade",
+        "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
+        "reversed shownfirst firstshown",
+        "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
+        "cost": "cost costusd price usd totalcost callcost",
+        "error": "error errors errormessage exception failure failed status callstatus",
+        "gold": "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference truelabel",
+        "turn": "turn",
+        "time": "time timestamp tstamp createdat judgedat datetime date",
+    }.items()
 }
-# The two systems that are compared. The first column is the answer that the judge saw first, unless an order says else.
+WORDS_FOR_SYSTEMS = ["model", "system", "generator", "assistant", "candidate", "player"]
+# The two systems that are compared. The first column is the answer that was shown first, unless an order is given.
 SYSTEMS = (
-    *((f"{name}a", f"{name}b") for name in _names("model system generator assistant candidate player contestant")),
-    *((f"{name}1", f"{name}2") for name in _names("model system generator assistant candidate player")),
+    *((f"{name}a", f"{name}b") for name in (*WORDS_FOR_SYSTEMS, "contestant")),
+    *((f"{name}1", f"{name}2") for name in WORDS_FOR_SYSTEMS),
     ("modelleft", "modelright"),
     ("firstmodel", "secondmodel"),
 )
 # One system and its opponent: nothing is known about the position of the answers.
 OPPONENTS = tuple(
     (name, other)
-    for name in _names("model system candidate generator")
-    for other in _names("baseline baselinemodel reference referencemodel opponent")
+    for name in ("model", "system", "candidate", "generator")
+    for other in ("baseline", "baselinemodel", "reference", "referencemodel", "opponent")
 )
-EVALUATED = _names("model system modelid modelname generator candidate")  # the system of a pointwise verdict
+# The texts of the two answers, of which the log keeps the lengths.
+ANSWERS = tuple(
+    (f"{name}{first}", f"{name}{second}")
+    for name in ("response", "answer", "output", "completion", "text")
+    for first, second in ("ab", "12")
+)
+EVALUATED = ("model", "system", "modelid", "modelname", "generator", "candidate")  # the system of a pointwise verdict
 UNPLACED = ("generator1", "generator2")  # AlpacaEval undoes its random order itself
 
 
@@ -288,10 +246,13 @@ class Chosen:
     error: str | None = None
     gold: str | None = None
     turn: str | None = None
+    time: str | None = None
     system_a: str | None = None
     system_b: str | None = None
     system: str | None = None
-    is_placed: bool = True  # the first system is the answer that was shown first, unless an order says else
+    text_a: str | None = None
+    text_b: str | None = None
+    is_placed: bool = True  # the first system is the answer that was shown first, unless an order is given
 
     @property
     def columns(self) -> list[str]:
@@ -307,451 +268,46 @@ def choose_columns(columns: Sequence[Any], given: Mapping[str, str | None], *, s
         if name is not None
     }
     free = {bare_name(column): column for column in columns if column not in named.values()}
-    found = {role: _first(free, names) for role, names in ROLES.items() if role not in named} | named
-    first, second, is_placed = _systems(free, found)
-    found = {"system_a": first, "system_b": second} | found
-    found["judge"] = found["judge"] or (None if by_file else _spare(free, found, ("model", "modelname", "modelid")))
-    if found["system_a"] is None:
-        found["system"] = _spare(free, found, EVALUATED)
-    required = ("item", "verdict") if by_file else ("item", "judge", "verdict")
-    if lost := [role for role in required if found[role] is None]:
-        raise InputError(_nothing_found(columns, lost, found, source))
-    return Chosen(**found, is_placed=is_placed)
 
+    def first_free(names: Sequence[str], taken: Sequence[Any] = ()) -> Any:
+        return next((free[name] for name in names if name in free and free[name] not in taken), None)
 
-def _first(free: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((free[name] for name in names if name in free), None)
+    def pair(pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+        return next((both for both in pairs if both[0] in free and both[1] in free), None)
 
-
-def _spare(free: Mapping[str, Any], found: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return the first of these columns that has no other role."""
-    return next((free[name] for name in names if name in free and free[name] not in found.values()), None)
-
-
-def _systems(free: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, Any, bool]:
-    for first, second in SYSTEMS:
-        if first in free and second in free:
-            return free[first], free[second], (first, second) != UNPLACED
-    for first, second in OPPONENTS:
-        if first in free and second in free and found["judge"] is not None:
-            return free[first], free[second], False
-    return None, None, True
-
-
-def _nothing_found(columns: Sequence[Any], lost: list[str], found: Mapping[str, Any], source: str) -> str:
-    """Name the columns that are missing, with a command to paste."""
-    if not columns:
-        return f"{source}: there are no columns; expected a table with a header and one verdict per row"
-    listed = ", ".join(f'"{column}"' for column in columns[:20])
-    spare = [str(column) for column in columns if column not in found.values()]
-    options = " ".join(f"--{role} {shlex.quote(name)}" for role, name in _paired(lost, spare))
-    return (
-        f"{source}: found no column of {' and no column of '.join(f'{role}s' for role in lost)} among {listed}; "
-        f"name it, such as: finegold judges {shlex.quote(file_of(source))} {options}"
-    )
-
-
-def _paired(lost: list[str], spare: list[str]) -> list[tuple[str, str]]:
-    return [(role, spare[place] if place < len(spare) else "COLUMN") for place, role in enumerate(lost)]
-
-
-Integers = NDArray[np.int8]
-SIDE_TIE = 2
-ORDERS = {
-    **dict.fromkeys(("ab", "a,b", "a b", "a-b", "a_b", "original", "normal", "a first", "a_first", "forward"), 0),
-    **dict.fromkeys(("false", "no", "unswapped", "not swapped", "1,2", "12", "first", "a", "default"), 0),
-    **dict.fromkeys(("ba", "b,a", "b a", "b-a", "b_a", "swapped", "swap", "reversed", "b first", "b_first"), 1),
-    **dict.fromkeys(("true", "yes", "flipped", "reverse", "2,1", "21", "second", "b", "backward"), 1),
-}
-LOWEST_CONSISTENCY = 0.4  # below, verdicts may name answers and not positions
-
-
-def has_order(table: pl.DataFrame) -> bool:
-    """Return whether the table has a column of orders with values that are understood."""
-    return "order" in table.columns and _orders(table.get_column("order")) is not None
-
-
-def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool, by_position: bool) -> JudgeLog:
-    """Make the log of a table whose columns are text with the names of their roles."""
-    table, notes = _without_own_opponents(table)
-    flip, a, b = _sides(table)
-    row_first = _row_first(table, a, is_placed)
-    meaning = _meanings(table, source)
-    side = _side(meaning, row_first, by_position)
-    answer = _undo(side, flip)
-    items = encoded(_items(table, a, b), "item", source)
-    judges = encoded(table.get_column("judge"), "judge", source)
-    system_names, system_a, system_b = _systems_pairwise(items.codes, len(items.names), a, b)
-    first = np.where(row_first < 0, -1, np.where(flip, 1 - row_first, row_first)).astype(np.int8)
-    log = JudgeLog(
-        kind="pairwise",
-        item=items.codes,
-        judge=judges.codes,
-        answer=answer,
-        first=first,
-        failure=np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8),
-        cost=costs_of(table),
-        item_names=to_list(items.names),
-        judge_names=[str(name) for name in to_list(judges.names)],
-        class_names=[*(system_names if len(system_names) == 2 else ("A", "B")), TIE],
-        system_names=system_names,
-        system_a=system_a,
-        system_b=system_b,
-        gold=gold_of_items(items, _gold(table, flip), source),
-        notes=notes,
-    )
-    if by_position:
-        notes += _doubtful(log)
-    return log
-
-
-def _without_own_opponents(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    if "system_a" not in table.columns:
-        return table, []
-    kept = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
-    n = table.height - kept.height
-    return kept, [f"{n:,} verdicts compare a system with itself and are left out"] if n else []
-
-
-def _sides(table: pl.DataFrame) -> tuple[NDArray[np.bool_], Any, Any]:
-    """Return where the row names its systems in the other order than the alphabet, and the systems in that order."""
-    if "system_a" not in table.columns:
-        return np.zeros(table.height, bool), None, None
-    one, other = table.get_column("system_a").fill_null("?"), table.get_column("system_b").fill_null("?")
-    flip = (one > other).to_numpy()
-    low = pl.select(pl.min_horizontal(one.alias("a"), other.alias("b"))).to_series()
-    high = pl.select(pl.max_horizontal(one.alias("a"), other.alias("b"))).to_series()
-    return flip, low, high
-
-
-def _row_first(table: pl.DataFrame, a: Any, is_placed: bool) -> Integers:
-    """Return which answer of the row was shown first: 0, 1, or -1 if that is not known."""
-    orders = _orders(table.get_column("order")) if "order" in table.columns else None
-    if orders is not None and not (a is not None and _is_exchanged(table)):
-        return orders
-    known = 0 if a is not None and is_placed else -1
-    return np.full(table.height, known, np.int8)
-
-
-def _is_exchanged(table: pl.DataFrame) -> bool:
-    """Return whether the columns of the systems are exchanged with the order, so that it says nothing more."""
-    pair = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
-    arrangements = table.group_by("item", *pair).agg(n=pl.col("system_a").n_unique())["n"]
-    orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())["n"]
-    return bool((arrangements > 1).any() and (orders == 1).all())
-
-
-def _orders(column: pl.Series) -> Integers | None:
-    """Return 0 for AB, 1 for BA and -1 for blank; None if a value is neither."""
-    values = column.drop_nulls().unique().to_list()
-    words = {value: value.strip().casefold() for value in values}
-    known = dict(ORDERS)
-    if set(words.values()) <= {"0", "1"}:
-        known |= {"0": 0, "1": 1}
-    elif set(words.values()) <= {"1", "2"}:
-        known |= {"1": 0, "2": 1}
-    if not values or any(word not in known for word in words.values()):
-        return None
-    codes = column.replace_strict(
-        {value: known[word] for value, word in words.items()}, default=-1, return_dtype=pl.Int8
-    )
-    return codes.fill_null(-1).to_numpy()
-
-
-def _meanings(table: pl.DataFrame, source: str) -> Integers:
-    """Return what each verdict means, as a code of `Meaning`."""
-    meaning = _parsed(table, "verdict")
-    if "error" in table.columns:
-        errors = table.get_column("error")
-        failed = {text: failure_of(text) for text in errors.drop_nulls().unique()}
-        has_failed = errors.replace_strict(failed, default=False, return_dtype=pl.Boolean).fill_null(False).to_numpy()
-        meaning[has_failed & (meaning != Meaning.REFUSAL)] = Meaning.ERROR
-    unreadable = table.get_column("verdict").filter(pl.Series(meaning == Meaning.UNREADABLE))
-    refuse_unreadable(unreadable, source, n_readable=int((meaning < Meaning.ERROR).sum()), kind="pairwise")
-    return meaning
-
-
-def _parsed(table: pl.DataFrame, name: str) -> Integers:
-    """Read a column of verdicts: names of the row's systems, otherwise words."""
-    column = table.get_column(name)
-    words = {text: int(meaning_of(text)) for text in column.drop_nulls().unique()}
-    codes = column.replace_strict(words, default=Meaning.EMPTY, return_dtype=pl.Int8).fill_null(Meaning.EMPTY)
-    if "system_a" in table.columns:
-        said = column.str.strip_chars().str.to_lowercase()
-        for system, side in (("system_a", Meaning.SIDE_A), ("system_b", Meaning.SIDE_B)):
-            is_named = (said == table.get_column(system).str.strip_chars().str.to_lowercase()).fill_null(False)
-            codes = pl.select(pl.when(is_named).then(int(side)).otherwise(codes)).to_series().cast(pl.Int8)
-    return codes.to_numpy().copy()
-
-
-def _side(meaning: Integers, row_first: Integers, by_position: bool) -> Codes:
-    """Return the side of the row that each verdict is for: 0, 1, 2 for a tie, -1 for a failed call."""
-    shown_first = np.where(by_position & (row_first == 1), 1, 0)
-    choices = [shown_first, 1 - shown_first, np.full(len(meaning), SIDE_TIE), np.zeros_like(shown_first)]
-    side = np.full(len(meaning), MISSING, np.int32)
-    for code, values in enumerate([*choices, np.ones_like(shown_first)]):
-        side[meaning == code] = values[meaning == code]
-    return side
-
-
-def _undo(side: Codes, flip: NDArray[np.bool_]) -> Codes:
-    """Return the side in alphabetical order of the systems."""
-    turned: Codes = np.where(flip & (side >= 0) & (side < SIDE_TIE), 1 - side, side).astype(np.int32)
-    return turned
-
-
-def _gold(table: pl.DataFrame, flip: NDArray[np.bool_]) -> Codes:
-    """Return the truth of each row. A and B are the systems of the row, in whichever order they were shown."""
-    if "gold" not in table.columns:
-        return np.full(table.height, MISSING, np.int32)
-    meaning = _parsed(table, "gold")
-    return _undo(_side(meaning, np.zeros(table.height, np.int8), False), flip)
-
-
-def _items(table: pl.DataFrame, a: Any, b: Any) -> pl.Series:
-    """Return the items; if a prompt was answered by more than two systems, each pair is an item of its own."""
-    item = table.get_column("item")
-    if a is None:
-        return item
-    frame = pl.DataFrame({"item": item, "a": a, "b": b})
-    if frame.n_unique() == item.n_unique():
-        return item
-    return frame.select(pl.concat_str("item", pl.lit(", "), "a", pl.lit(" vs "), "b")).to_series()
-
-
-def _systems_pairwise(item: Codes, n_items: int, a: Any, b: Any) -> tuple[list[str], Codes, Codes]:
-    if a is None:
-        return [], np.full(n_items, MISSING, np.int32), np.full(n_items, MISSING, np.int32)
-    names = sorted({*a.unique(), *b.unique()})
-    code = {name: place for place, name in enumerate(names)}
-    sides = []
-    for column in (a, b):
-        of_item = np.full(n_items, MISSING, np.int32)
-        of_item[item] = column.replace_strict(code, return_dtype=pl.Int32).to_numpy()
-        sides.append(of_item)
-    return names, sides[0], sides[1]
-
-
-def _doubtful(log: JudgeLog) -> list[str]:
-    """Warn if judges contradict themselves so often after the swap that it may not be theirs to undo."""
-    used = (log.answer >= 0) & (log.answer < SIDE_TIE) & (log.first >= 0)
-    key = log.item[used].astype(np.int64) * log.n_judges + log.judge[used]
-    pairs, place = np.unique(key, return_inverse=True)
-    by_order = np.zeros((2, len(pairs)), np.int8)
-    by_order[log.first[used], place] = np.where(log.answer[used] == 0, 1, -1)
-    both = (by_order != 0).all(axis=0)
-    if both.sum() < 20 or (by_order[0] == by_order[1])[both].mean() >= LOWEST_CONSISTENCY:
-        return []
-    share = (by_order[0] != by_order[1])[both].mean()
-    return [
-        f"in {share:.0%} of the swapped pairs a judge contradicts itself: if A and B name the answers and not their "
-        "positions, use --verdicts answer"
-    ]
-
-
-Failures = NDArray[np.int8]
-MOSTLY = 0.8  # share of numbers from which verdicts are scores
-MOST_CLASSES = 20
-NO_SCORE = -1.0  # how MT-bench writes that no score was found
-
-
-def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
-    """Make the log of a table whose columns are text with the names of their roles."""
-    items = encoded(table.get_column("item"), "item", source)
-    judges = encoded(table.get_column("judge"), "judge", source)
-    verdicts = table.get_column("verdict")
-    meaning = {text: class_of(text) for text in verdicts.drop_nulls().unique()}
-    is_scores = _is_scores(verdicts, meaning)
-    if is_scores:
-        meaning = {text: _score(said) for text, said in meaning.items()}
-    names = _classes(meaning, source, is_scores)
-    answer, failure = _codes(verdicts, meaning, names)
-    failure = _with_errors(table, failure)
-    answer = np.where(failure > 0, MISSING, answer).astype(np.int32)
-    unreadable = verdicts.filter(pl.Series(failure == Meaning.UNREADABLE))
-    refuse_unreadable(unreadable, source, n_readable=int((answer >= 0).sum()), kind="pointwise")
-    nowhere = np.full(len(items.names), MISSING, np.int32)
-    return JudgeLog(
-        kind="pointwise",
-        item=items.codes,
-        judge=judges.codes,
-        answer=answer,
-        first=np.full(table.height, -1, np.int8),
-        failure=failure,
-        cost=costs_of(table),
-        item_names=to_list(items.names),
-        judge_names=[str(name) for name in to_list(judges.names)],
-        class_names=names,
-        system_names=[],
-        system_a=nowhere,
-        system_b=nowhere,
-        gold=gold_of_items(items, _gold_pointwise(table, names, is_scores), source),
-        is_ordered=is_scores,
-    )
-
-
-def log_of_votes(votes: Annotations) -> JudgeLog:
-    """Make a log of votes that another reader has read, such as the scores in a log of Inspect."""
-    task, annotator, label = votes.votes()
-    nowhere = np.full(votes.n_tasks, MISSING, np.int32)
-    left_out = [f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()]
-    return JudgeLog(
-        kind="pointwise",
-        item=task,
-        judge=annotator,
-        answer=label,
-        first=np.full(len(task), -1, np.int8),
-        failure=np.zeros(len(task), np.int8),
-        cost=np.full(len(task), np.nan),
-        item_names=to_list(votes.task_names),
-        judge_names=[str(name) for name in to_list(votes.annotator_names)],
-        class_names=to_list(votes.class_names),
-        system_names=[],
-        system_a=nowhere,
-        system_b=nowhere,
-        gold=votes.gold,
-        notes=left_out,
-    )
-
-
-def _is_scores(verdicts: pl.Series, meaning: dict[str, str | Meaning]) -> bool:
-    """Return whether most verdicts that can be read are numbers."""
-    is_class = {text: isinstance(said, str) for text, said in meaning.items()}
-    is_number = {text: isinstance(said, str) and number_of(said) is not None for text, said in meaning.items()}
-    n_classes, n_numbers = (
-        int(verdicts.replace_strict(kind, default=False, return_dtype=pl.Boolean).sum())
-        for kind in (is_class, is_number)
-    )
-    return n_classes > 0 and n_numbers >= MOSTLY * n_classes
-
-
-def _score(said: str | Meaning) -> str | Meaning:
-    """Return a score as text: 4 for 4.0 and 4/5."""
-    if not isinstance(said, str):
-        return said
-    number = number_of(said)
-    if number is None:
-        return Meaning.UNREADABLE
-    return Meaning.EMPTY if number == NO_SCORE else f"{number:g}"
-
-
-def _classes(meaning: dict[str, str | Meaning], source: str, is_scores: bool) -> list[str]:
-    names = {said for said in meaning.values() if isinstance(said, str)}
-    if len(names) > MOST_CLASSES and is_scores:
+    roles: dict[str, Any] = {role: first_free(names) for role, names in ROLES.items() if role not in named} | named
+    systems = pair(SYSTEMS)
+    is_placed = systems != UNPLACED
+    if systems is None and roles["judge"] is not None and (systems := pair(OPPONENTS)) is not None:
+        is_placed = False
+    for end, names in (("system", systems), ("text", pair(ANSWERS))):
+        if names is not None:
+            roles = {f"{end}_a": free[names[0]], f"{end}_b": free[names[1]]} | roles
+    if roles["judge"] is None and not by_file:
+        roles["judge"] = first_free(("model", "modelname", "modelid"), list(roles.values()))
+    if roles.get("system_a") is None:
+        roles["system"] = first_free(EVALUATED, list(roles.values()))
+    lost = [role for role in ("item", "judge", "verdict") if roles[role] is None and not (by_file and role == "judge")]
+    if lost and not columns:
+        raise InputError("there are no columns; expected a table with a header and one verdict per row", source)
+    if lost:
+        spare = iter([str(column) for column in columns if column not in roles.values()])
+        options = {role: next(spare, Placeholder("COLUMN")) for role in lost}
         raise InputError(
-            f"{source}: the verdicts have {len(names):,} different scores, more than {MOST_CLASSES}; "
-            "round them to fewer, such as 1 to 5, or name another column with --verdict NAME"
+            f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "
+            + ", ".join(f'"{column}"' for column in columns[:20]),
+            source,
+            [use(**options, text="if that is the column" if len(lost) == 1 else "if those are the columns")],
         )
-    return sorted(names, key=float) if is_scores else sorted(names)
+    return Chosen(**roles, is_placed=is_placed)
 
 
-def _codes(verdicts: pl.Series, meaning: dict[str, str | Meaning], names: list[str]) -> tuple[Codes, Failures]:
-    """Return the class of each verdict, and why there is none."""
-    place = {name: code for code, name in enumerate(names)}
-    class_of_text = {text: place[said] if isinstance(said, str) else MISSING for text, said in meaning.items()}
-    why = {text: 0 if isinstance(said, str) else int(said) for text, said in meaning.items()}
-    answer = verdicts.replace_strict(class_of_text, default=MISSING, return_dtype=pl.Int32).fill_null(MISSING)
-    failure = verdicts.replace_strict(why, default=int(Meaning.EMPTY), return_dtype=pl.Int8).fill_null(Meaning.EMPTY)
-    return answer.to_numpy(), failure.to_numpy()
-
-
-def _with_errors(table: pl.DataFrame, failure: Failures) -> Failures:
-    if "error" not in table.columns:
-        return failure
-    failed = [failure_of(text) for text in table.get_column("error")]
-    return np.where(np.array(failed) & (failure != Meaning.REFUSAL), Meaning.ERROR, failure).astype(np.int8)
-
-
-def _gold_pointwise(table: pl.DataFrame, names: list[str], is_scores: bool) -> Codes:
-    if "gold" not in table.columns:
-        return np.full(table.height, MISSING, np.int32)
-    place = {name: code for code, name in enumerate(names)}
-    said = {text: place.get(str(class_of(text)), MISSING) for text in table.get_column("gold").drop_nulls().unique()}
-    return (
-        table.get_column("gold")
-        .replace_strict(said, default=MISSING, return_dtype=pl.Int32)
-        .fill_null(MISSING)
-        .to_numpy()
-    )
-
-
-MT_BENCH = {"g1_winner", "g2_winner", "model_1", "model_2"}
-JUDGE_BENCH = {"pair_id", "judgments"}
-ARENA_HARD = {"judge", "games", "model"}
-
-
-def columns_of_shape(columns: Sequence[Any]) -> list[str]:
-    """Return the columns to read of a log with several verdicts per row; none if it is a plain table."""
-    names = set(columns)
-    if names >= MT_BENCH:
-        wanted = ["question_id", "turn", "judge", *sorted(MT_BENCH)]
-    elif names >= JUDGE_BENCH:
-        wanted = ["pair_id", "judge_name", "judgments", "label"]
-    elif names >= ARENA_HARD:
-        wanted = ["question_id", "uid", "judge", "model", "baseline", "games"]
-    else:
-        return []
-    return [name for name in wanted if name in names]
-
-
-def flatten(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per verdict, with columns of usual names."""
-    names = set(frame.columns)
-    if names >= MT_BENCH:
-        return _mt_bench(frame)
-    return _judge_bench(frame) if names >= JUDGE_BENCH else _arena_hard(frame)
-
-
-def _mt_bench(frame: pl.DataFrame) -> pl.DataFrame:
-    """Two games; the winners are named by model, and the second game shows model_2 first."""
-    frame = frame.rename({"model_1": "model_a", "model_2": "model_b"})
-    games = [
-        frame.with_columns(verdict=pl.col(name), order=pl.lit(order)).drop("g1_winner", "g2_winner")
-        for name, order in (("g1_winner", "AB"), ("g2_winner", "BA"))
-    ]
-    return pl.concat(games)
-
-
-def _judge_bench(frame: pl.DataFrame) -> pl.DataFrame:
-    """Judgements alternate in order, and their decisions (A>B) are about positions; the label is the truth."""
-    frame = _one_game_per_row(frame, "judgments")
-    said = frame.get_column("judgments").struct
-    found = frame.with_columns(verdict=said.field("decision").cast(pl.String), judge=_judge(frame))
-    return found.drop("judgments", "judge_name", strict=False).rename({"label": "gold"}, strict=False)
-
-
-def _judge(frame: pl.DataFrame) -> pl.Series:
-    """Return the prompt and the model of the judge."""
-    parts = [frame.get_column("judge_name")] if "judge_name" in frame.columns else []
-    about = frame.get_column("judgments").struct
-    if "judgment" in about.fields and "judge_model" in about.field("judgment").struct.fields:
-        parts.append(about.field("judgment").struct.field("judge_model").alias("model").fill_null(strategy="forward"))
-    if not parts:
-        parts = [pl.repeat("judge", frame.height, eager=True).alias("name")]
-    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series()
-
-
-def _arena_hard(frame: pl.DataFrame) -> pl.DataFrame:
-    """The baseline is the first answer of the first game, and the second answer of the second game."""
-    frame = _one_game_per_row(frame, "games")
-    baseline = pl.col("baseline") if "baseline" in frame.columns else pl.lit("baseline")
-    score = pl.col("games").struct.field("score").cast(pl.String)
-    return frame.with_columns(verdict=score, model_a=baseline, model_b=pl.col("model")).drop(
-        "games", "model", "baseline", strict=False
-    )
-
-
-def _one_game_per_row(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    numbered = frame.with_columns(game=pl.int_ranges(pl.col(column).list.len()))
-    single = numbered.explode(column, "game")
-    return single.with_columns(order=pl.when(pl.col("game") % 2 == 0).then(pl.lit("AB")).otherwise(pl.lit("BA"))).drop(
-        "game"
-    )
-
+# Reading.
 
 LOOKED_AT = 2000  # verdicts that tell whether a log is pairwise
-# Exports that hold one verdict of a scorer per sample; the other pairwise ones are read by their columns.
-SCORES = ("inspect",)
+MOST_CLASSES = 20
+SCORES = ("inspect",)  # exports that hold one verdict of a scorer per sample, which their own reader reads
+TEXTS = ("item", "judge", "verdict", "order", "repeat", "error", "gold", "system_a", "system_b", "system", "turn")
 
 
 def read_judge_log(
@@ -769,80 +325,81 @@ def read_judge_log(
     if isinstance(log, JudgeLog):
         return log
     sources = sources_of(log) if is_files(log) else []
-    if _is_scores_read(sources):
+    if sources and (export := find_export(look(sources[:1]))) is not None and export.name in SCORES:
         return log_of_votes(read(sources, repeated="all"))
-    opened = _with_judges(open_sources(sources) if sources else open_table(log), columns.get("judge"))
-    frame, chosen = _frame_and_columns(opened, columns)
-    table = _standard(frame, chosen)
-    if columns.get("order") is not None and not has_order(table):
-        raise InputError(f'{opened.name}: the column "{chosen.order}" has other values than AB and BA; see --order')
-    kind = kind or _kind(table, chosen)
+    opened = _name_judges_by_files(open_sources(sources) if sources else open_table(log), columns.get("judge"))
+    if names := columns_of_tool(opened.columns):
+        frame = calls_of_frame(to_polars(opened.load(names).frame), opened.name)
+        chosen = choose_columns(frame.columns, columns, source=opened.name, by_file=False)
+    else:
+        chosen = choose_columns(opened.columns, columns, source=opened.name, by_file=False)
+        frame = to_polars(opened.load(chosen.columns).frame.select(chosen.columns))
+    table, notes = _table_of_calls(frame, chosen)
+    is_ordered = "order" in table.columns and _orders(table.get_column("order")) is not None
+    if columns.get("order") is not None and not is_ordered:
+        problem = f'the column "{chosen.order}" has other values than AB and BA'
+        raise InputError(problem, opened.name, [Remedy(text="name another column"), leave_out("order")])
+    if kind is None:
+        some = table.get_column("verdict").drop_nulls().unique(maintain_order=True).head(LOOKED_AT)
+        is_pairwise = chosen.system_a is not None or is_ordered or is_clearly_pairwise(some)
+        kind = "pairwise" if is_pairwise else "pointwise"
     if kind == "pointwise":
         found = pointwise_log(table, opened.name)
+        if found.is_ordered and len(found.class_names) > MOST_CLASSES:
+            raise InputError(
+                f"the verdicts have {len(found.class_names):,} different scores, more than {MOST_CLASSES}",
+                opened.name,
+                [Remedy(text="round them to fewer, such as 1 to 5"), use(verdict=Placeholder("COLUMN"))],
+            )
     else:
-        by_position = verdicts == "position"
-        found = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=by_position)
-    return replace(found, notes=[*found.notes, *_notes(table, frame, chosen, kind)])
-
-
-def _notes(table: pl.DataFrame, frame: pl.DataFrame, chosen: Chosen, kind: str) -> list[str]:
-    """Return what was in the log but is not used."""
-    notes = []
-    if "order" in table.columns and (kind == "pointwise" or not has_order(table)):
+        found = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=verdicts == "position")
+    if "order" in table.columns and (kind == "pointwise" or not is_ordered):
         notes.append(f'the column "{chosen.order}" is not used: its values are not AB and BA, or answers stand alone')
     if chosen.cost is not None:
-        blank = frame.get_column(chosen.cost).null_count()
-        n = table.get_column("cost").null_count() - blank
-        notes += [f'{n:,} values in the column "{chosen.cost}" are no numbers and are left out'] if n > 0 else []
-    return notes
+        n = table.get_column("cost").null_count() - frame.get_column(chosen.cost).null_count()
+        notes += [f'{n:,} values in the column "{chosen.cost}" are not numbers and are left out'] if n > 0 else []
+    return replace(found, notes=[*found.notes, *notes])
 
 
-def _is_scores_read(sources: list[Source]) -> bool:
-    if not sources:
-        return False
-    export = find_export(look(sources[:1]))
-    return export is not None and export.name in SCORES
-
-
-def _with_judges(opened: Opened, judge: str | None) -> Opened:
+def _name_judges_by_files(opened: Opened, judge: str | None) -> Opened:
     """Name the judges after the files, if there are several files and no column of judges."""
     names = file_names(opened.sources)
-    if judge is not None or len(names) < 2 or columns_of_shape(opened.columns):
+    if judge is not None or len(names) < 2 or columns_of_tool(opened.columns):
         return opened
-    found = choose_columns(opened.columns, {}, source=opened.name, by_file=True)
-    if found.judge is not None:
+    if choose_columns(opened.columns, {}, source=opened.name, by_file=True).judge is not None:
         return opened
-    return open_sources([replace(one, annotator=name) for one, name in zip(opened.sources, names, strict=True)])
+    return open_sources([replace(file, annotator=name) for file, name in zip(opened.sources, names, strict=True)])
 
 
-def _frame_and_columns(opened: Opened, given: Mapping[str, str | None]) -> tuple[pl.DataFrame, Chosen]:
-    if nested := columns_of_shape(opened.columns):
-        frame = _flat(to_polars(opened.load(nested).frame), opened.name)
-        return frame, choose_columns(frame.columns, given, source=opened.name, by_file=False)
-    chosen = choose_columns(opened.columns, given, source=opened.name, by_file=False)
-    return to_polars(opened.load(chosen.columns).frame.select(chosen.columns)), chosen
-
-
-def _flat(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    try:
-        return flatten(frame)
-    except pl.exceptions.PolarsError as error:
-        said = str(error).splitlines()[0]
-        raise InputError(
-            f"{source} looks like a log of JudgeBench or Arena-Hard, but its judgements are no lists of objects with a "
-            f"decision or a score ({said}); write one row per verdict, with the columns item, judge, order and verdict"
-        ) from None
-
-
-def _standard(frame: pl.DataFrame, chosen: Chosen) -> pl.DataFrame:
-    """Return the columns as text under the names of their roles."""
-    roles = ("item", "judge", "verdict", "order", "repeat", "error", "gold", "system_a", "system_b", "system", "turn")
-    series = {role: _text(frame.get_column(column)) for role in roles if (column := getattr(chosen, role)) is not None}
-    table = pl.DataFrame(series)
-    if chosen.cost is not None:
-        table = table.with_columns(cost=_price(frame.get_column(chosen.cost)))
-    table = _whole_items(table)
-    return _last_attempts(table)
+def _table_of_calls(frame: pl.DataFrame, chosen: Chosen) -> tuple[pl.DataFrame, list[str]]:
+    """Return the columns under the names of their roles, mostly as text, and what was left out."""
+    columns = {role: frame.get_column(column) for role, column in vars(chosen).items() if isinstance(column, str)}
+    series = {role: _text(columns[role]) for role in TEXTS if role in columns}
+    if "cost" in columns:
+        cost = columns["cost"]
+        is_number = cost.dtype.is_numeric()
+        text = pl.Series() if is_number else _text(cost).str.strip_chars(" $€£")
+        series["cost"] = cost.cast(pl.Float64).fill_nan(None) if is_number else text.cast(pl.Float64, strict=False)
+    if "time" in columns:
+        series["time"] = _times(columns["time"])
+    for role in ("text_a", "text_b"):
+        if role in columns and columns[role].dtype == pl.String:
+            series[role.replace("text", "length")] = columns[role].str.len_chars()
+    table, notes = pl.DataFrame(series), []
+    for name, words in (("turn", ", turn "), ("system", ", ")):  # if they are not the same everywhere
+        if name in table.columns:
+            if table[name].n_unique() > 1:
+                table = table.with_columns(item=pl.concat_str("item", pl.lit(words), pl.col(name).fill_null("?")))
+            table = table.drop(name)
+    if "repeat" in table.columns:  # several rows for the same repeat are a call that was made again
+        key = [name for name in ("item", "judge", "order", "system_a", "system_b", "repeat") if name in table.columns]
+        table = table.unique(subset=key, keep="last", maintain_order=True).drop("repeat")
+    if "system_a" in table.columns:
+        n_before = table.height
+        table = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
+        if n := n_before - table.height:
+            notes.append(f"{n:,} verdicts compare a system with itself and are left out")
+    return table, notes
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -853,33 +410,337 @@ def _text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String)
 
 
-def _price(column: pl.Series) -> pl.Series:
-    if column.dtype.is_numeric():
-        return column.cast(pl.Float64).fill_nan(None)
-    return _text(column).str.strip_chars(" $€£").cast(pl.Float64, strict=False)
+def _times(column: pl.Series) -> pl.Series:
+    """Return times of seconds or milliseconds since 1970, or of ISO 8601; null where they are neither."""
+    if column.dtype.is_temporal():
+        return column.cast(pl.Datetime("us"), strict=False)
+    number = column.cast(pl.Float64, strict=False)
+    if number.null_count() < len(number):
+        seconds = pl.select(pl.when(number > 1e11).then(number / 1000).otherwise(number)).to_series()
+        return (seconds * 1e6).cast(pl.Int64, strict=False).cast(pl.Datetime("us"))
+    with suppress(pl.exceptions.PolarsError):
+        return _text(column).str.to_datetime(strict=False, time_unit="us").dt.replace_time_zone(None)
+    return pl.Series([None] * len(column), dtype=pl.Datetime("us"))
 
 
-def _whole_items(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the turn of a conversation and the judged system to the item, if they are not the same everywhere."""
-    for name, words in (("turn", ", turn "), ("system", ", ")):
-        if name in table.columns:
-            if table[name].n_unique() > 1:
-                both = pl.concat_str(pl.col("item"), pl.lit(words), pl.col(name).fill_null("?"))
-                table = table.with_columns(item=both)
-            table = table.drop(name)
-    return table
+# From a table of calls to a log.
+
+ORDERS = {
+    **dict.fromkeys(("ab", "a,b", "a b", "a-b", "a_b", "original", "normal", "a first", "a_first", "forward"), 0),
+    **dict.fromkeys(("false", "no", "unswapped", "not swapped", "1,2", "12", "first", "a", "default"), 0),
+    **dict.fromkeys(("ba", "b,a", "b a", "b-a", "b_a", "swapped", "swap", "reversed", "b first", "b_first"), 1),
+    **dict.fromkeys(("true", "yes", "flipped", "reverse", "2,1", "21", "second", "b", "backward"), 1),
+}
+LOWEST_CONSISTENCY = 0.4  # below, verdicts may name answers and not positions
+FEWEST_PAIRS = 20  # for that
+MOST_UNREADABLE = 0.5  # with a larger share, the column is not one of verdicts
+MOSTLY = 0.8  # share of numbers from which verdicts are scores
+NO_SCORE = -1.0  # how MT-bench writes that no score was found
 
 
-def _last_attempts(table: pl.DataFrame) -> pl.DataFrame:
-    """Keep the last of several rows for the same repeat: it is a call that was made again."""
-    if "repeat" not in table.columns:
-        return table
-    key = [name for name in ("item", "judge", "order", "system_a", "system_b", "repeat") if name in table.columns]
-    return table.unique(subset=key, keep="last", maintain_order=True).drop("repeat")
+def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by_position: bool = True) -> JudgeLog:
+    """Make the log of a table of calls that compare two answers.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row per call, with the columns item, judge and verdict and, if known, order, system_a, system_b, error, gold
+        (all of them text), cost, time, length_a and length_b.
+    source : str
+        The name of the log in messages.
+    is_placed : bool, default True
+        Whether system_a is the answer that was shown first where there is no order.
+    by_position : bool, default True
+        Whether A and B in verdicts mean the positions of the answers; otherwise they mean the answers.
+    """
+    has_systems = "system_a" in table.columns
+    flip, low, high = np.zeros(table.height, bool), None, None
+    if has_systems:  # the sides of an item are its systems in alphabetical order
+        one, other = table.get_column("system_a").fill_null("?"), table.get_column("system_b").fill_null("?")
+        flip = (one > other).to_numpy()
+        low = pl.select(pl.when(pl.lit(flip)).then(other).otherwise(one)).to_series()
+        high = pl.select(pl.when(pl.lit(flip)).then(one).otherwise(other)).to_series()
+    orders = _orders(table.get_column("order")) if "order" in table.columns else None
+    if orders is None or (has_systems and _is_exchanged(table)):
+        orders = np.full(table.height, A_FIRST if has_systems and is_placed else -1, np.int8)
+    meaning = _with_errors(table, _meanings(table, "verdict"))
+    _refuse_unreadable(table, meaning, source, kind="pairwise")
+    item_texts = table.get_column("item")
+    if low is not None and high is not None:  # if more than two systems answered a prompt, each pair is an item
+        pairs = pl.DataFrame({"item": item_texts, "a": low, "b": high})
+        if pairs.n_unique() > item_texts.n_unique():
+            item_texts = pairs.select(pl.concat_str("item", pl.lit(", "), "a", pl.lit(" vs "), "b")).to_series()
+    items = _encode(item_texts, "item", source)
+    systems = sorted({*low.unique(), *high.unique()}) if low is not None and high is not None else []
+    gold = np.full(table.height, MISSING, np.int32)
+    if "gold" in table.columns:  # A and B of a truth are the systems of the row, in whichever order they were shown
+        gold = _sides(_meanings(table, "gold"), np.zeros(table.height, np.int8), flip)
+    lengths = [table.get_column(name).to_numpy() for name in ("length_a", "length_b") if name in table.columns]
+    if len(lengths) == 2:
+        lengths = [_of_items(items, np.where(flip, lengths[1 - side], lengths[side]), np.nan) for side in (0, 1)]
+    log = _log(
+        table,
+        source,
+        items,
+        kind="pairwise",
+        answer=_sides(meaning, orders if by_position else np.zeros_like(orders), flip),
+        first=np.where(orders < 0, -1, np.where(flip, 1 - orders, orders)).astype(np.int8),
+        failure=np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8),
+        class_names=[*(systems if len(systems) == 2 else ("A", "B")), TIE],
+        system_names=systems,
+        system_a=_of_items(items, _codes(low, systems), MISSING),
+        system_b=_of_items(items, _codes(high, systems), MISSING),
+        gold=_gold_of_items(items, gold, source),
+        length_a=lengths[0] if len(lengths) == 2 else None,
+        length_b=lengths[1] if len(lengths) == 2 else None,
+    )
+    return replace(log, notes=_doubts(log)) if by_position else log
 
 
-def _kind(table: pl.DataFrame, chosen: Chosen) -> Kind:
-    if chosen.system_a is not None or has_order(table):
-        return "pairwise"
-    some = table.get_column("verdict").drop_nulls().unique(maintain_order=True).head(LOOKED_AT)
-    return "pairwise" if is_clearly_pairwise(some) else "pointwise"
+def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
+    """Make the log of a table of calls that judge one answer each, by a class or a score; see `pairwise_log`."""
+    verdicts = table.get_column("verdict")
+    meaning: dict[str, str | Meaning] = {text: class_of(text) for text in verdicts.drop_nulls().unique()}
+    is_class = {text: isinstance(said, str) for text, said in meaning.items()}
+    is_number = {text: isinstance(said, str) and number_of(said) is not None for text, said in meaning.items()}
+    n_classes, n_numbers = (
+        int(verdicts.replace_strict(known, default=False, return_dtype=pl.Boolean).sum())
+        for known in (is_class, is_number)
+    )
+    is_scores = n_classes > 0 and n_numbers >= MOSTLY * n_classes
+    if is_scores:
+        meaning = {text: _score(said) for text, said in meaning.items()}
+    classes = {said for said in meaning.values() if isinstance(said, str)}
+    names = sorted(classes, key=float) if is_scores else sorted(classes)
+    code_of = {name: code for code, name in enumerate(names)}
+    failures = {text: 0 if isinstance(said, str) else int(said) for text, said in meaning.items()}
+    failure = _with_errors(table, _replace(verdicts, failures, int(Meaning.EMPTY), pl.Int8))
+    _refuse_unreadable(table, failure, source, kind="pointwise")
+    answer = _replace(verdicts, {text: code_of.get(str(said), MISSING) for text, said in meaning.items()}, MISSING)
+    gold = np.full(table.height, MISSING, np.int32)
+    if "gold" in table.columns:
+        truths = table.get_column("gold")
+        known = {text: code_of.get(str(class_of(text)), MISSING) for text in truths.drop_nulls().unique()}
+        gold = _replace(truths, known, MISSING)
+    items = _encode(table.get_column("item"), "item", source)
+    unknown = np.full(len(items.names), MISSING, np.int32)
+    return _log(
+        table,
+        source,
+        items,
+        kind="pointwise",
+        answer=np.where(failure > 0, MISSING, answer).astype(np.int32),
+        first=np.full(table.height, -1, np.int8),
+        failure=failure,
+        class_names=names,
+        system_names=[],
+        system_a=unknown,
+        system_b=unknown,
+        gold=_gold_of_items(items, gold, source),
+        is_ordered=is_scores,
+    )
+
+
+def log_of_votes(votes: Annotations) -> JudgeLog:
+    """Make a log of votes that another reader has read, such as the scores in a log of Inspect."""
+    task, annotator, label = votes.votes()
+    unknown = np.full(votes.n_tasks, MISSING, np.int32)
+    return JudgeLog(
+        kind="pointwise",
+        item=task,
+        judge=annotator,
+        answer=label,
+        first=np.full(len(task), -1, np.int8),
+        failure=np.zeros(len(task), np.int8),
+        cost=np.full(len(task), np.nan),
+        item_names=to_list(votes.task_names),
+        judge_names=[str(name) for name in to_list(votes.annotator_names)],
+        class_names=to_list(votes.class_names),
+        system_names=[],
+        system_a=unknown,
+        system_b=unknown,
+        gold=votes.gold,
+        notes=[f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()],
+    )
+
+
+def _log(table: pl.DataFrame, source: str, items: Coded, **known: Any) -> JudgeLog:
+    """Return the log with what both kinds have."""
+    judges = _encode(table.get_column("judge"), "judge", source)
+    has_cost = "cost" in table.columns
+    return JudgeLog(
+        item=items.codes,
+        judge=judges.codes,
+        cost=table.get_column("cost").fill_null(np.nan).to_numpy() if has_cost else np.full(table.height, np.nan),
+        item_names=to_list(items.names),
+        judge_names=[str(name) for name in to_list(judges.names)],
+        time=table.get_column("time").to_numpy() if "time" in table.columns else None,
+        **known,
+    )
+
+
+def _encode(column: pl.Series, what: str, source: str) -> Coded:
+    """Encode the items or judges. Blank ones are refused."""
+    coded = encode_column(nw.from_native(column, series_only=True), is_text=True)
+    if (coded.codes < 0).any():
+        row = int(np.argmax(coded.codes < 0)) + 1
+        raise InputError(f"{source}: verdict {row:,} has no {what}; fill it in or remove the row")
+    return coded
+
+
+def _replace(column: pl.Series, codes: Mapping[str, int], default: int, dtype: Any = pl.Int32) -> Any:
+    """Return the code of each text as an array."""
+    replaced = column.replace_strict(codes, default=default, return_dtype=dtype)
+    return replaced.fill_null(default).to_numpy().copy()
+
+
+def _codes(column: pl.Series | None, names: Sequence[str]) -> Any:
+    if column is None:
+        return MISSING
+    return _replace(column, {name: code for code, name in enumerate(names)}, MISSING)
+
+
+def _of_items(items: Coded, values: Any, default: Any) -> Any:
+    """Return the value of each item from the values of its rows."""
+    of_items = np.full(len(items.names), default, np.int32 if default == MISSING else np.float64)
+    of_items[items.codes] = values
+    return of_items
+
+
+def _gold_of_items(items: Coded, gold: Codes, source: str) -> Codes:
+    """Return the truth of each item from the truth of each row; contradictions are refused."""
+    truths = np.full(len(items.names), MISSING, np.int32)
+    known = gold >= 0
+    truths[items.codes[known]] = gold[known]
+    contradictions = np.flatnonzero(known & (truths[items.codes] != gold))
+    if contradictions.size:
+        item = to_list(items.names)[items.codes[contradictions[0]]]
+        raise InputError(f"{source}: item {item!r} has two different gold truths; keep one of them")
+    return truths
+
+
+def _orders(column: pl.Series) -> SmallCodes | None:
+    """Return 0 for AB, 1 for BA and -1 for blank; None if a value is neither."""
+    words = {value: value.strip().casefold() for value in column.drop_nulls().unique()}
+    known = dict(ORDERS)
+    if set(words.values()) <= {"0", "1"}:
+        known |= {"0": 0, "1": 1}
+    elif set(words.values()) <= {"1", "2"}:
+        known |= {"1": 0, "2": 1}
+    if not words or any(word not in known for word in words.values()):
+        return None
+    codes: SmallCodes = _replace(column, {value: known[word] for value, word in words.items()}, -1, pl.Int8)
+    return codes
+
+
+def _is_exchanged(table: pl.DataFrame) -> bool:
+    """Return whether the columns of the systems are exchanged with the order, so that it says nothing more."""
+    if "order" not in table.columns:
+        return False
+    pair = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
+    arrangements = table.group_by("item", *pair).agg(n=pl.col("system_a").n_unique())["n"]
+    orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())["n"]
+    return bool((arrangements > 1).any() and (orders == 1).all())
+
+
+def _meanings(table: pl.DataFrame, name: str) -> SmallCodes:
+    """Read a column of pairwise verdicts: names of the row's systems, otherwise words."""
+    column = table.get_column(name)
+    codes: SmallCodes = _replace(
+        column, {text: int(meaning_of(text)) for text in column.drop_nulls().unique()}, int(Meaning.EMPTY), pl.Int8
+    )
+    if "system_a" in table.columns:
+        said = column.str.strip_chars().str.to_lowercase()
+        for system, side in (("system_a", Meaning.SIDE_A), ("system_b", Meaning.SIDE_B)):
+            is_named = said == table.get_column(system).str.strip_chars().str.to_lowercase()
+            codes[is_named.fill_null(False).to_numpy()] = side
+    return codes
+
+
+def _with_errors(table: pl.DataFrame, codes: SmallCodes) -> SmallCodes:
+    """Mark the calls that failed by the column of errors."""
+    if "error" in table.columns:
+        errors = table.get_column("error")
+        failed = {text: failure_of(text) for text in errors.drop_nulls().unique()}
+        codes[_replace(errors, failed, False, pl.Boolean) & (codes != Meaning.REFUSAL)] = Meaning.ERROR
+    return codes
+
+
+def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> Codes:
+    """Return the side of the item that each verdict is for: 0, 1, 2 for a tie, -1 for a failed call."""
+    shown_first = np.where(orders == B_FIRST, 1, 0)
+    side_of: dict[Meaning, Any] = {Meaning.FIRST: shown_first, Meaning.SECOND: 1 - shown_first}
+    side_of |= {Meaning.SIDE_A: np.zeros_like(shown_first), Meaning.SIDE_B: np.ones_like(shown_first)}
+    sides = np.where(meaning == Meaning.TIE, TIED, MISSING)
+    for code, side in side_of.items():
+        sides = np.where(meaning == code, np.where(flip, 1 - side, side), sides)
+    return sides.astype(np.int32)
+
+
+def _score(said: str | Meaning) -> str | Meaning:
+    """Return a score as text: 4 for 4.0 and 4/5."""
+    if not isinstance(said, str):
+        return said
+    if (number := number_of(said)) is None:
+        return Meaning.UNREADABLE
+    return Meaning.EMPTY if number == NO_SCORE else f"{number:g}"
+
+
+def _refuse_unreadable(table: pl.DataFrame, meaning: SmallCodes, source: str, kind: Kind) -> None:
+    """Refuse a column most of whose values are not verdicts."""
+    is_unreadable = meaning == Meaning.UNREADABLE
+    n, n_readable = int(is_unreadable.sum()), int((meaning < Meaning.ERROR).sum())
+    if n == 0 or n <= (n + n_readable) * MOST_UNREADABLE:
+        return
+    example = table.get_column("verdict").filter(pl.Series(is_unreadable))[0].replace("\n", " ")[:60]
+    other: Kind = "pointwise" if kind == "pairwise" else "pairwise"
+    raise InputError(
+        f"{n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}",
+        source,
+        [use("if another column has them", verdict=Placeholder("COLUMN")), use(f"if they are {other}", kind=other)],
+    )
+
+
+def _doubts(log: JudgeLog) -> list[str]:
+    """Warn if judges contradict themselves so often after the swap that it may not be theirs to undo."""
+    used = (log.answer >= 0) & (log.answer < TIED) & (log.first >= 0)
+    pairs, pair = np.unique(log.item[used].astype(np.int64) * log.n_judges + log.judge[used], return_inverse=True)
+    by_order = np.zeros((2, len(pairs)), np.int8)
+    by_order[log.first[used], pair] = np.where(log.answer[used] == 0, 1, -1)
+    both = (by_order != 0).all(axis=0)
+    if both.sum() < FEWEST_PAIRS:
+        return []
+    share = (by_order[0] != by_order[1])[both].mean()
+    if share <= 1 - LOWEST_CONSISTENCY:
+        return []
+    return [
+        f"in {share:.0%} of the swapped pairs a judge contradicts itself: if A and B name the answers and not their "
+        'positions, set the option verdicts to "answer"'
+    ]
+
+
+def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
+    """Return the log with these truths: a file, a data frame, or a mapping of items to classes or systems."""
+    items, truths = map(to_list, read_truth(gold))
+    code_of = {str(name): code for code, name in enumerate(log.item_names)}
+    codes = np.full(log.n_items, MISSING, np.int32)
+    n_unknown = 0
+    for name, truth in zip(items, truths, strict=True):
+        if (item := code_of.get(str(name))) is None:
+            n_unknown += 1
+            continue
+        classes = [str(name) for name in log.class_names]
+        if log.system_names:  # a truth may be the name of the better system
+            classes = [log.system_names[log.system_a[item]], log.system_names[log.system_b[item]], TIE]
+        matches = [code for code, known in enumerate(classes) if known.casefold() == str(truth).strip().casefold()]
+        if not matches:
+            expected = ", ".join(classes)
+            raise InputError(f"the gold of item {log.item_names[item]!r} is {str(truth)!r}; expected one of {expected}")
+        codes[item] = matches[0]
+    if n_unknown == len(items):
+        raise InputError(
+            f"none of the {len(items):,} gold truths belongs to an item of the log: the gold has {items[:1]}, "
+            f"the log has {log.item_names[:1]}; write items alike"
+        )
+    more = [f"{n_unknown:,} gold truths belong to no item of the log and are left out"] if n_unknown else []
+    return replace(log, gold=codes, notes=[*log.notes, *more])

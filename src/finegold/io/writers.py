@@ -1,4 +1,7 @@
-"""Writers. A file appears whole or not at all, and the old file stays until the new one is whole."""
+"""Writers. A file appears whole or not at all: one temporary name, one rename.
+
+Importing this module loads no data-frame library, so that commands can check their outputs at once.
+"""
 
 from __future__ import annotations
 
@@ -7,89 +10,65 @@ import io
 import math
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-import numpy as np
-
-from finegold.errors import InputError, OutputError
-from finegold.io.database_tables import check_database_table, write_frame_to_table, write_labels_to_table
-from finegold.io.source import TEXT, WRITABLE
-from finegold.results.data import ResultData
-from finegold.results.tables import PURPOSES, training_metadata, training_table
+from finegold.errors import InputError, OutputError, use
+from finegold.io.formulas import escaped
 from finegold.system.files import STANDARD_OUTPUT, check_writable, print_bytes, replacing, write_bytes
-from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names
-from finegold.votes.frames import polars_column, take, to_list
 
 if TYPE_CHECKING:
     import polars as pl
 
     from finegold.results.data import ResultData
-
-from finegold.io.formulas import escaped
+    from finegold.votes.annotations import Annotations
+    from finegold.votes.encoding import Codes, Names
 
 __all__ = [
-    "check_database_table",
     "check_table_path",
     "check_training",
     "check_writable",
-    "polars_errors",
     "replacing",
-    "votes_pieces",
-    "wide_votes",
     "write_bytes",
     "write_frame",
-    "write_frame_to_table",
     "write_labels",
-    "write_labels_to_table",
     "write_pieces",
     "write_training",
     "write_votes",
-    "write_workbook",
 ]
 
-
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
-LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
-OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
-
-
-def write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
-    """Write tables with the same columns one below the other."""
-    try:
-        from xlsxwriter import Workbook
-    except ImportError:
-        raise OutputError("an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv") from None
-    with Workbook(path, OPTIONS) as book:
-        book.set_properties({"created": CREATED})
-        sheet = book.add_worksheet()
-        for number, row in enumerate(_rows(pieces)):
-            if number >= MOST_ROWS or len(row) > MOST_COLUMNS:
-                most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
-                raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
-            sheet.write_row(number, 0, list(map(_cell, row)))
-
-
-def _rows(pieces: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:
-    for number, piece in enumerate(pieces):
-        if number == 0:
-            yield piece.columns
-        yield from piece.iter_rows()
-
-
-def _cell(value: Any) -> Any:
-    """Return the value as Excel can hold it: a number, or a text."""
-    is_number = (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and abs(value) < LARGE)
-    return value if is_number or value is None else str(value)[:MOST_CHARACTERS]
-
-
-MOST_ROWS_TABLES = 2**16  # written at a time
+WRITABLE = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+}
+TEXT = ("csv", "tsv", "jsonl")  # formats that may be gzipped
 GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
+ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18  # made and written at a time
+
+
+def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Return the format of an output path and whether it is gzipped. Raise an InputError for other suffixes."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return "csv", False
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    is_packed = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
+    kind = WRITABLE.get(suffix[0], "") if suffix else ""
+    if not kind or (is_packed and kind not in TEXT):
+        known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
+        raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
+        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
+    return kind, is_packed
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
@@ -170,40 +149,26 @@ def write_pieces(
     kind, is_packed = check_table_path(path)
     if kind in ("csv", "tsv") and escape_formulas is not False:
         pieces = map(escaped, pieces)
-    if os.fspath(path) == STANDARD_OUTPUT:
-        _print(pieces)
+    if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
+        for number, piece in enumerate(pieces):
+            print_bytes(piece.write_csv(include_header=number == 0).encode())
         return
-    with replacing(path) as temporary, polars_errors(path, kind):
+    with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
             _sink_parquet(pieces, temporary)
-            return
-        if kind == "xlsx":
-            write_workbook(pieces, temporary)
-            return
-        with temporary.open("wb") as file:
-            for data in _packed(_texts(pieces, kind)) if is_packed else _texts(pieces, kind):
-                file.write(data)
-
-
-def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """Return the format of an output path and whether it is gzipped. Raise an InputError for other suffixes."""
-    if os.fspath(path) == STANDARD_OUTPUT:
-        return "csv", False
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    is_packed = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
-    kind = WRITABLE.get(suffix[0], "") if suffix else ""
-    if not kind or (is_packed and kind not in TEXT):
-        known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
-        raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
-    shown = os.fsencode(path).decode(errors="backslashreplace")
-    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
-        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
-    return kind, is_packed
+        elif kind == "xlsx":
+            _write_workbook(pieces, temporary)
+        else:
+            # Without name and time in the header of gzip: the same data give the same bytes.
+            packer = zlib.compressobj(9, zlib.DEFLATED, GZIP) if is_packed else None
+            with temporary.open("wb") as file:
+                for text in _texts(pieces, kind):
+                    file.write(text if packer is None else packer.compress(text))
+                file.write(b"" if packer is None else packer.flush())
 
 
 @contextmanager
-def polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk as its own."""
     import polars as pl
 
@@ -220,24 +185,16 @@ def polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
     """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
-    for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
-        text = io.BytesIO()
-        if kind == "jsonl":
-            piece.write_ndjson(text)
-        else:
-            piece.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
-        yield text.getvalue()
-
-
-def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Cut a table into slices that are written quickly. A table without rows still has a header."""
-    return piece.iter_slices(MOST_ROWS_TABLES) if piece.height else iter([piece])
-
-
-def _print(pieces: Iterable[pl.DataFrame]) -> None:
-    """Write bytes to standard output: Polars would report a closed pipe or a full disk in its own way."""
-    for number, piece in enumerate(pieces):
-        print_bytes(piece.write_csv(include_header=number == 0).encode())
+    is_first = True
+    for piece in pieces:
+        for part in piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece]:
+            text = io.BytesIO()
+            if kind == "jsonl":
+                part.write_ndjson(text)
+            else:
+                part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=is_first)
+            is_first = False
+            yield text.getvalue()
 
 
 def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
@@ -254,31 +211,67 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     register_io_source(source, schema=first.schema).sink_parquet(path)
 
 
-def _packed(texts: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress as gzip, without name and time in the header: the same data give the same bytes."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
-    for text in texts:
-        yield packer.compress(text)
-    yield packer.flush()
+# Workbooks.
+
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
+LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
+OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
+
+
+def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write tables with the same columns one below the other."""
+    try:
+        from xlsxwriter import Workbook
+    except ImportError:
+        raise OutputError("an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv") from None
+
+    def rows() -> Iterator[Iterable[Any]]:
+        for number, piece in enumerate(pieces):
+            if number == 0:
+                yield piece.columns
+            yield from piece.iter_rows()
+
+    def cell(value: Any) -> Any:
+        is_finite = isinstance(value, float) and math.isfinite(value)
+        is_number = is_finite or (isinstance(value, int) and abs(value) < LARGE)
+        return value if is_number or value is None else str(value)[:MOST_CHARACTERS]
+
+    with Workbook(path, OPTIONS) as book:
+        book.set_properties({"created": CREATED})
+        sheet = book.add_worksheet()
+        for number, row in enumerate(rows()):
+            cells = list(map(cell, row))
+            if number >= MOST_ROWS or len(cells) > MOST_COLUMNS:
+                most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
+                raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
+            sheet.write_row(number, 0, cells)
+
+
+# Labels for training.
 
 
 def check_training(path: str | os.PathLike[str], purpose: str) -> None:
     """Refuse an unknown purpose, and a file that is not Parquet."""
+    from finegold.results.tables import PURPOSES
+
     if purpose not in PURPOSES:
-        raise InputError(f'"{purpose}" is no purpose of an export; use one of {", ".join(PURPOSES)}')
+        raise InputError(f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}')
     if Path(path).suffix.lower() != ".parquet":
         raise InputError(f"{path} is not a Parquet file; labels for training are written as .parquet")
 
 
 def write_training(result: ResultData, path: str | os.PathLike[str], purpose: str) -> None:
     """Write one row per task with its label, probabilities, weight, agreement and split."""
+    from finegold.results.tables import training_metadata, training_table
+
     check_training(path, purpose)
     table = training_table(result, purpose)
-    with replacing(path) as temporary, polars_errors(path, "parquet"):
+    with replacing(path) as temporary, _polars_errors(path, "parquet"):
         table.write_parquet(temporary, metadata=training_metadata(result))
 
 
-MOST_ROWS_VOTES = 2**18  # in a piece
+# Votes.
 
 
 def write_votes(
@@ -324,35 +317,61 @@ def write_votes(
     2,ann,x
     <BLANKLINE>
     """
-    each = {"": votes} if isinstance(votes, Annotations) else votes
-    pieces = _all_pieces(each, wide=wide, gold=gold)
-    pieces = _of_one_kind(pieces) if len(each) > 1 else pieces
-    write_pieces(pieces, path, escape_formulas=escape_formulas)
-
-
-def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:
-    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
-    task, annotator, label = votes.votes()
-    for first in range(0, votes.n_votes, MOST_ROWS_VOTES):
-        rows = slice(first, first + MOST_ROWS_VOTES)
-        yield _long(votes, task[rows], annotator[rows], label[rows], gold)
-    if len(votes.unlabelled):
-        yield _unlabelled(votes, _long(votes, task[:0], annotator[:0], label[:0], gold))
-
-
-def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
-    """Return a wide table, which holds one vote per task and annotator."""
     import polars as pl
 
+    from finegold.votes.annotations import Annotations
+
+    each = {"": votes} if isinstance(votes, Annotations) else votes
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for question, answers in each.items():
+            for piece in [_wide(answers, gold)] if wide else _long(answers, gold):
+                yield piece.select(pl.lit(question).alias("question"), pl.all()) if len(each) > 1 else piece
+
+    tables: Iterable[pl.DataFrame] = pieces()
+    if len(each) > 1:  # as text: labels may be numbers for one question and words for another
+        tables = [pl.concat([piece.cast(pl.String) for piece in tables], how="diagonal")]
+    write_pieces(tables, path, escape_formulas=escape_formulas)
+
+
+def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
+    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
+    import numpy as np
+    import polars as pl
+
+    def table(rows: slice) -> pl.DataFrame:
+        columns = {
+            "task": _column(votes.task_names, task[rows]),
+            "annotator": _column(votes.annotator_names, annotator[rows]),
+            "label": _column(votes.class_names, label[rows]),
+        }
+        return pl.DataFrame(columns | ({"gold": _column(votes.class_names, votes.gold[task[rows]])} if gold else {}))
+
+    task, annotator, label = votes.votes()
+    for first in range(0, votes.n_votes, ROWS_OF_VOTES):
+        yield table(slice(first, first + ROWS_OF_VOTES))
+    if len(votes.unlabelled):
+        like = table(slice(0))
+        tasks = _column(votes.unlabelled, np.arange(len(votes.unlabelled), dtype=np.int32))
+        yield like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
+
+
+def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
+    """Return a wide table, which holds one vote per task and annotator."""
+    import numpy as np
+    import polars as pl
+
+    from finegold.votes.encoding import MISSING
+    from finegold.votes.frames import to_list
+
     names = [str(name) for name in to_list(votes.annotator_names)]
-    taken = sorted({"question", "task", "gold"} & set(names))
-    if taken:
-        raise InputError(f'an annotator is called "{taken[0]}", as a column of the wide table is; write a long one')
-    long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
+    if clashes := sorted({"question", "task", "gold"} & set(names)):
+        raise InputError(f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a long one')
+    long = pl.concat(list(_long(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
         raise InputError(
-            "an annotator voted on a task more than once, and a wide table holds one vote; read the votes with "
-            'repeated="first", "last" or "majority"'
+            "an annotator voted on a task more than once, and a wide table holds one vote",
+            remedies=[use(repeated="majority", text='(or "first" or "last") when the votes are read')],
         )
     table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
     if not gold:
@@ -361,42 +380,11 @@ def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
     return table.with_columns(_column(votes.class_names, truths).alias("gold"))
 
 
-def _all_pieces(votes: Mapping[str, Annotations], *, wide: bool, gold: bool) -> Iterator[pl.DataFrame]:
-    import polars as pl
-
-    for question, one in votes.items():
-        pieces = [wide_votes(one, gold=gold)] if wide else votes_pieces(one, gold=gold)
-        for piece in pieces:
-            yield piece.select(pl.lit(question).alias("question"), pl.all()) if len(votes) > 1 else piece
-
-
-def _of_one_kind(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Join the tables of several questions, as text: labels may be numbers for one and words for another."""
-    import polars as pl
-
-    yield pl.concat([piece.cast(pl.String) for piece in pieces], how="diagonal")
-
-
-def _long(votes: Annotations, task: Codes, annotator: Codes, label: Codes, gold: bool) -> pl.DataFrame:
-    import polars as pl
-
-    columns = {
-        "task": _column(votes.task_names, task),
-        "annotator": _column(votes.annotator_names, annotator),
-        "label": _column(votes.class_names, label),
-    }
-    if gold:
-        columns["gold"] = _column(votes.class_names, votes.gold[task])
-    return pl.DataFrame(columns)
-
-
-def _unlabelled(votes: Annotations, like: pl.DataFrame) -> pl.DataFrame:
-    tasks = _column(votes.unlabelled, np.arange(len(votes.unlabelled), dtype=np.int32))
-    return like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
-
-
 def _column(names: Names, codes: Codes) -> pl.Series:
+    import narwhals as nw
     import polars as pl
 
-    taken = take(names, codes)
-    return polars_column(taken) if isinstance(taken, nw.Series) else pl.Series(to_list(taken), strict=False)
+    from finegold.votes.frames import polars_column, take, to_list
+
+    column = take(names, codes)
+    return polars_column(column) if isinstance(column, nw.Series) else pl.Series(to_list(column), strict=False)

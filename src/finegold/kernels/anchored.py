@@ -1,24 +1,30 @@
 """One sweep of the anchored vote over a block of tasks. See finegold/methods/anchored.py for the equations.
 
 Only classes with votes can be the label of a task, so the run time depends on the cells of a task and not on the
-number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py. Few votes
-need no compiled code (anchored_few.py).
+number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py.
+
+Few votes are processed in plain NumPy, so that there is nothing to compile in a first run; tests compare the compiled
+loops with it. Roundings differ by about 1e-16, because the compiler fuses additions with multiplications.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels import anchored_few
 from finegold.kernels.jit import ONE, inlined, kernel
+from finegold.kernels.sort_votes import numbered
+from finegold.kernels.votes import cells_of
 
-__all__ = ["start", "start_many", "sweep", "sweep_many"]
+__all__ = ["MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
+MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
@@ -32,8 +38,15 @@ def start(
     n: Floats,  # IN/OUT [W, L, K] the counts are added to it
     pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
 ) -> None:
-    count = anchored_few.start if anchored_few.is_small(task_ptr, cell_ptr) else start_many
-    count(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
+    if not is_small(task_ptr, cell_ptr):
+        start_many(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
+        return
+    v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
+    v.count(known, phi[v.task, v.label], n)
+    votes = np.bincount(v.task, v.size)
+    agreeing = np.bincount(v.task, v.size * (v.size - 1))
+    several = votes >= 2
+    pairs += [(agreeing[several] / (votes * (votes - 1))[several]).sum(), several.sum()]
 
 
 def sweep(
@@ -45,16 +58,106 @@ def sweep(
     log_prior: Floats,  # IN [K]
     log_v: Floats,  # IN [W, L, K]
     people: Floats,  # IN [W, 3] weight of a vote, probability of being right, its standard deviation
-    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power; see `_write`
+    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power
     phi: Floats,  # IN/OUT [T, K]
     tau: Floats,  # IN/OUT [K] sum_i q_ik is added to it
     n: Floats,  # IN/OUT [W, L, K] the counts are added to it
     excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
 ) -> float:
     """Return the largest difference between q and the previous phi."""
-    run = anchored_few.sweep if anchored_few.is_small(task_ptr, cell_ptr) else sweep_many
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    return run(*votes, log_prior, log_v, people, settings, phi, tau, n, excess)
+    if not is_small(task_ptr, cell_ptr):
+        votes = (task_ptr, cell_ptr, cell_class, annotator, known)
+        return sweep_many(*votes, log_prior, log_v, people, settings, phi, tau, n, excess)
+    v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
+    of_pair = log_v[v.who[v.pair_vote], v.label[v.cell[v.pair_vote]], v.label[v.pair_cell]]
+    score = _sums(v.pair_cell, of_pair, len(v.task)) + log_prior[v.label]
+    p = np.exp(score - np.maximum.reduceat(score, v.first)[v.task])
+    p /= _sums(v.task, p, len(v.first))[v.task]  # [cells] softmax over the classes of the task's cells
+    weight, chance, deviation = people[v.who].T
+    q = settings[0] * v.by_cell(weight) / v.by_task(weight)[v.task] + (1.0 - settings[0]) * p
+
+    # The residual of a vote, given the truth k, is 1 if it is for k, else 0, minus its annotator's accuracy.
+    of_truth = np.where(known[v.task] < 0, p, known[v.task] == v.label)
+    squares = v.size - 2.0 * v.by_cell(chance) + v.by_task(chance**2)[v.task]
+    excess[0] += (of_truth * ((v.size - v.by_task(chance)[v.task]) ** 2 - squares)).sum()
+    excess[1] += (v.by_task(deviation) ** 2 - v.by_task(deviation**2)).sum()
+    v.count(known, q, n)
+
+    K, unknown = phi.shape[1], known < 0
+    dense = np.zeros(phi.shape)
+    dense[v.task, v.label] = q
+    dense = dense[unknown]
+    tau += dense.sum(axis=0) + np.bincount(known[~unknown], minlength=K)
+    votes = np.bincount(v.task, v.size)[unknown, None]
+    design = 1.0 + (votes - 1.0) * settings[1]
+    pseudo = settings[2] * design
+    sharp = np.where(dense > 0.0, dense ** (design ** -settings[3]), 0.0)
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    change = np.abs(dense - phi[unknown]).max(initial=0.0)
+    phi[unknown] = (votes * sharp + pseudo / K) / (votes + pseudo)
+    return float(change)
+
+
+def is_small(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> bool:
+    """Return whether the pairs of votes and cells are few. There are at least as many pairs as votes."""
+    if int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]) > MAX_PAIRS:
+        return False
+    votes, cells = np.diff(cell_ptr[task_ptr]), np.diff(task_ptr)
+    return int(np.dot(votes, cells)) <= MAX_PAIRS
+
+
+class Votes(NamedTuple):
+    """Indices of cells (the votes of a task for one class), of votes, and of pairs of a vote and a cell of its task."""
+
+    first: Integers  # [T] cell of each task
+    task: Integers  # [cells]
+    label: Integers  # [cells]
+    size: Integers  # [cells] number of votes
+    cell: Integers  # [votes]
+    who: Integers  # [votes]
+    pair_vote: Integers  # [pairs]
+    pair_cell: Integers  # [pairs]
+
+    def by_task(self, values: Floats) -> Floats:
+        """Sum values of votes."""
+        return _sums(self.task[self.cell], values, len(self.first))
+
+    def by_cell(self, values: Floats) -> Floats:
+        return _sums(self.cell, values, len(self.task))
+
+    def count(self, known: Any, q: Floats, n: Floats) -> None:
+        """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
+        row = self.who * n.shape[1] + self.label[self.cell]
+        truth = known[self.task[self.cell]]
+        unknown = truth[self.pair_vote] < 0
+        vote, cell = self.pair_vote[unknown], self.pair_cell[unknown]
+        at = np.concatenate([row[vote] * n.shape[2] + self.label[cell], (row * n.shape[2] + truth)[truth >= 0]])
+        values = np.concatenate([q[cell], np.ones(len(at) - len(cell))])
+        n += _sums(at, values, n.size).reshape(n.shape)
+
+
+def index_votes(task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> Votes:
+    first_cell, end_cell = int(task_ptr[0]), int(task_ptr[-1])
+    first, cells = (task_ptr[:-1] - task_ptr[0]).astype(np.int64), np.diff(task_ptr).astype(np.int64)
+    size, label = cells_of(task_ptr, cell_ptr, cell_class)
+    task, cell = numbered(cells), numbered(size)
+    others = cells[task[cell]]  # of each vote: the cells of its task
+    pair_vote = numbered(others)
+    offset = np.arange(len(pair_vote)) - np.repeat(np.cumsum(others) - others, others)
+    return Votes(
+        first=first,
+        task=task,
+        label=label.astype(np.int64),
+        size=size,
+        cell=cell,
+        who=annotator[int(cell_ptr[first_cell]) : int(cell_ptr[end_cell])].astype(np.int64),
+        pair_vote=pair_vote,
+        pair_cell=first[task[cell[pair_vote]]] + offset,
+    )
+
+
+def _sums(at: Integers, values: Floats, n: int) -> Floats:
+    return np.bincount(at, values, n).astype(np.float64, copy=False)
 
 
 @kernel
@@ -70,7 +173,7 @@ def start_many(
 ) -> None:
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        _count(first, end, cell_ptr, cell_class, annotator, known[i], phi[i], n)
+        count_votes(first, end, cell_ptr, cell_class, annotator, known[i], phi[i], n)
         votes, agreeing = np.float64(cell_ptr[end] - cell_ptr[first]), 0.0
         if votes < 2.0:
             continue
@@ -102,15 +205,50 @@ def sweep_many(
     change = 0.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        sums = _add_votes(first, end, cell_ptr, cell_class, annotator, log_v, people, share, score, right)
-        _softmax(first, end, cell_class, log_prior, score)
+        weights, chances, squares, deviations, variances = 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(first, end):
+            label = np.uint64(cell_class[c])
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                chance, deviation = people[j, RIGHT], people[j, SPREAD]
+                share[label] += people[j, VOTE]
+                right[label] += chance
+                weights += people[j, VOTE]
+                chances += chance
+                squares += chance * chance
+                deviations += deviation
+                variances += deviation * deviation
+                for other in range(first, end):
+                    k = np.uint64(cell_class[other])
+                    score[k] += log_v[j, label, k]
+
+        largest, total = -math.inf, 0.0  # softmax over the classes of the task's cells
         for c in range(first, end):
             k = cell_class[c]
-            q[k] = settings[0] * share[k] / sums[0] + (1.0 - settings[0]) * score[k]
-        _add_excess(first, end, cell_ptr, cell_class, known[i], sums, right, score, excess)
-        _count(first, end, cell_ptr, cell_class, annotator, known[i], q, n)
+            score[k] += log_prior[k]
+            largest = max(largest, score[k])
+        for c in range(first, end):
+            k = cell_class[c]
+            score[k] = math.exp(score[k] - largest)
+            total += score[k]
+        for c in range(first, end):
+            score[cell_class[c]] /= total
+        for c in range(first, end):
+            k = cell_class[c]
+            q[k] = settings[0] * share[k] / weights + (1.0 - settings[0]) * score[k]
+
+        found = 0.0
+        for c in range(first, end):
+            k = cell_class[c]
+            size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+            away = size - chances
+            weight = score[k] if known[i] < 0 else np.float64(known[i] == np.int32(k))
+            found += weight * (away * away - (size - 2.0 * right[k] + squares))
+        excess[0] += found
+        excess[1] += deviations * deviations - variances
+        count_votes(first, end, cell_ptr, cell_class, annotator, known[i], q, n)
         votes = np.float64(cell_ptr[end] - cell_ptr[first])
-        change = max(change, _write(known[i], votes, settings, q, phi[i], tau))
+        change = max(change, write_posterior(known[i], votes, settings, q, phi[i], tau))
         for c in range(first, end):
             k = cell_class[c]
             share[k], score[k], right[k], q[k] = 0.0, 0.0, 0.0, 0.0
@@ -118,80 +256,7 @@ def sweep_many(
 
 
 @inlined
-def _add_votes(
-    first: int,
-    end: int,
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    log_v: Floats,
-    people: Floats,
-    share: Floats,
-    score: Floats,
-    right: Floats,
-) -> tuple[float, float, float, float, float]:
-    """Sum over the votes by class. Return sums over all votes: weights, probabilities and deviations, with squares."""
-    weights, chances, squares, deviations, variances = 0.0, 0.0, 0.0, 0.0, 0.0
-    for c in range(first, end):
-        label = np.uint64(cell_class[c])
-        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-            j = np.uint64(annotator[vote])
-            chance, deviation = people[j, RIGHT], people[j, SPREAD]
-            share[label] += people[j, VOTE]
-            right[label] += chance
-            weights += people[j, VOTE]
-            chances += chance
-            squares += chance * chance
-            deviations += deviation
-            variances += deviation * deviation
-            for other in range(first, end):
-                k = np.uint64(cell_class[other])
-                score[k] += log_v[j, label, k]
-    return weights, chances, squares, deviations, variances
-
-
-@inlined
-def _softmax(first: int, end: int, cell_class: NDArray[np.uint8], log_prior: Floats, score: Floats) -> None:
-    """Apply the softmax over the classes of the task's cells."""
-    largest, total = -math.inf, 0.0
-    for c in range(first, end):
-        k = cell_class[c]
-        score[k] += log_prior[k]
-        largest = max(largest, score[k])
-    for c in range(first, end):
-        k = cell_class[c]
-        score[k] = math.exp(score[k] - largest)
-        total += score[k]
-    for c in range(first, end):
-        score[cell_class[c]] /= total
-
-
-@inlined
-def _add_excess(
-    first: int,
-    end: int,
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    known: int,
-    sums: tuple[float, float, float, float, float],
-    right: Floats,
-    p: Floats,
-    excess: Floats,
-) -> None:
-    """The residual of a vote, given the truth k, is 1 if it is for k, else 0, minus its annotator's accuracy."""
-    found = 0.0
-    for c in range(first, end):
-        k = cell_class[c]
-        size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-        total = size - sums[1]
-        weight = p[k] if known < 0 else np.float64(known == np.int32(k))
-        found += weight * (total * total - (size - 2.0 * right[k] + sums[2]))
-    excess[0] += found
-    excess[1] += sums[3] * sums[3] - sums[4]
-
-
-@inlined
-def _count(
+def count_votes(
     first: int,
     end: int,
     cell_ptr: NDArray[np.uint64],
@@ -215,7 +280,7 @@ def _count(
 
 
 @kernel
-def _write(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, tau: Floats) -> float:
+def write_posterior(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, tau: Floats) -> float:
     """Add q to tau and write the calibrated q to phi. Return the largest difference between q and the previous phi."""
     if known >= 0:
         tau[known] += 1.0

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, ZERO, kernel
-from finegold.kernels.softmax import fill_scores, normalise, subtract_largest
+from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
 
 __all__ = ["counts", "sweep"]
 

@@ -13,17 +13,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
-from finegold.kernels.gamma import digamma_and_gammaln_buffer
 from finegold.kernels.jit import ONE, ZERO, kernel
-from finegold.kernels.simd import LANES, add_lanes, largest_lane, scale_lanes, shift_lanes, sum_rows
-from finegold.kernels.softmax import LARGE
+from finegold.kernels.numerics import LARGE, digamma_and_gammaln_buffer, exp_buffer
 
-__all__ = ["expected_logs_of_votes", "start", "sweep"]
+__all__ = [
+    "LANES",
+    "add_lanes",
+    "expected_logs_of_votes",
+    "largest_lane",
+    "scale_lanes",
+    "shift_lanes",
+    "start",
+    "sum_rows",
+    "sweep",
+]
+
+
+LANES = 8
+EIGHT = np.uint64(LANES)
 
 Floats = NDArray[np.float64]
 
-EIGHT = np.uint64(LANES)
+
+@kernel
+def largest_lane(x: Floats, at: Any) -> float:
+    largest = x[at]
+    for lane in range(EIGHT):
+        largest = max(largest, x[at + lane])
+    return float(largest)
+
+
+@kernel
+def add_lanes(x: Floats, at: Any, y: Floats, y_at: Any) -> None:
+    for lane in range(EIGHT):
+        x[at + lane] += y[y_at + lane]
+
+
+@kernel
+def shift_lanes(x: Floats, at: Any, number: float) -> None:
+    for lane in range(EIGHT):
+        x[at + lane] += number
+
+
+@kernel
+def scale_lanes(x: Floats, at: Any, number: float) -> None:
+    for lane in range(EIGHT):
+        x[at + lane] *= number
+
+
+@kernel
+def sum_rows(
+    x: Floats, at: Any, start: Floats, table: Floats, column: Any, width: Any, rows: Any, first: Any, end: Any
+) -> None:
+    """x[at:...] = start[column:...] + the sum of table[r * width + column : ...] over r in rows[first:end]."""
+    for lane in range(EIGHT):
+        x[at + lane] = start[column + lane]
+    for vote in range(first, end):
+        here = np.uint64(rows[vote]) * width + column
+        for lane in range(EIGHT):
+            x[at + lane] += table[here + lane]
+
+
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
 
 

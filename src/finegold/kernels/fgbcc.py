@@ -3,26 +3,225 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import inlined, kernel
-from finegold.kernels.lbfgs import (
-    MAX_STEP,
-    MEMORY,
-    descend_along,
-    dot,
-    is_done,
-    line_search_step,
-    remember,
-    start_line_search,
-)
+from finegold.kernels.numerics import exp_buffer
 
-__all__ = ["score_loss", "search_means", "solve_means", "solve_variances"]
+__all__ = [
+    "MAX_STEP",
+    "MEMORY",
+    "descend_along",
+    "dot",
+    "is_done",
+    "line_search_step",
+    "remember",
+    "score_loss",
+    "search_means",
+    "solve_means",
+    "solve_variances",
+    "start_line_search",
+]
+
 
 Floats = NDArray[np.float64]
+
+MEMORY = 10  # number of pairs of steps and gradient changes
+DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # conditions for the end of a line search
+MAX_STEP = 1e10
+EPSILON = 2.220446049250313e-16
+
+# Indices of the state that a line search keeps between evaluations.
+STX, FX, GX, STY, FY, GY, LOW, HIGH, WIDTH, WIDTH_BEFORE, BRACKETED, STAGE, F0, G0 = range(14)
+
+
+@kernel
+def dot(x: Floats, y: Floats) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def dot_row(x: Floats, k: int, y: Floats) -> float:
+    total = 0.0
+    for i in range(y.size):
+        total += x[k, i] * y[i]
+    return total
+
+
+@kernel
+def add_row(scale: float, x: Floats, k: int, total: Floats) -> None:
+    for i in range(total.size):
+        total[i] += scale * x[k, i]
+
+
+@kernel
+def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int, theta: float, d: Floats) -> None:
+    """d = -H gradient, with H from the last `kept` pairs (a ring buffer, the newest at kept - 1) and H0 = I / theta."""
+    for i in range(d.size):
+        d[i] = -gradient[i]
+    share = np.empty(MEMORY)
+    first = max(kept - MEMORY, 0)
+    for pair in range(kept - 1, first - 1, -1):
+        k = pair % MEMORY
+        share[k] = dot_row(s, k, d) / sy[k]
+        add_row(-share[k], y, k, d)
+    for i in range(d.size):
+        d[i] /= theta
+    for pair in range(first, kept):
+        k = pair % MEMORY
+        add_row(share[k] - dot_row(y, k, d) / sy[k], s, k, d)
+
+
+@kernel
+def remember(
+    step: float, slope: float, slope_before: float, d: Floats, gradient: Floats, before: Floats,
+    s: Floats, y: Floats, sy: Floats, kept: int, theta: float,
+) -> tuple[int, float]:  # fmt: skip
+    """Store the step and the change of the gradient if the curvature is positive. Return kept, theta."""
+    change = (slope - slope_before) * step
+    if change <= EPSILON * -slope_before * step:
+        return kept, theta
+    k = kept % MEMORY
+    for i in range(d.size):
+        s[k, i] = step * d[i]
+        y[k, i] = gradient[i] - before[i]
+    sy[k] = change
+    squared = 0.0
+    for i in range(d.size):
+        squared += y[k, i] * y[k, i]
+    return kept + 1, squared / change
+
+
+@kernel
+def start_line_search(f: float, slope: float, step: float, state: Floats) -> None:
+    state[:] = 0.0
+    state[FX] = state[FY] = state[F0] = f
+    state[GX] = state[GY] = state[G0] = slope
+    state[HIGH] = 5.0 * step
+    state[WIDTH], state[WIDTH_BEFORE], state[STAGE] = MAX_STEP, 2.0 * MAX_STEP, 1.0
+
+
+@kernel
+def is_done(step: float, f: float, slope: float, state: Floats) -> Any:
+    """Return whether the decrease and the slope are sufficient, or no other step is possible."""
+    test = DECREASE * state[G0]
+    low_enough = f <= state[F0] + step * test
+    if state[STAGE] == 1.0 and low_enough and slope >= DECREASE * state[G0]:
+        state[STAGE] = 2.0
+    if state[BRACKETED] > 0.0:
+        if step <= state[LOW] or step >= state[HIGH]:
+            return True
+        if state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]:
+            return True
+    if step == MAX_STEP and low_enough and slope <= test:
+        return True
+    return low_enough and abs(slope) <= CURVATURE * -state[G0]
+
+
+@kernel
+def line_search_step(step: float, f: float, slope: float, state: Floats) -> float:
+    """Narrow the interval around a good step. Return the next step to try."""
+    test = DECREASE * state[G0]
+    if state[STAGE] == 1.0 and f <= state[FX] and f > state[F0] + step * test:
+        tilt(state, test, -1.0)
+        step = narrow(step, f - step * test, slope - test, state)
+        tilt(state, test, 1.0)
+    else:
+        step = narrow(step, f, slope, state)
+    stx, sty = state[STX], state[STY]
+    if state[BRACKETED] > 0.0:
+        if abs(sty - stx) >= 0.66 * state[WIDTH_BEFORE]:
+            step = stx + 0.5 * (sty - stx)
+        state[WIDTH_BEFORE], state[WIDTH] = state[WIDTH], abs(sty - stx)
+        state[LOW], state[HIGH] = min(stx, sty), max(stx, sty)
+    else:
+        state[LOW], state[HIGH] = step + 1.1 * (step - stx), step + 4.0 * (step - stx)
+    step = min(max(step, 0.0), MAX_STEP)
+    if state[BRACKETED] > 0.0 and (
+        step <= state[LOW] or step >= state[HIGH] or state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]
+    ):
+        step = stx
+    return step
+
+
+@kernel
+def tilt(state: Floats, test: float, sign: float) -> None:
+    """Add the line of sufficient decrease to both ends of the interval, or subtract it."""
+    state[FX] += sign * state[STX] * test
+    state[FY] += sign * state[STY] * test
+    state[GX] += sign * test
+    state[GY] += sign * test
+
+
+@kernel
+def narrow(step: float, f: float, slope: float, state: Floats) -> Any:
+    """Compute Moré and Thuente's trial step from cubic and quadratic interpolation; stx stays the best end."""
+    next_step = trial(step, f, slope, state)
+    if f > state[FX]:
+        state[STY], state[FY], state[GY] = step, f, slope
+    else:
+        if slope * math.copysign(1.0, state[GX]) < 0.0:
+            state[STY], state[FY], state[GY] = state[STX], state[FX], state[GX]
+        state[STX], state[FX], state[GX] = step, f, slope
+    return next_step
+
+
+@kernel
+def trial(step: float, f: float, slope: float, state: Floats) -> Any:
+    stx, fx, gx = state[STX], state[FX], state[GX]
+    if f > fx:  # a higher value: the minimum is in between
+        state[BRACKETED] = 1.0
+        cubic = stx + cubic_share(stx, fx, gx, step, f, slope) * (step - stx)
+        quadratic = stx + ((gx / ((fx - f) / (step - stx) + gx)) / 2.0) * (step - stx)
+        return cubic if abs(cubic - stx) < abs(quadratic - stx) else cubic + (quadratic - cubic) / 2.0
+    if slope * math.copysign(1.0, gx) < 0.0:  # a slope of the other sign: the minimum is in between
+        state[BRACKETED] = 1.0
+        cubic = step + cubic_share(step, f, slope, stx, fx, gx) * (stx - step)
+        secant = step + (slope / (slope - gx)) * (stx - step)
+        return cubic if abs(cubic - step) > abs(secant - step) else secant
+    if abs(slope) < abs(gx):  # a flatter slope: the minimum is beyond
+        return beyond(step, f, slope, state)
+    if state[BRACKETED] > 0.0:
+        sty, fy, gy = state[STY], state[FY], state[GY]
+        return step + cubic_share(step, f, slope, sty, fy, gy) * (sty - step)
+    return state[HIGH] if step > stx else state[LOW]
+
+
+@kernel
+def beyond(step: float, f: float, slope: float, state: Floats) -> Any:
+    stx, fx, gx = state[STX], state[FX], state[GX]
+    theta = 3.0 * (fx - f) / (step - stx) + gx + slope
+    s = max(abs(theta), abs(gx), abs(slope))
+    gamma = s * math.sqrt(max(0.0, (theta / s) ** 2 - (gx / s) * (slope / s)))
+    gamma = -gamma if step > stx else gamma
+    share = ((gamma - slope) + theta) / ((gamma + (gx - slope)) + gamma)
+    cubic = state[HIGH] if step > stx else state[LOW]
+    if share < 0.0 and gamma != 0.0:
+        cubic = step + share * (stx - step)
+    secant = step + (slope / (slope - gx)) * (stx - step)
+    if state[BRACKETED] > 0.0:
+        best = cubic if abs(cubic - step) < abs(secant - step) else secant
+        limit = step + 0.66 * (state[STY] - step)
+        return min(limit, best) if step > stx else max(limit, best)
+    best = cubic if abs(cubic - step) > abs(secant - step) else secant
+    return min(max(best, state[LOW]), state[HIGH])
+
+
+@kernel
+def cubic_share(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> Any:
+    """Return the position of the cubic's minimum between a (0) and b (1)."""
+    theta = 3.0 * (fa - fb) / (b - a) + ga + gb
+    s = max(abs(theta), abs(ga), abs(gb))
+    gamma = s * math.sqrt((theta / s) ** 2 - (ga / s) * (gb / s))
+    gamma = -gamma if b < a else gamma
+    return ((gamma - ga) + theta) / (((gamma - ga) + gamma) + gb)
+
 
 RUN = 1024  # exponentials computed at once
 MAX_EXPONENT = 700.0  # exp of it is still finite

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, ZERO, kernel
-from finegold.kernels.softmax import LARGE, normalise, subtract_largest
+from finegold.kernels.numerics import LARGE, exp_buffer, normalise, subtract_largest
 
 __all__ = ["objective", "posteriors"]
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.gamma import digamma_and_gammaln_buffer
 from finegold.kernels.jit import kernel
+from finegold.kernels.numerics import digamma_and_gammaln_buffer
 
 __all__ = ["evidence", "expected_logs"]
 

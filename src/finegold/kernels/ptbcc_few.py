@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
+from finegold.kernels.numerics import exp_buffer
 from finegold.kernels.ptbcc_votes import (
     MAX_DIRECT_LOG_ODDS,
     SCRATCH,

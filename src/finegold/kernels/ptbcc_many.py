@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
+from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
 from finegold.kernels.ptbcc_votes import (
     MAX_DIRECT_LOG_ODDS,
     SCRATCH,
@@ -23,7 +23,6 @@ from finegold.kernels.ptbcc_votes import (
     open_records,
     weigh,
 )
-from finegold.kernels.softmax import fill_scores, normalise, subtract_largest
 
 __all__ = ["sweep"]
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, ZERO, inlined
-from finegold.kernels.softmax import LARGE
+from finegold.kernels.numerics import LARGE, exp_buffer
 
 __all__ = [
     "MAX_DIRECT_LOG_ODDS",

@@ -1,7 +1,7 @@
 """TiReMGE: sums over the votes (edges of the graph), and the forward and backward pass of the two-layer network.
 
-Arrays of one call have the same float type (float32, or float64 for checks). A loop either stores or sums: in one that
-does both, the alignment of the arrays decides whether it is vectorised, and so the order of the additions.
+A loop either stores or sums: in one that does both, the alignment of the arrays decides whether it is vectorised, and
+so the order of the additions.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, kernel
+from finegold.kernels.numerics import exp_buffer
 
 __all__ = [
     "Layers",
@@ -27,7 +27,7 @@ __all__ = [
     "weight_gradient",
 ]
 
-Real = NDArray[Any]
+Floats = NDArray[np.float64]
 
 MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 
@@ -35,12 +35,12 @@ MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 class Layers(NamedTuple):
     """The weights of the network, as the kernels use them."""
 
-    w1: Real  # [K, units]
-    b1: Real  # [units]
-    w23: Real  # [K, units] W2 W3
-    b2: Real  # [units] b2 W3
-    b3: Real  # [units]
-    w4: Real  # [K, units] W4, transposed
+    w1: Floats  # [K, units]
+    b1: Floats  # [units]
+    w23: Floats  # [K, units] W2 W3
+    b2: Floats  # [units] b2 W3
+    b3: Floats  # [units]
+    w4: Floats  # [K, units] W4, transposed
 
 
 @kernel
@@ -49,8 +49,8 @@ def neighbours(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    x: Real,  # IN [T + W, columns]: tasks, then annotators
-    total: Real,  # OUT [T + W, columns], the sums are added to it
+    x: Floats,  # IN [T + W, columns]: tasks, then annotators
+    total: Floats,  # OUT [T + W, columns], the sums are added to it
 ) -> None:
     """Sum x over the neighbours of each node in the graph of tasks and annotators."""
     n_tasks = np.uint64(task_ptr.size) - ONE
@@ -68,8 +68,8 @@ def add_reliabilities(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    r: Real,  # IN [W]
-    x: Real,  # OUT [T + W, K], zero before
+    r: Floats,  # IN [W]
+    x: Floats,  # OUT [T + W, K], zero before
 ) -> None:
     """Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if j ever voted l."""
     n_tasks = np.uint64(task_ptr.size) - ONE
@@ -83,13 +83,13 @@ def add_reliabilities(
 
 
 @kernel
-def distance(e: Real, i: Any, label: Any) -> Any:
+def distance(e: Floats, i: Any, label: Any) -> Any:
     """Return ||e_i - C||, where C is the one-hot vector of the label."""
-    total = e.dtype.type(0)
+    total = 0.0
     for k in range(np.uint64(e.shape[1])):
         total += e[i, k] * e[i, k]
-    off = e[i, label] - e.dtype.type(1)
-    return e.dtype.type(math.sqrt(max(total - e[i, label] * e[i, label] + off * off, e.dtype.type(0))))
+    off = e[i, label] - 1.0
+    return math.sqrt(max(total - e[i, label] * e[i, label] + off * off, 0.0))
 
 
 @kernel
@@ -98,8 +98,8 @@ def distances(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    e: Real,  # IN [T, K]
-    total: Real,  # OUT [W], the sums are added to it
+    e: Floats,  # IN [T, K]
+    total: Floats,  # OUT [W], the sums are added to it
 ) -> None:
     """Sum dist_ij = ||e_i - C_ij|| over the tasks of j; it is the same for all votes of a cell."""
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -115,28 +115,28 @@ def distance_gradient(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    e: Real,  # IN [T, K]
-    slope: Real,  # IN [W] gradient of the loss by the sum of j's distances
-    e_slope: Real,  # OUT [T, K], the gradient is added to it
+    e: Floats,  # IN [T, K]
+    slope: Floats,  # IN [W] gradient of the loss by the sum of j's distances
+    e_slope: Floats,  # OUT [T, K], the gradient is added to it
 ) -> None:
     """Compute the gradient of the loss by e_i: sum over the votes of slope_j (e_i - C_ij) / dist_ij."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
-            weight = e.dtype.type(0)
+            weight = 0.0
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                 weight += slope[annotator[vote]]
-            weight /= max(distance(e, i, label), e.dtype.type(MIN_DISTANCE))
+            weight /= max(distance(e, i, label), MIN_DISTANCE)
             for k in range(np.uint64(e.shape[1])):
                 e_slope[i, k] += weight * e[i, k]
             e_slope[i, label] -= weight
 
 
 @kernel
-def divide_by_sums(x: Real) -> None:
+def divide_by_sums(x: Floats) -> None:
     """Normalise every row of x to sum to one."""
     for i in range(x.shape[0]):
-        total = x.dtype.type(0)
+        total = 0.0
         for k in range(x.shape[1]):
             total += x[i, k]
         for k in range(x.shape[1]):
@@ -147,20 +147,20 @@ def divide_by_sums(x: Real) -> None:
 
 
 @kernel
-def add_row(scale: Any, x: Real, k: int, total: Real) -> None:
+def add_row(scale: Any, x: Floats, k: int, total: Floats) -> None:
     for u in range(total.size):
         total[u] += scale * x[k, u]
 
 
 @kernel
-def add_to_row(scale: Any, x: Real, total: Real, k: int) -> None:
+def add_to_row(scale: Any, x: Floats, total: Floats, k: int) -> None:
     for u in range(x.size):
         total[k, u] += scale * x[u]
 
 
 @kernel
-def dot_row(x: Real, y: Real, k: int) -> Any:
-    total = x.dtype.type(0)
+def dot_row(x: Floats, y: Floats, k: int) -> Any:
+    total = 0.0
     for u in range(x.size):
         total += x[u] * y[k, u]
     return total
@@ -168,12 +168,12 @@ def dot_row(x: Real, y: Real, k: int) -> Any:
 
 @kernel
 def similarity(
-    unit: Real,  # IN [K, W] columns of length one (float64, as all arrays here)
-    raw: Real,  # IN [W] reliabilities before smoothing
-    slope: Real,  # IN [W] gradient of the loss by the smoothed reliabilities
-    shared: Real,  # OUT [W]
-    raw_slope: Real,  # OUT [W], the gradient is added to it
-    unit_slope: Real,  # OUT [K, W], the gradient is added to it
+    unit: Floats,  # IN [K, W] columns of length one (float64, as all arrays here)
+    raw: Floats,  # IN [W] reliabilities before smoothing
+    slope: Floats,  # IN [W] gradient of the loss by the smoothed reliabilities
+    shared: Floats,  # OUT [W]
+    raw_slope: Floats,  # OUT [W], the gradient is added to it
+    unit_slope: Floats,  # OUT [K, W], the gradient is added to it
 ) -> None:
     """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and its gradient, row by row."""
     K, n = unit.shape
@@ -197,10 +197,12 @@ def similarity(
 
 
 @kernel
-def activate(i: int, near: Real, far: Real, ones: Real, layers: Layers, first: Real, second: Real, h: Real) -> None:
+def activate(
+    i: int, near: Floats, far: Floats, ones: Floats, layers: Layers, first: Floats, second: Floats, h: Floats
+) -> None:
     """Compute both hidden layers of node i, each a relu of weighted sums; h is their sum."""
     w1, b1, w23, b2, b3, _ = layers
-    zero, one = b1.dtype.type(0), ones[i]
+    zero, one = 0.0, ones[i]
     for u in range(h.size):
         first[u] = b1[u]
     for u in range(h.size):
@@ -217,12 +219,12 @@ def activate(i: int, near: Real, far: Real, ones: Real, layers: Layers, first: R
 
 @kernel
 def embed(
-    near: Real,  # IN [nodes, K] A1hat X
-    far: Real,  # IN [nodes, K] A2hat A2hat X
-    ones: Real,  # IN [nodes] A2hat 1
+    near: Floats,  # IN [nodes, K] A1hat X
+    far: Floats,  # IN [nodes, K] A2hat A2hat X
+    ones: Floats,  # IN [nodes] A2hat 1
     layers: Layers,
-    b4: Real,  # IN [K]
-    e: Real,  # OUT [nodes, K]
+    b4: Floats,  # IN [K]
+    e: Floats,  # OUT [nodes, K]
 ) -> None:
     first, second, h = np.empty_like(layers.b1), np.empty_like(layers.b1), np.empty_like(layers.b1)
     for i in range(e.shape[0]):
@@ -232,9 +234,9 @@ def embed(
 
 
 @kernel
-def back_through(h: Real, first: Real, second: Real) -> None:
+def back_through(h: Floats, first: Floats, second: Floats) -> None:
     """Propagate h, the gradient by the sum of the layers, to each layer, where it was active."""
-    zero = h.dtype.type(0)
+    zero = 0.0
     for u in range(h.size):
         first[u] = h[u] if first[u] > zero else zero
         second[u] = h[u] if second[u] > zero else zero
@@ -242,11 +244,11 @@ def back_through(h: Real, first: Real, second: Real) -> None:
 
 @kernel
 def weight_gradient(
-    near: Real,
-    far: Real,
-    ones: Real,
+    near: Floats,
+    far: Floats,
+    ones: Floats,
     layers: Layers,
-    e_slope: Real,  # IN [nodes, K] gradient of the loss by e
+    e_slope: Floats,  # IN [nodes, K] gradient of the loss by e
     slopes: Layers,  # OUT gradient of the loss by the layers, which is added to it
 ) -> None:
     w1, b1, w23, b2, b3, w4 = slopes
@@ -255,7 +257,7 @@ def weight_gradient(
         activate(i, near, far, ones, layers, first, second, h)
         for k in range(e_slope.shape[1]):
             add_to_row(e_slope[i, k], h, w4, k)
-        h[:] = h.dtype.type(0)
+        h[:] = 0.0
         for k in range(e_slope.shape[1]):
             add_row(e_slope[i, k], layers.w4, k, h)
         back_through(h, first, second)

@@ -29,7 +29,7 @@ from scipy.special import digamma
 from finegold.engines.blocks import Block
 from finegold.kernels import cbcc as kernels
 from finegold.kernels import confusion
-from finegold.kernels.knowles_minka import message, scratch, tangent
+from finegold.kernels.cbcc import message, scratch, tangent
 from finegold.methods.base import COUNT, POSITIVE, SHARE, Allowed, Floats, Learned, Method, Range, start_from_shares
 from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
 from finegold.votes.annotations import Annotations

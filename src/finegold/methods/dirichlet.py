@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.dirichlet import expected_logs
+from finegold.kernels.numerics import expected_logs
 
 __all__ = ["Dirichlets", "dirichlets", "mean"]
 

@@ -29,7 +29,7 @@ from scipy.special import digamma, gammaln
 
 from finegold.engines.blocks import Block
 from finegold.kernels import ebcc as kernels
-from finegold.kernels.simd import LANES
+from finegold.kernels.ebcc import LANES
 from finegold.kernels.votes import vote_rows
 from finegold.methods.base import COUNT, POSITIVE, Allowed, Floats, Learned, Method, start_from_shares
 from finegold.methods.dirichlet import Dirichlets, dirichlets, mean

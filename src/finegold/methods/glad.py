@@ -8,8 +8,10 @@ Li, Yuanbing Li, Caihua Shan, Reynold Cheng: Truth Inference in Crowdsourcing: I
     P(y_ij = z_i) = sigma(alpha_j exp(beta_i))     ability alpha_j of annotator j, difficulty exp(-beta_i)
     all wrong classes are equally probable
 
-EM: the E step computes the posteriors phi_i, the M step maximises the expected log-likelihood Q over all alpha and
-beta by conjugate gradients.
+With priors N(1, 1) of alpha and beta, L-BFGS maximises their log posterior, in which the truths are summed out. Its
+gradient is that of the expected log-likelihood Q at the posteriors phi of the truths, and its value is Q plus the
+entropy of phi. Without priors, EM as in the programs that the literature compares: the E step computes phi, the M step
+maximises Q by some steps of conjugate gradients.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ __all__ = ["GLAD"]
 
 LARGEST_BETA = 500.0  # exp(beta) times any ability stays finite
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+LEAST_PROBABILITY = 1e-300  # its logarithm is finite
+UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}  # L-BFGS stops by the gradient only
 
 
 class Statistics(NamedTuple):
@@ -48,13 +52,14 @@ class Slope(NamedTuple):
 
 
 class First(NamedTuple):
-    """Sums of the first pass: those of the E step and those of a Slope."""
+    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a known truth."""
 
     change: float
     tau: Floats
     q: float
     alpha: Floats
     beta: tuple[Floats, ...]
+    on_gold: Floats  # [W]
 
 
 class Nothing(NamedTuple):
@@ -66,7 +71,8 @@ class Parameters(NamedTuple):
     beta: Floats  # [T]
     first_task: NDArray[np.int64]  # of each block
     tau: Floats  # [K]
-    q: float  # Q after the M step
+    lowest: Floats  # [W] the least ability that is allowed
+    q: float  # Q after the M step; with priors, the log posterior
     has_converged: bool = False  # whether Q has converged
 
 
@@ -74,72 +80,77 @@ class Parameters(NamedTuple):
 class GLAD(Method):
     """Each annotator has an ability, each task a difficulty; all wrong votes are equally likely.
 
-    Use it if tasks differ in difficulty and no class is often mistaken for one particular other class. Every iteration
-    costs about 50 passes over the votes (conjugate gradients). The default follows the program that the literature
-    compares: maximum likelihood, stopped early, with the labels from before the last M step. `priors=True` adds the
-    prior N(1, 1) to abilities and log-difficulties, which keeps them from drifting away and gives a better log loss,
-    but fails on labelling functions (accuracy on real data, means over families: .7590, and .7503 with priors).
-    `tolerance` is the relative change of Q at which it stops. It learns from known truths.
+    Use it if tasks differ in difficulty and no class is often mistaken for one particular other class. Abilities and
+    log-difficulties have the prior N(1, 1), and an ability is negative only if the annotator has voted on tasks whose
+    truth is known: otherwise a vote never counts against its class. The fit ends at the maximum of the posterior, so
+    that all kinds of processors agree on the labels; it takes one to six hundred passes over the votes.
+    `priors=False` follows the program that the literature compares: maximum likelihood by EM, stopped early, with the
+    labels from before the last M step. There the last digits of sums decide where it stops, and labels depend on the
+    processor (up to 2 % of a data set). Accuracy on real data, means over families: .7551, without priors .7590. It
+    learns from known truths.
 
     Parameters
     ----------
-    tolerance : float, default 1e-4
-        Stop when the expected log-likelihood Q changes by less than this share of its size.
+    tolerance : float, default 1e-6
+        Stop when no probability of a class has changed by more than this. Without priors: when the expected
+        log-likelihood Q has changed by less than this share of its size.
     max_iterations : int, default 500
-        The largest number of sweeps.
+        The largest number of sweeps, each with `steps` steps of the optimiser.
     seed : int, default 0
         Has no effect: nothing is drawn at random.
-    priors : bool, default False
-        Give abilities and log-difficulties a normal prior with mean 1 and variance 1.
-    cg_tolerance : float, default 0.01
-        Conjugate gradients stop when no entry of the gradient is larger.
-    cg_iterations : int, default 25
-        The largest number of steps of conjugate gradients in each iteration.
+    priors : bool, default True
+        Give abilities and log-difficulties a normal prior with mean 1 and variance 1, and maximise their posterior.
+    gradient_tolerance : float, default 1e-4
+        The optimiser stops when no entry of the gradient is larger.
+    steps : int, default 100
+        The largest number of steps of the optimiser in each sweep.
 
     Examples
     --------
     >>> import finegold
     >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "glad", priors=True).label.tolist()
+    >>> finegold.aggregate(votes, "glad").label.tolist()
     ['x', 'y']
     """
 
     name: ClassVar[str] = "glad"
     distributable: ClassVar[bool] = False  # difficulties are parameters
-    # 25 steps of conjugate gradients do not reach the optimum, and their path magnifies rounding errors of the sums, so
-    # the fit may stop in another iteration. Few posteriors change, but one did by 0.4 (with priors: 1e-3).
-    rounding: ClassVar[float] = 0.5
+    rounding: ClassVar[float] = 1e-4  # of a posterior whose parameters end where the gradient is 1e-4
     unstable: ClassVar[tuple[str, ...]] = ("ability",)
-    limits: ClassVar[Mapping[str, Allowed]] = {"cg_tolerance": Range("positive", 1e-15, 1e6), "cg_iterations": COUNT}
+    limits: ClassVar[Mapping[str, Allowed]] = {"gradient_tolerance": Range("positive", 1e-15, 1e6), "steps": COUNT}
 
-    tolerance: float = 1e-4
-    priors: bool = False
-    cg_tolerance: float = 0.01  # largest entry of the gradient at which it stops
-    cg_iterations: int = 25
+    tolerance: float = 1e-6
+    priors: bool = True
+    gradient_tolerance: float = 1e-4
+    steps: int = 100
 
     def start(self, block: Block, restart: int) -> First:
         """Run the E step with alpha = beta = 1."""
         start_from_shares(block)
         alpha, beta = np.ones(block.n_annotators), np.ones(block.n_tasks)
         block.state["difficulty"] = 1.0 / _scale(beta)
-        change, tau = _posteriors(block, alpha, beta)
-        q, alpha_gradient, beta_gradient = _slope(block, alpha, beta)
-        return First(change, tau, q, alpha_gradient, beta_gradient)
+        change, tau = _posteriors(block, block.posterior, alpha, beta)
+        q, alpha_gradient, beta_gradient = _slope(block, block.posterior, alpha, beta)
+        ends = block.cell_ptr[block.task_ptr].astype(np.int64)  # of the votes of each task
+        voters = block.annotator[ends[0] : ends[-1]][np.repeat(block.gold >= 0, np.diff(ends))]
+        on_gold = np.bincount(voters, minlength=block.n_annotators).astype(float)
+        return First(change, tau, q, alpha_gradient, beta_gradient, on_gold)
 
     def begin(self, first: First) -> Parameters:
         *first_task, n_tasks = accumulate((len(tasks) for tasks in first.beta), initial=0)
         alpha, beta = np.ones_like(first.alpha), np.ones(n_tasks)
         q = first.q + _constant(alpha, beta, len(first.tau))
-        return Parameters(alpha, beta, np.array(first_task), first.tau, q)
+        lowest = np.where(first.on_gold > 0, -np.inf, 0.0)
+        return Parameters(alpha, beta, np.array(first_task), first.tau, lowest, q)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """Run the E step, except after the last M step: the paper's results use the labels from before it."""
         if parameters.has_converged:
             return Statistics(0.0, block.posterior.sum(axis=0))
-        return Statistics(*_posteriors(block, parameters.alpha, _of_block(block, parameters)))
+        return Statistics(*_posteriors(block, block.posterior, parameters.alpha, _of_block(block, parameters)))
 
     def advance(self, engine: Engine, statistics: Statistics, before: Parameters) -> Parameters:
-        """Run the M step."""
+        """Run the M step; with priors, move towards the maximum of the posterior."""
         if before.has_converged:
             return before
         n_annotators, n_classes = len(before.alpha), len(statistics.tau)
@@ -150,19 +161,26 @@ class GLAD(Method):
             q, gradient = self._objective(engine, before, both)
             return -q, np.negative(gradient, out=gradient)
 
-        options = {"gtol": self.cg_tolerance, "maxiter": self.cg_iterations}
-        best = minimize(loss, np.append(before.alpha, before.beta), method="CG", jac=True, options=options)
+        options = {"gtol": self.gradient_tolerance, "maxiter": self.steps}
+        point, bounds = np.append(before.alpha, before.beta), None
+        if self.priors:
+            lowest = np.append(before.lowest, np.full_like(before.beta, -np.inf))
+            bounds, options = np.column_stack([lowest, np.full_like(lowest, np.inf)]), {**options, **UNTIL_FLAT}
+        best = minimize(
+            loss, point, method="L-BFGS-B" if self.priors else "CG", jac=True, bounds=bounds, options=options
+        )
         alpha, beta = best.x[:n_annotators], best.x[n_annotators:]
         q = _constant(alpha, beta, n_classes) - float(best.fun)
         after = before._replace(alpha=alpha, beta=beta, tau=statistics.tau, q=q)
         engine.sum(_keep_difficulty, after)
-        return after._replace(has_converged=self._has_converged(before.q, q))
+        return after._replace(has_converged=not self.priors and self._has_converged(before.q, q))
 
     def _objective(self, engine: Engine, before: Parameters, both: Floats) -> tuple[float, Floats]:
-        """Return Q without its constants, and its gradient, for (alpha, beta) in one vector."""
+        """Return Q without its constants, and its gradient, for (alpha, beta) in one vector; with priors, those of the
+        log posterior."""
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
-        slope = engine.sum(_slope_of_block, moved)
+        slope = engine.sum(_posterior_slope_of_block if self.priors else _slope_of_block, moved)
         q, gradient = slope.q, np.concatenate([slope.alpha, *slope.beta])
         if self.priors:
             q -= 0.5 * float(np.sum((both - 1) ** 2))
@@ -170,10 +188,12 @@ class GLAD(Method):
         return q, gradient
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """Return Q after the last M step; before the first M step, Q with alpha = beta = 1."""
+        """Return Q, or the log posterior, after the last M step; before the first one, Q with alpha = beta = 1."""
         return parameters.q
 
     def converged(self, steps: list[Step]) -> bool:
+        if self.priors:
+            return len(steps) > 1 and steps[-1].change <= self.tolerance
         return len(steps) > 1 and self._has_converged(steps[-2].bound, steps[-1].bound)
 
     def _has_converged(self, last: float, q: float) -> bool:
@@ -206,23 +226,33 @@ def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
     return -len(beta) * math.log(n_classes) - HALF_LOG_2PI * (len(alpha) + len(beta))
 
 
-def _posteriors(block: Block, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
+def _posteriors(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
     tau = np.zeros(block.n_classes)
     others = _log_others(block.n_classes)
     votes = (block.classes, *block.votes, block.gold)
-    change = kernels.posteriors(*votes, alpha, _scale(beta), others, block.posterior, tau)
+    change = kernels.posteriors(*votes, alpha, _scale(beta), others, phi, tau)
     return change, tau
 
 
-def _slope(block: Block, alpha: Floats, beta: Floats) -> Slope:
+def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
     alpha_gradient, beta_gradient = np.zeros_like(alpha), np.empty_like(beta)
     others = _log_others(block.n_classes)
-    q = kernels.objective(*block.votes, block.posterior, alpha, _scale(beta), others, alpha_gradient, beta_gradient)
+    q = kernels.objective(*block.votes, phi, alpha, _scale(beta), others, alpha_gradient, beta_gradient)
     return Slope(q, alpha_gradient, (beta_gradient,))
 
 
 def _slope_of_block(block: Block, parameters: Parameters) -> Slope:
-    return _slope(block, parameters.alpha, _of_block(block, parameters))
+    return _slope(block, block.posterior, parameters.alpha, _of_block(block, parameters))
+
+
+def _posterior_slope_of_block(block: Block, parameters: Parameters) -> Slope:
+    """Return the log-likelihood with the truths summed out, and its gradient: Q plus the entropy of its posteriors."""
+    beta = _of_block(block, parameters)
+    phi = block.posterior.copy()  # known truths stay
+    _posteriors(block, phi, parameters.alpha, beta)
+    slope = _slope(block, phi, parameters.alpha, beta)
+    logs = np.log(np.maximum(phi, LEAST_PROBABILITY))
+    return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
 
 
 def _keep_difficulty(block: Block, parameters: Parameters) -> Nothing:

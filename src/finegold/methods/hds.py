@@ -26,7 +26,7 @@ import numpy as np
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import hds as kernels
-from finegold.kernels.parallel import in_threads
+from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
 from finegold.results.data import ResultData

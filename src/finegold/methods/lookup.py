@@ -142,7 +142,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "seed": 1,  # with 0, the random ties on the MS data give an accuracy two standard deviations below the mean
     },
     "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
-    "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "cg_tolerance": 0.01, "cg_iterations": 25},
+    "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "gradient_tolerance": 0.01, "steps": 25},
     "ibcc": {"inference": "ep", "tolerance": 0.0, "max_iterations": 40},
     "cbcc": {},
     "bwa": {},

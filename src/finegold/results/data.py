@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from finegold.errors import InputError
-from finegold.kernels.labels import decide, preference_of
-from finegold.kernels.parallel import in_threads
-from finegold.kernels.votes import agreement
+from finegold.kernels.jit import in_threads
+from finegold.kernels.votes import agreement, decide, preference_of
 from finegold.votes.annotations import Annotations, Counts, Predictions
 from finegold.votes.encoding import Codes, Names
 

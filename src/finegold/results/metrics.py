@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.kernels.labels import NEAR
+from finegold.kernels.votes import NEAR
 from finegold.votes.encoding import Names, text_of
 from finegold.votes.frames import to_list
 

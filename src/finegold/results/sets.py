@@ -33,6 +33,7 @@ __all__ = [
     "exact_match",
     "macro_f1",
     "micro_f1",
+    "outvoted_sets",
     "quality_of",
     "question_votes",
     "refuse_sets",
@@ -245,6 +246,17 @@ def as_questions(result: ResultData) -> ResultData:
         annotations=asked,
         label_sets=None,
     )
+
+
+def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
+    """[T] Return whether most answers about any option of a task contradict its label; False for known sets."""
+    answers = Answers(votes_of(result))
+    outvoted = np.zeros(answers.n_tasks, np.bool_)
+    for block in answers.blocks():
+        chosen, answered, label = answers.on_cells(block), answers.per_task[block, None], result.posterior[block] > 0.5
+        outvoted[block] = np.where(label, 2 * chosen < answered, 2 * chosen > answered).any(axis=1)
+    outvoted[result.gold != MISSING] = False
+    return outvoted
 
 
 def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotations:

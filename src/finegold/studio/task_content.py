@@ -17,7 +17,7 @@ from finegold.errors import InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from finegold.io.diagnosis import reading
 from finegold.io.exports import look
-from finegold.io.exports.base import Peek, Wrong, records_of
+from finegold.io.exports.base import DamagedExport, Peek, read_records
 from finegold.io.tables import Opened, open_sources
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.votes.names import text_of
@@ -107,7 +107,7 @@ def _content_columns(columns: list[str], options: Reading, by_task: str | None) 
 
 def _of_records(seen: Peek) -> pl.DataFrame | None:
     rows: list[dict[str, str]] = []
-    with suppress(Wrong):  # a damaged end of the file was already reported when the votes were read
+    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
         for record in _objects(seen):
             inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
             ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
@@ -120,7 +120,7 @@ def _of_records(seen: Peek) -> pl.DataFrame | None:
 
 
 def _objects(seen: Peek) -> Iterator[dict[str, Any]]:
-    return (record for record in records_of(seen) if isinstance(record, dict))
+    return (record for record in read_records(seen) if isinstance(record, dict))
 
 
 def _texts(fields: Mapping[str, Any]) -> Fields:

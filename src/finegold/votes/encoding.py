@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError
-from finegold.kernels import few_votes, lookup
-from finegold.kernels.parallel import in_threads, ranges
+from finegold.kernels import sort_votes
+from finegold.kernels.jit import in_threads, ranges
 from finegold.kernels.sort_votes import renumber
 
 __all__ = [
@@ -131,7 +131,7 @@ def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
     """Encode a column of integers that is given in pieces, none of them empty."""
-    if sum(map(len, pieces)) <= few_votes.MAX_VOTES:
+    if sum(map(len, pieces)) <= sort_votes.MAX_VOTES:
         names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
         return inverse.astype(np.int32), names.astype(dtype)
     low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
@@ -144,24 +144,24 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
         return _in_order(codes, names)
     present = np.zeros(high - low + 1, dtype=bool)
     base = int(_wrapped(low).view(np.int64))
-    in_threads(lambda piece: lookup.mark(piece, base, present), signed)
+    in_threads(lambda piece: sort_votes.mark(piece, base, present), signed)
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    in_threads(lambda job: lookup.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
+    in_threads(lambda job: sort_votes.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
     return codes, (np.flatnonzero(present).astype(np.uint64) + _wrapped(low)).astype(dtype)
 
 
 def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
     """Write codes in the order of first appearance into `parts`, and return the names in that order."""
     bits, n = INITIAL_TABLE_BITS, 0
-    names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, lookup.EMPTY, np.int32)
+    names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, sort_votes.EMPTY, np.int32)
     for piece, codes in zip(pieces, parts, strict=True):
         row = 0
         while row < len(piece):
-            row, n = lookup.add_names(piece, row, table, names, n, 64 - bits, codes)
+            row, n = sort_votes.add_names(piece, row, table, names, n, 64 - bits, codes)
             if n == len(names):
                 bits += 1
-                names, table = np.append(names, names), np.full(2**bits, lookup.EMPTY, np.int32)
-                lookup.refill(table, names, n, 64 - bits)
+                names, table = np.append(names, names), np.full(2**bits, sort_votes.EMPTY, np.int32)
+                sort_votes.refill(table, names, n, 64 - bits)
     return names[:n]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
-from finegold.kernels.copy_tasks import copy_tasks
+from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of
 from finegold.votes.frames import series_like, to_list

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.kernels.lookup import first_rows
+from finegold.kernels.sort_votes import first_rows
 from finegold.votes.encoding import (
     MISSING,
     Codes,

@@ -8,12 +8,18 @@ def log_sigmoid(x):
     return -np.logaddexp(0, -x)
 
 
-def posterior(task, annotator, label, alpha, beta, n_classes, gold=None):
+def scores(task, annotator, label, alpha, beta, n_classes):
+    """[T, K] The log-probability of all votes of a task, given its truth."""
     x = alpha[annotator] * np.exp(beta[task])
     right, wrong = log_sigmoid(x), log_sigmoid(-x) - np.log(max(n_classes - 1, 1))
     by_class = np.where(np.eye(n_classes, dtype=bool)[label], right[:, None], wrong[:, None])
     score = np.zeros((len(beta), n_classes))
     np.add.at(score, task, by_class)
+    return score
+
+
+def posterior(task, annotator, label, alpha, beta, n_classes, gold=None):
+    score = scores(task, annotator, label, alpha, beta, n_classes)
     phi = np.exp(score - score.max(axis=1, keepdims=True))
     phi /= phi.sum(axis=1, keepdims=True)
     if gold is not None:
@@ -21,7 +27,15 @@ def posterior(task, annotator, label, alpha, beta, n_classes, gold=None):
     return phi
 
 
-def objective(task, annotator, label, phi, alpha, beta, priors=False):
+def log_posterior(task, annotator, label, alpha, beta, n_classes, gold):
+    """The log-density of the votes, the known truths and the parameters, with the unknown truths summed out."""
+    score = scores(task, annotator, label, alpha, beta, n_classes) - np.log(n_classes)
+    of_task = np.where(gold >= 0, score[np.arange(len(beta)), gold], np.logaddexp.reduce(score, axis=1))
+    both = np.append(alpha, beta)
+    return of_task.sum() - 0.5 * (((both - 1) ** 2) + np.log(2 * np.pi)).sum()
+
+
+def objective(task, annotator, label, phi, alpha, beta):
     """Q and its gradients by alpha and beta."""
     n_classes = phi.shape[1]
     p = phi[task, label]
@@ -32,24 +46,21 @@ def objective(task, annotator, label, phi, alpha, beta, priors=False):
     residual = p - np.exp(log_sigmoid(x))
     by_alpha = np.bincount(annotator, residual * np.exp(beta[task]), len(alpha))
     by_beta = np.bincount(task, residual * x, len(beta))
-    if priors:
-        q -= 0.5 * ((alpha - 1) ** 2).sum() + 0.5 * ((beta - 1) ** 2).sum()
-        by_alpha, by_beta = by_alpha - (alpha - 1), by_beta - (beta - 1)
     return q, by_alpha, by_beta
 
 
-def fit(task, annotator, label, n_classes, priors=False, tolerance=1e-4, iterations=500, gold=None):
+def fit(task, annotator, label, n_classes, tolerance=1e-4, iterations=500, gold=None):
     """-> phi of the last E step; alpha and beta of the M step after it; Q at the start and after each M step."""
     n_annotators = annotator.max() + 1
     alpha, beta = np.ones(n_annotators), np.ones(task.max() + 1)
     phi = posterior(task, annotator, label, alpha, beta, n_classes, gold)
-    trace = [objective(task, annotator, label, phi, alpha, beta, priors)[0]]
+    trace = [objective(task, annotator, label, phi, alpha, beta)[0]]
     for _ in range(iterations):
         phi = posterior(task, annotator, label, alpha, beta, n_classes, gold)
 
         def loss(both, phi=phi):
             a, b = both[:n_annotators], both[n_annotators:]
-            q, by_alpha, by_beta = objective(task, annotator, label, phi, a, b, priors)
+            q, by_alpha, by_beta = objective(task, annotator, label, phi, a, b)
             return -q, -np.append(by_alpha, by_beta)
 
         options = {"gtol": 0.01, "maxiter": 25}

@@ -8,18 +8,18 @@ from scipy.sparse import coo_matrix, identity
 
 
 class Graph:
-    def __init__(self, task, annotator, label, dtype=np.float32):
+    def __init__(self, task, annotator, label):
         self.task, self.annotator, self.label = task, annotator, label
         self.n_tasks, self.n_annotators, self.n_classes = task.max() + 1, annotator.max() + 1, label.max() + 1
         n_nodes = self.n_tasks + self.n_annotators
-        edge = (np.ones(len(task), dtype), (task, self.n_tasks + annotator))
+        edge = (np.ones(len(task)), (task, self.n_tasks + annotator))
         half = coo_matrix(edge, shape=(n_nodes, n_nodes)).tocsr()
         adjacency = half + half.T
-        self.a1 = normalised(adjacency + 2 * identity(n_nodes, dtype, format="csr")).astype(dtype)
-        self.a2 = normalised(adjacency + identity(n_nodes, dtype, format="csr")).astype(dtype)
-        self.votes = np.bincount(annotator).astype(dtype)
-        self.one_hot = np.eye(self.n_classes, dtype=dtype)[label]
-        self.used = np.zeros((self.n_annotators, self.n_classes), dtype)
+        self.a1 = normalised(adjacency + 2 * identity(n_nodes, format="csr"))
+        self.a2 = normalised(adjacency + identity(n_nodes, format="csr"))
+        self.votes = np.bincount(annotator)
+        self.one_hot = np.eye(self.n_classes)[label]
+        self.used = np.zeros((self.n_annotators, self.n_classes))
         self.used[annotator, label] = 1
 
 
@@ -34,7 +34,7 @@ def softmax(x):
 
 
 def features(graph, r):
-    tasks = np.zeros((graph.n_tasks, graph.n_classes), r.dtype)
+    tasks = np.zeros((graph.n_tasks, graph.n_classes))
     np.add.at(tasks, graph.task, r[graph.annotator, None] * graph.one_hot)
     return softmax(np.concatenate([tasks, r[:, None] * graph.used]))
 
@@ -62,7 +62,7 @@ def judge(graph, e, r_old):
     n_tasks, n_annotators = graph.n_tasks, graph.n_annotators
     away = e[graph.task] - graph.one_hot
     dist = np.sqrt((away**2).sum(axis=1))
-    total = np.bincount(graph.annotator, dist, n_annotators).astype(e.dtype)
+    total = np.bincount(graph.annotator, dist, n_annotators)
     q = (total * r_old) ** 2
     q = q / q.sum()
     raw = np.exp(-np.sqrt(q))
@@ -90,7 +90,7 @@ def judge(graph, e, r_old):
 
 def fit(graph, weights, steps, rate=0.01):
     """-> class scores of the tasks and reliabilities, at the last step, before its update."""
-    r = np.full(graph.n_annotators, 1 / graph.n_annotators, weights[0].dtype)
+    r = np.full(graph.n_annotators, 1 / graph.n_annotators)
     momentum, scale = [0 * w for w in weights], [0 * w for w in weights]
     for t in range(1, steps + 1):
         _, r, gradients, e = step(graph, weights, features(graph, r), r)
@@ -98,5 +98,5 @@ def fit(graph, weights, steps, rate=0.01):
         scale = [0.999 * s + 0.001 * g * g for s, g in zip(scale, gradients, strict=True)]
         now = rate * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
         both = zip(weights, momentum, scale, strict=True)
-        weights = [(w - now * m / (np.sqrt(s) + 1e-7)).astype(w.dtype) for w, m, s in both]
+        weights = [w - now * m / (np.sqrt(s) + 1e-7) for w, m, s in both]
     return e[: graph.n_tasks], r

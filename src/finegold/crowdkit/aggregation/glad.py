@@ -122,8 +122,9 @@ class GLAD(BaseProbabilityAggregator):
         method = _Method(
             max_iterations=1,
             tolerance=self.tol,
-            cg_tolerance=self.m_step_tol,
-            cg_iterations=self.m_step_max_iter,
+            priors=False,
+            gradient_tolerance=self.m_step_tol,
+            steps=self.m_step_max_iter,
         )
         self.alphas_priors_mean_ = _means(self.alphas_priors_mean, votes.workers, "alphas_priors_mean")
         self.betas_priors_mean_ = _means(self.betas_priors_mean, votes.tasks, "betas_priors_mean")

@@ -13,7 +13,7 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
 
 from finegold.errors import FinegoldError, InputError
-from finegold.kernels.parallel import thread_count
+from finegold.kernels.jit import thread_count
 
 __all__ = ["DYING", "REPLACEMENT", "Cluster"]
 

@@ -1,51 +1,62 @@
-"""Exports of annotation tools -> Annotations. Each tool has a file, and a line in FORMATS registers it.
+"""Exports of annotation tools -> Annotations. Each tool has a file; files from outside come by an entry point.
 
 Files are read record by record: memory depends on the distinct names and the votes, not on the size of the file.
+To find the tool that wrote a file, its column names or fields are compared with MARKS; only a reader whose marks are
+there is imported and asked. Packages add readers below `[project.entry-points."finegold.exports"]`.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
-from finegold.errors import InputError, use
+from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.exports.base import Export, Peek, peek
 from finegold.io.source import Source
 from finegold.system.memory import did_you_mean
 
-__all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look", "nested_hint"]
+__all__ = ["GROUP", "TABLE", "TRANSPOSED", "export_named", "find_export", "format_names", "look", "nested_hint"]
 
-TABLE = "table"  # the --format that says: no export, whatever it looks like
+TABLE = "table"  # the format of a file that is not an export, whatever it looks like
 TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator and a column per task
+GROUP = "finegold.exports"  # entry points of readers from outside
+NESTED = "<nested>"  # stands for a field that holds a list or an object
+IMPORT_ID = "<ImportId>"  # stands for a row of Qualtrics below the header
+SHARED = ("base", "read")  # modules of this folder that are not readers
+LAST = "nested-json"  # a reader of any tool's JSON, so that all others are asked before it
 
-# The --format and the module that has EXPORT. The first that fits a file reads it.
-FORMATS = {
-    "label-studio": "finegold.io.exports.label_studio",
-    "prodigy": "finegold.io.exports.prodigy",
-    "doccano": "finegold.io.exports.doccano",
-    "argilla": "finegold.io.exports.argilla",
-    "inspect": "finegold.io.exports.inspect_ai",
-    "mturk": "finegold.io.exports.mturk",
-    "toloka": "finegold.io.exports.toloka",
-    "appen": "finegold.io.exports.appen",
-    "qualtrics": "finegold.io.exports.qualtrics",
-    "sagemaker": "finegold.io.exports.sagemaker",
-    "mt-bench": "finegold.io.exports.mt_bench",
-    "judgebench": "finegold.io.exports.judge_bench",
-    "alpaca-eval": "finegold.io.exports.alpaca_eval",
-    "arena": "finegold.io.exports.arena",
-    "zooniverse": "finegold.io.exports.zooniverse",
-    "nested-json": "finegold.io.exports.nested_json",
+# The module of each format, and names of columns, fields or archive members of which one group is in every file of the
+# tool. A name may begin or end with *. A reader without a line here is always imported and asked.
+MARKS: dict[str, tuple[str, Sequence[tuple[str, ...]]]] = {
+    "label-studio": (
+        "label_studio",
+        [("id", "annotations"), ("id", "completions"), ("task", "result"), ("id", "annotation_id", "lead_time")],
+    ),
+    "prodigy": ("prodigy", [("_input_hash", "answer")]),
+    "doccano": (
+        "doccano",
+        [*(("id", name) for name in ("label", "cats", "labels", "annotations")), ("*.jsonl",), ("*.json",), ("*.csv",)],
+    ),
+    "argilla": ("argilla", [("fields", "responses"), ("*.responses.users",)]),
+    "inspect": ("inspect_ai", [("status", "eval"), ("header.json",), ("_journal/start.json",)]),
+    "mturk": ("mturk", [("HITId", "WorkerId", "AssignmentId")]),
+    "toloka": ("toloka", [("ASSIGNMENT:*",)]),
+    "appen": ("appen", [("_unit_id",)]),
+    "qualtrics": ("qualtrics", [("StartDate",), (IMPORT_ID,), ("V*",)]),
+    "sagemaker": ("sagemaker", [("answers",), ("datasetObjectId",), ("*-metadata",)]),
+    "mt-bench": ("judges", [("question_id", "judge")]),
+    "judgebench": ("judges", [("pair_id", "judgments")]),
+    "alpaca-eval": ("judges", [("instruction", "preference")]),
+    "arena": ("judges", [("judge", "games", "model"), ("winner",)]),
+    "zooniverse": ("zooniverse", [("user_name", "subject_ids", "annotations")]),
+    LAST: ("nested_json", [(NESTED,)]),
 }
-
-
-def export_named(name: str) -> Export:
-    if name not in FORMATS:
-        known = [TABLE, TRANSPOSED, *FORMATS]
-        raise InputError(f'there is no format "{name}"; Finegold knows {", ".join(known)}{did_you_mean(name, known)}')
-    export: Export = import_module(FORMATS[name]).EXPORT
-    return export
 
 
 def look(sources: Sequence[Source]) -> list[Peek]:
@@ -57,17 +68,32 @@ def find_export(peeks: Sequence[Peek], format: str | None = None, *, may_be_tabl
     """Return the tool that wrote these files, or None for plain tables."""
     if format is not None:
         return None if format == TABLE else export_named(format)
-    exports = [export_named(name) for name in FORMATS]
-    found = [next((export for export in exports if export.fits(seen)), None) for seen in peeks]
     if may_be_table and all(seen.is_table for seen in peeks):
         return None
-    for export, seen in zip(found, peeks, strict=True):
-        if export is not found[0]:
+    exports = [_export_of(seen) for seen in peeks]
+    for export, seen in zip(exports, peeks, strict=True):
+        if export is not exports[0]:
+            first, other = (f"an export of {it.title}" if it else "a plain table" for it in (exports[0], export))
             raise InputError(
-                f"{peeks[0].source.name} is {_said(found[0])} but {seen.source.name} is {_said(export)}; "
-                "read them one at a time, or name the --format that both have"
+                f"{peeks[0].source.name} is {first} but {seen.source.name} is {other}",
+                remedies=[Remedy(text="read them one at a time"), use(format=Placeholder("NAME"), text="for all")],
             )
-    return found[0] if found else None
+    return exports[0] if exports else None
+
+
+def export_named(name: str) -> Export:
+    """Return the reader of a format. Raise an InputError that lists all formats if there is none."""
+    if name in MARKS:
+        return _own(MARKS[name][0])[name]
+    if (export := _more().get(name) or _outside().get(name)) is None:
+        known = [TABLE, TRANSPOSED, *format_names()]
+        raise InputError(f'there is no format "{name}"; Finegold knows {", ".join(known)}{did_you_mean(name, known)}')
+    return export
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats: Finegold's own, then those that other packages have."""
+    return [*MARKS, *_more(), *_outside()]
 
 
 @contextmanager
@@ -76,11 +102,83 @@ def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if not any(isinstance(value, dict | list) for seen in peeks for value in seen.record.values()):
-            raise
-        error.remedies = (use(format="nested-json", text="if every task holds its votes"), *error.remedies)
+        if any(_is_nested(seen) for seen in peeks):
+            hint = use(format=LAST, text="if every task holds its votes")
+            error.remedies = (hint, *error.remedies)
         raise
 
 
-def _said(export: Export | None) -> str:
-    return "a plain table" if export is None else f"an export of {export.title}"
+def _is_nested(seen: Peek) -> bool:
+    return any(isinstance(value, dict | list) for value in seen.record.values())
+
+
+def _export_of(seen: Peek) -> Export | None:
+    """Return the first reader that the file fits."""
+    names = {*seen.columns, *seen.record, *seen.members}
+    names |= {NESTED} if _is_nested(seen) else set()
+    names |= {IMPORT_ID} if any("ImportId" in cell for row in seen.rows for cell in row) else set()
+    for name in MARKS:
+        if name != LAST and _has_marks(name, names) and export_named(name).fits(seen):
+            return export_named(name)
+    if export := next((export for export in _more().values() if export.fits(seen)), None):
+        return export
+    # To look for packages takes longer than to read a small file, so a table of plain votes is taken for one.
+    is_plain = all(candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL))
+    outside = () if is_plain else _outside().values()
+    if export := next((export for export in outside if export.fits(seen)), None):
+        return export
+    return export_named(LAST) if _has_marks(LAST, names) and export_named(LAST).fits(seen) else None
+
+
+def _has_marks(format: str, names: set[str]) -> bool:
+    def is_there(mark: str) -> bool:
+        if mark.startswith("*"):
+            return any(name.endswith(mark[1:]) for name in names)
+        return any(name.startswith(mark[:-1]) for name in names) if mark.endswith("*") else mark in names
+
+    return any(all(map(is_there, group)) for group in MARKS[format][1])
+
+
+@cache
+def _own(module: str) -> dict[str, Export]:
+    """Return the exports of a module of this folder, which has an EXPORT or, if it reads several formats, EXPORTS."""
+    reader = import_module(f"{__name__}.{module}")
+    return {export.name: export for export in getattr(reader, "EXPORTS", None) or [reader.EXPORT]}
+
+
+@cache
+def _more() -> dict[str, Export]:
+    """Return the readers of this folder that have no marks."""
+    known = {*SHARED, *(module for module, _ in MARKS.values())}
+    modules = [module.name for module in iter_modules(__path__) if module.name not in known]
+    return {name: export for module in modules for name, export in _own(module).items()}
+
+
+@cache
+def _outside() -> dict[str, Export]:
+    """Return the readers of installed packages. A broken one is reported and does not affect others."""
+    from importlib.metadata import entry_points
+
+    readers: dict[str, Export] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            export = point.load()
+            _check(point.name, export)
+            readers[point.name] = export
+        except Exception as error:  # the other package can raise any exception
+            package = point.dist.name if point.dist else "another package"
+            reason = f"{type(error).__name__}: {error}"
+            text = f"the export reader {point.name} of {package} ({point.value}) cannot be used: {reason}"
+            warnings.warn(text, FinegoldWarning, stacklevel=2)
+    return readers
+
+
+def _check(name: str, export: object) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise InputError(f"a format's name has small letters, digits and hyphens only, not {name!r}")
+    if name in (TABLE, TRANSPOSED, *MARKS, *_more()):
+        raise InputError(f"{name} is a format of Finegold; choose another name")
+    if not isinstance(export, Export):
+        raise InputError(f"it must be a finegold.io.exports.base.Export, not {export!r}")
+    if export.name != name:
+        raise InputError(f'the Export must have the name "{name}", not {export.name!r}')

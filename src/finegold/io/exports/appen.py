@@ -10,7 +10,18 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from finegold.io.exports.base import Export, ExportOptions, Peek, Wrong, chosen, joined, leave_out, sheets_of, votes_on
+from finegold.errors import Placeholder, use
+from finegold.io.exports.base import (
+    DamagedExport,
+    Export,
+    ExportOptions,
+    Peek,
+    drop_rows,
+    join_labels,
+    read_sheet,
+    task_column,
+    votes_of_questions,
+)
 
 __all__ = ["EXPORT"]
 
@@ -29,15 +40,15 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if WORKER not in seen.columns:
-        raise Wrong(f"there is no {WORKER}: this looks like the aggregated report")
-    task = chosen(seen, options, UNIT, "")
-    table = sheets_of(seen, seen.columns)
+        raise DamagedExport(f"there is no {WORKER}: this looks like the aggregated report")
+    task = task_column(seen, options.task, UNIT, "")
+    table = read_sheet(seen, seen.columns)
     if TAINTED in table.columns:
-        table = leave_out(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", options, "tainted")
+        table = drop_rows(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", options, "tainted")
     questions = _questions(seen, table, options)
     labels = {name: _several(table[name]) for name in questions}
     golds = {name: _gold(table, name, options) for name in questions if name + GOLD in table.columns}
-    return votes_on(table, task, WORKER, labels, golds)
+    return votes_of_questions(table, task, WORKER, labels, golds)
 
 
 def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[str]:
@@ -50,13 +61,14 @@ def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[
     spread = table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
     differ = [name for name in others if spread[name].item()]
     if not differ:
-        listed = ", ".join(others)
-        raise Wrong(f"it does not show which of {listed} are answers", remedy="name one with --question NAME")
+        raise DamagedExport(
+            f"it does not show which of {', '.join(others)} are answers", use(question=Placeholder("NAME"))
+        )
     return differ
 
 
 def _is_about_gold(name: str, seen: Peek) -> bool:
-    """q_gold and q_gold_reason, where there is a q."""
+    """Return whether this is q_gold or q_gold_reason, where there is a q."""
     question, is_about, _ = name.rpartition(GOLD)
     return bool(is_about) and question in seen.columns
 
@@ -65,7 +77,7 @@ def _several(cells: pl.Series) -> pl.Series:
     """Join several answers, which are on separate lines."""
     lists = cells.unique().drop_nulls()
     lists = lists.filter(lists.str.contains("\n", literal=True))
-    meant = {cell: joined([part.strip() for part in cell.splitlines() if part.strip()]) for cell in lists}
+    meant = {cell: join_labels([part.strip() for part in cell.splitlines() if part.strip()]) for cell in lists}
     return cells.replace(meant) if meant else cells
 
 

@@ -8,16 +8,17 @@ from typing import Any
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    unknown_task,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -36,12 +37,12 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(_records(seen, options), lambda record: _votes(record, options)))
+    return in_batches(with_numbers(_records(seen, options), lambda record: _votes(record, options)))
 
 
 def _records(seen: Peek, options: ExportOptions) -> Iterator[Any]:
     if seen.source.format != "parquet":
-        return records_of(seen)
+        return read_records(seen)
     scan = pl.scan_parquet(seen.source.data, glob=False)
     names = scan.collect_schema().names()
     wanted = [name for name in names if name in ("id", options.task) or RESPONSES in name or ".sugg" in name]
@@ -66,12 +67,12 @@ def _task(record: Any, options: ExportOptions) -> Any:
     ids = [record.get(name) for name in ("id", "_server_id")] if isinstance(record, dict) else []
     found = next((one for one in ids if one is not None), None)
     if found is None:
-        raise Wrong('found no record with an "id"')
+        raise DamagedExport('found no record with an "id"')
     if options.task is None:
         return found
     fields = need(record, "fields", dict, record)  # flattened, they stand beside the id
     if fields.get(options.task) is None:
-        raise Wrong(f'the record has no field "{options.task}"', remedy=f"choose --task among {', '.join(fields)}")
+        raise unknown_task(f'the record has no field "{options.task}"', fields)
     return fields[options.task]
 
 
@@ -103,7 +104,7 @@ def _flattened(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
         values, users = need(record, name, list), need(record, f"{name}.users", list)
         states = need(record, f"{name}.status", list, [""] * len(values))
         if not len(values) == len(users) == len(states):
-            raise Wrong(f'"{name}" has {len(values)} answers by {len(users)} users with {len(states)} states')
+            raise DamagedExport(f'"{name}" has {len(values)} answers by {len(users)} users with {len(states)} states')
         for value, user, status in zip(values, users, states, strict=True):
             yield str(status or ""), Vote(task, user, value, name.removesuffix(RESPONSES))
 
@@ -149,7 +150,7 @@ def _label(value: Any, options: ExportOptions) -> Any:
     if any(isinstance(part, dict | list) for part in value):
         options.left_out["rankings and spans"] += 1
         return None
-    return joined(value)
+    return join_labels(value)
 
 
 EXPORT = Export(

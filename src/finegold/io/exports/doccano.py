@@ -13,21 +13,21 @@ import polars as pl
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.diagnosis import long_fields
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    items,
-    joined,
+    join_labels,
+    json_items,
     json_lines,
     need,
-    numbered,
     open_export,
     open_member,
     open_zip,
-    records_of,
+    read_records,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -68,7 +68,7 @@ def _is_of_member(name: str) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_old(seen.record):
-        return in_batches(numbered(records_of(seen), lambda record: _old_votes(record, options)))
+        return in_batches(with_numbers(read_records(seen), lambda record: _old_votes(record, options)))
     return in_batches(_of_archive(seen, options) if seen.source.format == "zip" else _of_file(seen, options))
 
 
@@ -85,30 +85,30 @@ def _of_archive(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
 def _of_file(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
     name = PurePath(seen.source.name.removesuffix(".gz")).name
     if isinstance(seen.source.data, bytes):
-        raise Wrong("the annotator is called as the file is, and this is none", remedy="give the path of the file")
+        raise DamagedExport("the name of the file is that of the annotator, and this is not a file", "give its path")
     if PurePath(name).stem == EVERYBODY:
         raise _together()
     with open_export(seen.source) as file:
         yield from _votes(name, file, options)
 
 
-def _together() -> Wrong:
-    return Wrong(
+def _together() -> DamagedExport:
+    return DamagedExport(
         "it holds the labels of all members together, so that nobody can tell who voted for what",
-        remedy='votes are kept apart only in projects without "Share annotations across all users"',
+        'votes are kept apart only in projects without "Share annotations across all users"',
     )
 
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of the file is the name of the annotator."""
     annotator = PurePath(name).stem
-    return numbered(_records(name, file), lambda record: [_vote(record, annotator, options)])
+    return with_numbers(_records(name, file), lambda record: [_vote(record, annotator, options)])
 
 
 def _records(name: str, file: BinaryIO) -> Iterator[Any]:
     if name.lower().endswith(".csv"):
         return _rows(file)
-    return items(file, "item") if name.lower().endswith(".json") else json_lines(file)
+    return json_items(file, "item") if name.lower().endswith(".json") else json_lines(file)
 
 
 def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
@@ -116,13 +116,13 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text, long_fields():
             yield from csv.DictReader(text)
     except (csv.Error, UnicodeError) as error:
-        raise Wrong(f"no valid CSV in UTF-8 ({error})") from None
+        raise DamagedExport(f"not valid CSV in UTF-8 ({error})") from None
 
 
 def _task(record: Any, options: ExportOptions) -> Any:
     task = record.get(options.task or "id") if isinstance(record, dict) else None
     if task is None:
-        raise Wrong(f'found no "{options.task or "id"}"')
+        raise DamagedExport(f'found no "{options.task or "id"}"')
     return task
 
 
@@ -133,7 +133,7 @@ def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     for annotation in need(record, "annotations", list):
         user = annotation.get("user_name", annotation.get("user"))
         if user is None:
-            raise Wrong('found an annotation without a "user"')
+            raise DamagedExport('found an annotation without a "user"')
         if "start_offset" in annotation:
             options.left_out["marked spans"] += 1
         else:
@@ -141,7 +141,7 @@ def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not labels:
         yield Vote(task)
     for user, chosen in labels.items():
-        yield Vote(task, user, joined(chosen), "")
+        yield Vote(task, user, join_labels(chosen), "")
 
 
 def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
@@ -151,11 +151,11 @@ def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
     if isinstance(labels, str):  # CSV has several labels in one text
         labels = labels.split("#")
     if not isinstance(labels, list):
-        raise Wrong(f'found {labels!r} for "{name}", expected a list of labels')
+        raise DamagedExport(f'found {labels!r} for "{name}", expected a list of labels')
     if any(isinstance(label, list | dict) for label in labels):
         options.left_out["marked spans"] += len(labels)
         return Vote(task)
-    return Vote(task, annotator, joined(labels), "")
+    return Vote(task, annotator, join_labels(labels), "")
 
 
 EXPORT = Export(

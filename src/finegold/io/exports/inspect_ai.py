@@ -10,18 +10,18 @@ from typing import Any, BinaryIO, cast
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    items,
+    json_items,
     need,
-    numbered,
     open_export,
     open_member,
     open_zip,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -41,7 +41,7 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     head = _head(seen)
-    votes = numbered(_samples(seen), lambda sample: _votes(sample, head, options))
+    votes = with_numbers(_samples(seen), lambda sample: _votes(sample, head, options))
     return in_batches(_with_scores(votes, options))
 
 
@@ -52,9 +52,9 @@ def _with_scores(votes: Iterator[Vote], options: ExportOptions) -> Iterator[Vote
         samples, scores = samples + 1, scores + (vote.annotator is not None)
         yield vote
     if not samples and not options.has_many_files:
-        raise Wrong("it holds no samples", remedy="give the log of a run that has finished")
+        raise DamagedExport("it holds no samples", "give the log of a run that has finished")
     if not scores and not options.left_out and not options.has_many_files:
-        raise Wrong(f"none of its {samples:,} samples has a score", remedy="score it: inspect score LOG --scorer NAME")
+        raise DamagedExport(f"none of its {samples:,} samples has a score", "score it: inspect score LOG --scorer NAME")
 
 
 def _head(seen: Peek) -> dict[str, Any]:
@@ -65,13 +65,13 @@ def _head(seen: Peek) -> dict[str, Any]:
             with open_member(archive, name) as file:
                 return need(_sample(file), "eval", dict)
     with open_export(seen.source) as file:
-        return next(iter(items(file, "eval")), {})
+        return next(iter(json_items(file, "eval")), {})
 
 
 def _samples(seen: Peek) -> Iterator[Any]:
     if seen.source.format != "zip":
         with open_export(seen.source) as file:
-            yield from items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
+            yield from json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
     with open_zip(seen.source) as archive:
         for name in seen.members:
@@ -84,7 +84,7 @@ def _sample(file: BinaryIO) -> Any:
     try:
         return json.load(file)
     except ValueError as error:
-        raise Wrong(f"no valid JSON ({error})") from None
+        raise DamagedExport(f"not valid JSON ({error})") from None
 
 
 class WithoutNaN:
@@ -101,7 +101,7 @@ class WithoutNaN:
 
 def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(sample, dict) or sample.get("id") is None:
-        raise Wrong('found no sample with an "id"')
+        raise DamagedExport('found no sample with an "id"')
     task, is_voted = _task(sample, head, options), False
     scores = need(sample, "scores", dict, {})
     if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name

@@ -9,17 +9,19 @@ from typing import Any
 
 import polars as pl
 
+from finegold.errors import leave_out
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    unknown_task,
+    with_numbers,
 )
 from finegold.io.tables import batches, scan_delimited
 
@@ -42,13 +44,13 @@ def fits_csv(seen: Peek) -> bool:
 
 
 def read_min(seen: Peek, options: ExportOptions, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options, answer_of)))
+    return in_batches(with_numbers(read_records(seen), lambda record: _votes(record, options, answer_of)))
 
 
 def read_csv(seen: Peek, options: ExportOptions, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
     task = options.task or "id"
     if task not in seen.columns:
-        raise Wrong(f'there is no column "{task}"', remedy=f"choose --task among {', '.join(seen.columns)}")
+        raise unknown_task(f'there is no column "{task}"', seen.columns)
     scan = scan_delimited(seen.source)
     questions = [options.question] if options.question in seen.columns else _answered(scan, seen.columns, task)
     for batch in batches(seen.source, scan, list(dict.fromkeys([task, "annotator", *questions]))):
@@ -59,10 +61,10 @@ def read_csv(seen: Peek, options: ExportOptions, answer_of: AnswerOf) -> Iterato
 
 def _votes(record: Any, options: ExportOptions, answer_of: AnswerOf) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("id") is None:
-        raise Wrong('found no annotation with the "id" of its task')
+        raise DamagedExport('found no annotation with the "id" of its task')
     task = record.get(options.task or "id")
     if task is None:
-        raise Wrong(f'there is no "{options.task}"', remedy=f"choose --task among {', '.join(record)}")
+        raise unknown_task(f'there is no "{options.task}"', record)
     names = list(record)
     end = names.index("annotator") if "annotator" in record else len(names)
     found = [options.question] if options.question in record else names[names.index("id") + 1 : end]
@@ -78,7 +80,7 @@ def _label(value: Any, options: ExportOptions, answer_of: AnswerOf) -> Any:
     answers = [answer_of(item) if isinstance(item, dict) else item for item in values]
     known = [answer for answer in answers if answer is not None]
     options.left_out.update({REGIONS: 1} if len(known) < len(answers) else {})
-    return joined(known)
+    return join_labels(known)
 
 
 def _answered(scan: pl.LazyFrame, columns: tuple[str, ...], task: str) -> list[str]:
@@ -133,13 +135,13 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if short is not None:
         _check_short(options)
         return short(seen, options, answer_of)
-    return in_batches(numbered(records_of(seen), lambda record: _votes_label_studio(_as_task(record), options)))
+    return in_batches(with_numbers(read_records(seen), lambda record: _votes_label_studio(_as_task(record), options)))
 
 
 def _check_short(options: ExportOptions) -> None:
     if options.gold or options.include:
         what = "gold marks" if options.gold else "predictions"
-        raise Wrong(f"JSON-MIN and CSV hold no {what}", remedy=REMEDY)
+        raise DamagedExport(f"JSON-MIN and CSV hold no {what}", REMEDY)
 
 
 def _votes_label_studio(record: Any, options: ExportOptions) -> Iterator[Vote]:
@@ -161,12 +163,12 @@ def _votes_label_studio(record: Any, options: ExportOptions) -> Iterator[Vote]:
 
 def _task(record: Any, options: ExportOptions) -> Any:
     if not isinstance(record, dict) or record.get("id") is None:
-        raise Wrong('found no task with an "id"')
+        raise DamagedExport('found no task with an "id"')
     if options.task is None:
         return record["id"]
     data = need(record, "data", dict)
     if data.get(options.task) is None:
-        raise Wrong(f'the data of the task have no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+        raise unknown_task(f'the data of the task have no "{options.task}"', data)
     return data[options.task]
 
 
@@ -196,9 +198,7 @@ def _of_prediction(task: Any, prediction: Any, options: ExportOptions) -> Iterat
         options.left_out["predictions of models"] += 1
         return
     if not isinstance(prediction, dict):
-        raise Wrong(
-            "of predictions there are only the numbers", remedy=f"leave out --include predictions, or {SNAPSHOT}"
-        )
+        raise DamagedExport("of predictions there are only the numbers", leave_out("include"), SNAPSHOT)
     for question, label in _answers(need(prediction, "result", list, []), options):
         yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
 
@@ -230,7 +230,7 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     answer = value[keys[0]]
     if keys[0] == TAXONOMY:
         answer = ["/".join(map(str, path)) for path in answer]
-    return joined(answer) if isinstance(answer, list) else answer
+    return join_labels(answer) if isinstance(answer, list) else answer
 
 
 EXPORT = Export(

@@ -17,16 +17,16 @@ import polars as pl
 
 from finegold.io.exports.base import (
     ROW,
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
-    Wrong,
-    chosen,
-    joined,
-    leave_out,
-    sheets_of,
-    unlisted,
-    votes_on,
+    drop_rows,
+    join_labels,
+    join_lists,
+    read_sheet,
+    task_column,
+    votes_of_questions,
 )
 from finegold.votes.sets import as_cell
 
@@ -47,15 +47,17 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     items = _items(seen, options)
-    task = "HITId" if items else chosen(seen, options, "HITId", INPUT)
+    task = "HITId" if items else task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
-        raise Wrong("there is no Answer.* column")
+        raise DamagedExport("there is no Answer.* column")
     wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
-    table = sheets_of(seen, wanted, may_omit=_decisions_at_end(seen))
-    table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
+    table = read_sheet(seen, wanted, may_omit=_decisions_at_end(seen))
+    table = drop_rows(table, _is_rejected(table), "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
-    return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
+    return (
+        _votes_on_items(table, items, labels, options) if items else votes_of_questions(table, task, "WorkerId", labels)
+    )
 
 
 def _decisions_at_end(seen: Peek) -> int:
@@ -64,11 +66,11 @@ def _decisions_at_end(seen: Peek) -> int:
 
 
 def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
-    """Several items in one HIT: for --task url the columns Input.url1, Input.url2, ..., by their numbers."""
+    """Several items in one HIT: for the task url the columns Input.url1, Input.url2, ..., by their numbers."""
     if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
         return {}
-    numbered = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
-    return {found[1]: name for name in seen.columns if (found := numbered.fullmatch(name))}
+    with_number = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    return {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
 
 
 def _votes_on_items(
@@ -79,7 +81,7 @@ def _votes_on_items(
     for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
         mine = [name for name in labels if end.search(name)]
-        yield from votes_on(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
+        yield from votes_of_questions(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
     if common:
         options.left_out["answers that are about a whole HIT"] += sum(
             len(label.drop_nulls()) for label in common.values()
@@ -107,7 +109,7 @@ def _form(row: int, cell: str | None) -> dict[str, str]:
     try:
         found = json.loads(cell or "[]")
     except ValueError as error:
-        raise Wrong(f"the answers in {ALL_ANSWERS} are no JSON ({error})", record=row) from None
+        raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
     form = found[0] if isinstance(found, list) and found else found
     return dict(_flat("", form)) if isinstance(form, dict) else {}
 
@@ -121,7 +123,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, str(value).lower()
     elif isinstance(value, list):
         if value and all(isinstance(item, str | int | float) for item in value):
-            yield name, str(joined(value))
+            yield name, str(join_labels(value))
     elif value is not None and str(value).strip():
         yield name, str(value)
 
@@ -135,7 +137,7 @@ def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Ser
     for cells in answers:
         if not is_option[cells.name]:
             short = cells.name.removesuffix(".label").removesuffix(".labels")
-            labels[cells.name if short in labels else short] = unlisted(cells)
+            labels[cells.name if short in labels else short] = join_lists(cells)
     return labels
 
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import FinegoldWarning, InputError, Placeholder, leave_out, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, Role, bare_name, candidates, find_column
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
-    damage,
+    describe_damage,
     in_batches,
-    joined,
-    numbered,
+    join_labels,
     open_export,
-    records_of,
+    read_records,
+    with_numbers,
 )
 from finegold.votes.encoding import text_of
 
@@ -62,7 +62,7 @@ def votes_in(record: dict[str, Any], field: str) -> Any:
     if not isinstance(value, list) or names is None or any(isinstance(one, dict) for one in value):
         return value
     if len(names) != len(value):
-        raise Wrong(f"found {len(value):,} labels but {len(names):,} annotators")
+        raise DamagedExport(f"found {len(value):,} labels but {len(names):,} annotators")
     return list(zip(names, value, strict=True))
 
 
@@ -70,7 +70,7 @@ def pairs_of(votes: Any) -> Iterator[Pair]:
     """Yield every vote as an annotator and a label."""
     for one in votes.items() if isinstance(votes, dict) else votes:
         annotator, label = one if isinstance(one, tuple) else _of_object(one) if isinstance(one, dict) else (None, one)
-        label = joined(label) if isinstance(label, list) else label
+        label = join_labels(label) if isinstance(label, list) else label
         yield annotator, None if label != label else label  # NaN is no label
 
 
@@ -80,7 +80,7 @@ def are_votes(values: Sequence[Any], field: str = "") -> bool:
         return False
     try:
         pairs = [list(pairs_of(value)) for value in values]
-    except Wrong:
+    except DamagedExport:
         return False
     labels = [label for task in pairs for _, label in task if label is not None]
     if not labels or not all(map(_is_label, labels)):
@@ -147,11 +147,12 @@ def _of_object(vote: dict[str, Any]) -> Pair:
     labels, annotators = candidates(vote, LABEL), candidates(vote, ANNOTATOR)
     if len(labels) != 1 or len(annotators) > 1:
         found = "no label" if not labels else "several fields for one vote"
-        raise Wrong(f"found {found} in an object with the fields {', '.join(vote) or '(none)'}")
+        raise DamagedExport(f"found {found} in an object with the fields {', '.join(vote) or '(none)'}")
     return vote[annotators[0]] if annotators else None, vote[labels[0]]
 
 
 SAMPLE = 200  # tasks that tell whether a file holds votes
+NAME_TASK = use(task=Placeholder("NAME"), text="for the field of the tasks")
 ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key", "pairid"})
 
 
@@ -168,8 +169,8 @@ class Notes:
             text = f"{name} has labels with no annotators; these are named 1, 2, ... by their position"
             warnings.warn(text, FinegoldWarning, stacklevel=2)
         if self.numbered:
-            text = f"the rows of {name} have no id; they are numbered by row (name a field with --task)"
-            warnings.warn(text, FinegoldWarning, stacklevel=2)
+            text = f"the rows of {name} have no id; they are numbered by row"
+            warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
 
 
 def fits(seen: Peek) -> bool:
@@ -177,7 +178,7 @@ def fits(seen: Peek) -> bool:
         return False
     if not _may_fit(seen):
         return False
-    with suppress(Wrong):
+    with suppress(DamagedExport):
         tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
         return bool(tasks) and (_are_records(tasks) if any(map(is_record, tasks)) else are_votes(tasks))
     return False
@@ -185,7 +186,7 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     notes = Notes()
-    yield from in_batches(numbered(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes)))
+    yield from in_batches(with_numbers(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes)))
     notes.say(seen.source.name)
 
 
@@ -212,7 +213,7 @@ def _are_records(tasks: list[Any]) -> bool:
 def _tasks(seen: Peek) -> Iterator[tuple[Any, Any]]:
     """Yield the id and the content of every task. The id of a row is None."""
     if seen.is_list or is_record(seen.record):
-        return ((None, record) for record in records_of(seen))
+        return ((None, record) for record in read_records(seen))
     return _pairs(seen)
 
 
@@ -227,24 +228,24 @@ def _pairs(seen: Peek) -> Iterator[tuple[str, Any]]:
                 done += 1
                 yield pair
         except (ijson.JSONError, UnicodeDecodeError) as error:
-            raise Wrong(damage(error), record=done + 1) from None
+            raise DamagedExport(describe_damage(error), record=done + 1) from None
 
 
 def _votes(key: Any, value: Any, options: ExportOptions, notes: Notes) -> Iterable[Vote]:
     if key is None or is_record(value):
         return _of_record(key, value, options, notes)
     if options.task is not None:
-        raise Wrong("the keys of the object name the tasks", remedy="leave out --task")
+        raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
     if value is None or value == {} or value == []:
         return [Vote(key)]
     if not isinstance(value, dict | list):
-        raise Wrong(f'"{key}" holds {value!r:.40}, expected votes')
+        raise DamagedExport(f'"{key}" holds {value!r:.40}, expected votes')
     return _of_task(key, value, "", notes)
 
 
 def _of_record(key: Any, record: Any, options: ExportOptions, notes: Notes) -> Iterator[Vote]:
     if not isinstance(record, dict):
-        raise Wrong(f"expected a JSON object, found {record!r:.40}")
+        raise DamagedExport(f"expected a JSON object, found {record!r:.40}")
     notes.rows += 1
     task = _id_of(key, record, options, notes)
     fields = vote_fields(record)
@@ -267,11 +268,11 @@ def _id_of(key: Any, record: dict[str, Any], options: ExportOptions, notes: Note
             return key
         field = find_column(list(record), ROW_ID, options.task)
     except InputError as error:
-        raise Wrong(str(error), remedy="name the field of the tasks with --task") from None
+        raise DamagedExport(error.problem, NAME_TASK) from None
     if field is not None:
         return record[field]
     if options.has_many_files:
-        raise Wrong("the row has no id", remedy="name the field of the tasks with --task")
+        raise DamagedExport("the row has no id", NAME_TASK)
     notes.numbered = True
     return notes.rows
 

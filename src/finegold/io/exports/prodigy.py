@@ -10,16 +10,16 @@ from typing import Any
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -33,21 +33,21 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options)))
+    return in_batches(with_numbers(read_records(seen), lambda record: _votes(record, options)))
 
 
 def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     answer = need(record, "answer", str)
     task = record.get(options.task or "_input_hash")
     if task is None:
-        raise Wrong(f'found no "{options.task or "_input_hash"}"')
+        raise DamagedExport(f'found no "{options.task or "_input_hash"}"')
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
         yield Vote(task)
         return
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
-        raise Wrong("found no annotator", remedy="write it with Prodigy 1.8 or later, which keeps _session_id")
+        raise DamagedExport("found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id")
     yield from (
         _of_choice(record, task, annotator, options)
         if _is_choice(record)
@@ -65,7 +65,7 @@ def _of_choice(record: dict[str, Any], task: Any, annotator: Any, options: Expor
         options.left_out["rejected choices"] += 1
         yield Vote(task)
         return
-    yield Vote(task, annotator, joined(need(record, "accept", list, [])), "")
+    yield Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")
 
 
 def _of_view(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:

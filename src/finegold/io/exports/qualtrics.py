@@ -16,8 +16,9 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
+from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
-from finegold.io.exports.base import ROW, Export, ExportOptions, Peek, Wrong, leave_out, sheets_of
+from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, Peek, drop_rows, read_sheet
 
 __all__ = ["EXPORT"]
 
@@ -46,13 +47,13 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    table, names = sheets_of(seen, seen.columns), _legacy_names(seen)
+    table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
     seen, table = _renamed(seen, names), table.rename(names)
     respondent = _respondent(seen)
     items = _items(seen, options)
     table = table.filter(pl.col(ROW) > _header_rows(seen))
     if table.is_empty():
-        raise Wrong("it has headers but no responses")
+        raise DamagedExport("it has headers but no responses")
     table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
     for question, columns in _questions(seen, table, items, options).items():
         for column, task in columns.items():
@@ -96,7 +97,7 @@ def _respondent(seen: Peek) -> pl.Expr:
     bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in seen.columns}
     found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in seen.columns]
     if not found:
-        raise Wrong("there is neither ResponseId nor PROLIFIC_PID")
+        raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     return pl.coalesce(found)
 
 
@@ -105,7 +106,9 @@ def _items(seen: Peek, options: ExportOptions) -> list[str]:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
         chosen = [name for name in seen.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if not chosen:
-            raise Wrong(f'no column is called "{options.task}"', remedy="give --task patterns such as 'Q1,Q2_*'")
+            raise DamagedExport(
+                f'no column is called "{options.task}"', use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
+            )
         return chosen
     ids = _import_ids(seen)
     if ids:
@@ -114,7 +117,7 @@ def _items(seen: Peek, options: ExportOptions) -> list[str]:
         items = [name for name in seen.columns if not ABOUT.fullmatch(name)]
     items = [name for name in items if not NO_LABEL.search(name) and re.sub(r"[^a-z]", "", name.lower()) not in PEOPLE]
     if not items:
-        raise Wrong("there is no column with answers to choose from")
+        raise DamagedExport("there is no column with answers to choose from")
     return items
 
 
@@ -122,12 +125,12 @@ def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
     columns, nobody = set(table.columns), pl.lit(False)
     status = pl.col("Status").is_in(PREVIEWS) if "Status" in columns else nobody
     channel = pl.col("DistributionChannel") == "preview" if "DistributionChannel" in columns else nobody
-    table = leave_out(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
+    table = drop_rows(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
     if "Status" in columns:
-        table = leave_out(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
+        table = drop_rows(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
     if "Finished" in columns:
         is_open = pl.col("Finished").str.to_lowercase().is_in(["false", "0"])
-        table = leave_out(table, is_open, "unfinished responses", options, "unfinished")
+        table = drop_rows(table, is_open, "unfinished responses", options, "unfinished")
     return table
 
 

@@ -6,15 +6,13 @@ import difflib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
-from finegold.io.exports.base import ALL, WRONG_KINDS, Export, ExportOptions, Peek, Wrong
+from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
 from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Progress, Streamed, WatchReading, growing
@@ -25,11 +23,11 @@ from finegold.votes.frames import series_like, to_list
 from finegold.votes.names import Coded, without
 from finegold.votes.sets import NOTHING
 
-__all__ = ["complain", "read_export"]
+__all__ = ["read_export"]
 
-IDS, VALUES = ("task", "annotator"), ("label", "gold")
-COLUMNS = ("task", "annotator", "label", "question", "gold")
+COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}  # and whether they hold ids
 FEWEST_ROWS = 2**12  # in a batch, but for the last
+MOST_LISTED = 20  # questions in a message
 
 
 def read_export(
@@ -41,121 +39,109 @@ def read_export(
     name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
     questions: dict[str, QuestionVotes] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
-    for batch in _watched(_together(_batches(export, peeks, export_options)), options.watch):
-        for question, part in _by_question(batch):
-            if question is None:
+    for batch in _batches(export, peeks, export_options, options.watch):
+        for (key,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
+            if key is None:
                 common.append(part)
                 continue
+            question = str(key)
             if question not in questions:
                 questions[question] = QuestionVotes(name, question)
             questions[question].add(part, keep=export_options.question in (None, ALL, question))
-    return {
-        question: _assembled(_filled(votes, common).finish(), export, export_options, options)
-        for question, votes in _chosen(questions, export_options, name, export.remedy).items()
-    }
+    annotations = {}
+    for question, votes in _choose(questions, export_options, name, export.remedy).items():
+        for part in common:
+            votes.add(part)
+        annotations[question] = _assemble(votes.finish(), export, export_options, options)
+    return annotations
 
 
 def _check(export: Export, export_options: ExportOptions) -> None:
     if export_options.task is not None and not export.takes_task:
-        raise InputError(f"the tasks of an export of {export.title} have ids of their own; leave out --task")
+        problem = f"the tasks of an export of {export.title} have ids of their own"
+        raise InputError(problem, remedies=[leave_out("task")])
     unknown = sorted(export_options.include - set(export.include))
     if unknown:
         known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
-        raise InputError(f"--include {unknown[0]} means nothing for an export of {export.title}; {known}")
+        problem = f'there is no "{unknown[0]}" to include from an export of {export.title}; {known}'
+        raise InputError(problem, remedies=[] if export.include else [leave_out("include")])
     if export_options.gold and not export.has_gold:
-        raise InputError(f"an export of {export.title} has no gold marks; give a file of truths (--gold FILE)")
+        remedy = use(gold=Placeholder("FILE"), text="with a file of truths")
+        raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
 
 
-def _batches(export: Export, peeks: Sequence[Peek], export_options: ExportOptions) -> Iterator[pl.DataFrame]:
+def _batches(
+    export: Export, peeks: Sequence[Peek], export_options: ExportOptions, watch: WatchReading | None
+) -> Iterator[pl.DataFrame]:
+    """Yield batches with all columns as text, small ones joined: some tools write a file per task."""
+    began, done = time.perf_counter(), 0
+    waiting: list[pl.DataFrame] = []
+
+    def join_waiting() -> Iterator[pl.DataFrame]:
+        nonlocal done
+        yield pl.concat(waiting)
+        done += sum(map(len, waiting))
+        waiting.clear()
+        if watch is not None:
+            watch(Progress(done, None, time.perf_counter() - began))
+
     for seen in peeks:
         try:
             with reading(seen.source):
                 for batch in export.read(seen, export_options):
-                    yield _with_all_columns(batch)
-        except Wrong as error:
-            complain(seen, export, error)
+                    # An export with one question need not name it.
+                    absent = {name: pl.lit(None) for name in COLUMNS if name not in batch.columns}
+                    absent |= {} if "question" in batch.columns else {"question": pl.lit("")}
+                    waiting.append(batch.with_columns(**absent).select(pl.col(*COLUMNS, "question").cast(pl.String)))
+                    if sum(map(len, waiting)) >= FEWEST_ROWS:
+                        yield from join_waiting()
+        except DamagedExport as error:
+            raise error.of_tool(seen, export) from None
         except InputError as error:
-            raise _of_tool(seen, export, error) from None
-        except WRONG_KINDS as error:
-            complain(seen, export, Wrong(f"a value is of a kind that is not expected there ({error})"))
-
-
-def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:
-    """Add the remedy of the tool: a damaged text may be the fault of the export."""
-    name, said = seen.source.name, str(error)
-    if not seen.source.is_delimited or not said.startswith(name):
-        return error
-    return InputError(f"{name} ({export.title} export){said.removeprefix(name)}, or {export.remedy}")
-
-
-def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Join small batches: some tools write a file per task."""
-    waiting: list[pl.DataFrame] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += len(batch)
-        if rows >= FEWEST_ROWS:
-            yield pl.concat(waiting)
-            waiting, rows = [], 0
+            raise _with_tool(error, seen, export) from None
+        except MISUSED as error:
+            damage = DamagedExport(f"a value is of a kind that is not expected there ({error})")
+            raise damage.of_tool(seen, export) from None
     if waiting:
-        yield pl.concat(waiting)
+        yield from join_waiting()
 
 
-def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
-    """Return all columns as text. An export with one question need not name it."""
-    absent = {name: pl.lit("" if name == "question" else None) for name in COLUMNS if name not in batch.columns}
-    return batch.with_columns(**absent).select(pl.col(COLUMNS).cast(pl.String))
+def _with_tool(error: InputError, seen: Peek, export: Export) -> InputError:
+    """Add the tool and its remedy to an error about a text: its damage may be the fault of the export."""
+    name, titled = seen.source.name, f"{seen.source.name} ({export.title} export)"
+    if not seen.source.is_delimited or not str(error).startswith(name):
+        return error
+    where = error.where.replace(name, titled, 1) if error.where else ""
+    problem = error.problem if where else error.problem.replace(name, titled, 1)
+    if not error.remedies:
+        return InputError(f"{problem}, or {export.remedy}", where)
+    return InputError(problem, where, [*error.remedies, Remedy(text=export.remedy)])
 
 
-def complain(seen: Peek, export: Export, error: Wrong) -> NoReturn:
-    place = f", record {error.record:,}" if error.record else ""
-    remedy = error.remedy or export.remedy
-    raise InputError(f"{seen.source.name} ({export.title} export){place}: {error.found}; {remedy}") from None
-
-
-def _watched(batches: Iterator[pl.DataFrame], watch: WatchReading | None) -> Iterator[pl.DataFrame]:
-    began, done = time.perf_counter(), 0
-    for batch in batches:
-        yield batch
-        done += batch.height
-        if watch is not None:
-            watch(Progress(done, None, time.perf_counter() - began))
-
-
-def _by_question(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
-    for (question,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
-        yield None if question is None else str(question), part
-
-
-def _chosen(
+def _choose(
     questions: dict[str, QuestionVotes], export_options: ExportOptions, name: str, remedy: str
 ) -> dict[str, QuestionVotes]:
+    """Return the votes of the questions that the user wants. Messages list those with the most votes first."""
+    wanted = export_options.question
     if not questions:
         left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
-        raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else f"; {remedy}"))
-    if export_options.question is None and len(questions) > 1:
-        raise InputError(
-            f"{name} asks {len(questions):,} questions: {_listed(questions)}; choose one with --question NAME "
-            f"(question= in Python); aggregate and convert also take --question {ALL}"
-        )
-    if export_options.question in (None, ALL):
+        if left_out:
+            raise InputError(f"{name} holds no votes; left out were {left_out}")
+        raise InputError(f"{name} holds no votes", remedies=[Remedy(text=remedy)])
+    by_votes = sorted(questions.values(), key=lambda votes: -votes.n_votes)
+    listed = ", ".join(map(str, by_votes[:MOST_LISTED]))
+    listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
+    if wanted is None and len(questions) > 1:
+        one = use(question=Placeholder("NAME"), text="for one of them")
+        every = use(question=ALL, when="where several results can be shown")
+        raise InputError(f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every])
+    if wanted in (None, ALL):
         return dict(sorted(questions.items()))
-    if export_options.question not in questions:
-        near = difflib.get_close_matches(export_options.question or "", questions, n=1)
+    if wanted not in questions:
+        near = difflib.get_close_matches(wanted or "", questions, n=1)
         meant = f'; did you mean "{near[0]}"?' if near else ""
-        raise InputError(f'{name} has no question "{export_options.question}"; it has {_listed(questions)}{meant}')
-    return {export_options.question: questions[export_options.question]}
-
-
-def _listed(questions: dict[str, QuestionVotes], most: int = 20) -> str:
-    """List the questions, those with the most votes first."""
-    by_votes = sorted(questions.items(), key=lambda item: -item[1].n_votes)
-    names = [
-        f'"{question}" ({votes.n_votes:,} {"vote" if votes.n_votes == 1 else "votes"})'
-        for question, votes in by_votes[:most]
-    ]
-    return ", ".join(names + ([f"and {len(questions) - most:,} more"] if len(questions) > most else []))
+        raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
+    return {wanted: questions[wanted]}
 
 
 class QuestionVotes:
@@ -164,10 +150,11 @@ class QuestionVotes:
     def __init__(self, name: str, question: str) -> None:
         self.name, self.question, self.n_votes = name, question, 0
         self.columns = {
-            (column, is_id): growing(pl.String(), is_id=is_id, is_text=True)
-            for columns, is_id in ((IDS, True), (VALUES, False))
-            for column in columns
+            (column, is_id): growing(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
         }
+
+    def __str__(self) -> str:
+        return f'"{self.question}" ({self.n_votes:,} {"vote" if self.n_votes == 1 else "votes"})'
 
     def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
         """Add votes. Votes for a question that was not chosen are only counted."""
@@ -175,30 +162,28 @@ class QuestionVotes:
         for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
 
-    def finish(self) -> Exported:
+    def finish(self) -> EncodedVotes:
         coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
-        place = f'{self.name}, question "{self.question}"' if self.question else self.name
-        return Exported(is_text=True, coded=coded, place=place)
-
-
-def _filled(votes: QuestionVotes, common: list[pl.DataFrame]) -> QuestionVotes:
-    for batch in common:
-        votes.add(batch)
-    return votes
+        title = f'{self.name}, question "{self.question}"' if self.question else self.name
+        return EncodedVotes(is_text=True, coded=coded, title=title)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported(Streamed):
+class EncodedVotes(Streamed):
     """The codes of one question's votes."""
 
-    place: str
+    title: str
 
     def where(self, row: int) -> str:
-        return f"{self.place}, vote {row + 1:,}"
+        return f"{self.title}, vote {row + 1:,}"
 
 
-def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
-    tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
+def _assemble(table: EncodedVotes, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
+    tasks, annotators = table.ids("task"), table.ids("annotator")
+    names = to_list(annotators.names)
+    if export.shorten is not None and all(isinstance(name, str) for name in names):
+        # A tool may write more than the name of an annotator, which shows when all are known.
+        annotators = Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
     labels = read_labels(table.values("label"), options, of_export=True)
     if not labels.are_sets:
         annotators, labels = _without_empty(annotators, labels)
@@ -208,9 +193,11 @@ def _assembled(table: Exported, export: Export, export_options: ExportOptions, o
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
-        raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
+        remedies = [use(gold=Placeholder("FILE"), text="with a file of truths"), Remedy(text="read it without gold")]
+        raise InputError(f"{table.title} marks no gold", remedies=remedies)
     only_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
-    annotators = _anybody(annotators, only_asked)
+    if only_asked.any() and len(annotators.names):  # some annotator, so that tasks that nobody answered are listed
+        annotators = Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
     annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
@@ -224,18 +211,3 @@ def _without_empty(annotators: Coded, labels: Labels) -> tuple[Coded, Labels]:
     people = np.where(labels.coded.codes == empty[0], np.int32(MISSING), annotators.codes)
     kept = without(labels.coded, lambda name: name == NOTHING)
     return Coded(people, annotators.names), labels._replace(coded=kept)
-
-
-def _shortened(annotators: Coded, export: Export) -> Coded:
-    """Shorten names: a tool may write more than the name of an annotator, which shows when all are known."""
-    names = to_list(annotators.names)
-    if export.shorten is None or not all(isinstance(name, str) for name in names):
-        return annotators
-    return Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
-
-
-def _anybody(annotators: Coded, only_asked: NDArray[np.bool_]) -> Coded:
-    """Give tasks that nobody answered some annotator, so that they are listed."""
-    if not only_asked.any() or not len(annotators.names):
-        return annotators
-    return Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)

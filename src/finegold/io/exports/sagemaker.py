@@ -14,17 +14,19 @@ from typing import Any
 
 import polars as pl
 
+from finegold.errors import leave_out
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    unknown_task,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -58,20 +60,21 @@ def _is_about_object(record: dict[str, Any]) -> bool:
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_response(seen):
         task = _object_of(seen, options)
-        return in_batches(numbered(records_of(seen), lambda record: _of_response(record, task, options)))
+        return in_batches(with_numbers(read_records(seen), lambda record: _of_response(record, task, options)))
     votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
-    return in_batches(numbered(records_of(seen), lambda record: votes_of(record, options)))
+    return in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
 
 
 def _object_of(seen: Peek, options: ExportOptions) -> str:
     """Return the object of a response: the name of its folder, because the response does not name it."""
     if options.task is not None:
-        raise Wrong(
+        raise DamagedExport(
             f'worker responses do not say the "{options.task}" of an object',
-            remedy="leave out --task, or give the folder annotations/consolidated-annotation/consolidation-request",
+            leave_out("task"),
+            "give the folder annotations/consolidated-annotation/consolidation-request",
         )
     if not isinstance(seen.source.data, Path):
-        raise Wrong("a worker response is told apart by the folder that it lies in", remedy=REMEDY)
+        raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
     return seen.source.data.resolve().parent.name
 
 
@@ -82,9 +85,9 @@ def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vot
 
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("datasetObjectId") is None:
-        raise Wrong('found no object with a "datasetObjectId"')
+        raise DamagedExport('found no object with a "datasetObjectId"')
     if "annotations" not in record:
-        raise Wrong("this is the answer to a consolidation request, which holds labels only", remedy=REMEDY)
+        raise DamagedExport("this is the answer to a consolidation request, which holds labels only", REMEDY)
     yield from _of_annotations(_task(record, options), need(record, "annotations", list), options)
 
 
@@ -93,7 +96,7 @@ def _task(record: dict[str, Any], options: ExportOptions) -> Any:
         return record["datasetObjectId"]
     data = need(record, "dataObject", dict)
     if data.get(options.task) is None:
-        raise Wrong(f'the object has no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+        raise unknown_task(f'the object has no "{options.task}"', data)
     return data[options.task]
 
 
@@ -101,7 +104,7 @@ def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
     task = next((record[name] for name in (options.task, "source-ref", "source") if record.get(name) is not None), None)
     kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
     if not kept:
-        raise Wrong("an output manifest holds one label per object, not what each worker said", remedy=REMEDY)
+        raise DamagedExport("an output manifest holds one label per object, not what each worker said", REMEDY)
     for value in kept:
         yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
 
@@ -112,9 +115,9 @@ def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -
         try:
             answers = json.loads(content) if isinstance(content, str) else content
         except ValueError as error:
-            raise Wrong(f'the "content" of an annotation is no JSON ({error})') from None
+            raise DamagedExport(f'the "content" of an annotation is not JSON ({error})') from None
         if not isinstance(answers, dict):
-            raise Wrong('found no JSON object in the "content" of an annotation')
+            raise DamagedExport('found no JSON object in the "content" of an annotation')
         yield from _votes(task, need(annotation, "workerId", str), answers, options)
     if not annotations:
         yield Vote(task)
@@ -135,12 +138,12 @@ def _label(answer: Any) -> tuple[bool, Any]:
         return not isinstance(answer, list), answer
     if "label" in answer or "labels" in answer:
         found = answer.get("label", answer.get("labels"))
-        return True, joined(found) if isinstance(found, list) else found
+        return True, join_labels(found) if isinstance(found, list) else found
     if not answer or not all(isinstance(value, bool) for value in answer.values()):
         return False, None
     if len(answer) == 1:  # a box of its own
         return True, next(iter(answer.values()))
-    return True, joined([option for option, is_chosen in answer.items() if is_chosen])
+    return True, join_labels([option for option, is_chosen in answer.items() if is_chosen])
 
 
 EXPORT = Export(

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 
 import polars as pl
 
-from finegold.errors import FinegoldWarning
+from finegold.errors import FinegoldWarning, Placeholder, use
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
-    Wrong,
-    chosen,
-    leave_out,
-    sheets_of,
-    unlisted,
-    votes_on,
+    drop_rows,
+    join_lists,
+    read_sheet,
+    task_column,
+    votes_of_questions,
 )
 
 __all__ = ["EXPORT"]
@@ -38,19 +37,19 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     keys = _usual_keys(seen) if options.task is None else _chosen_keys(seen, options)
     outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
     if not outputs or WORKER not in seen.columns:
-        raise Wrong(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
+        raise DamagedExport(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
     golden = [name for name in seen.columns if name.startswith(GOLDEN)]
-    table = sheets_of(seen, [*keys, WORKER, STATUS, *outputs, *golden])
+    table = read_sheet(seen, [*keys, WORKER, STATUS, *outputs, *golden])
     table = table.filter(pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null()))
     if STATUS in table.columns:
-        table = leave_out(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
-        table = leave_out(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
+        table = drop_rows(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
+        table = drop_rows(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
     table = table.with_columns(_key(keys))
-    return votes_on(table, KEY, WORKER, _by_field(table, outputs), _by_field(table, golden))
+    return votes_of_questions(table, KEY, WORKER, _by_field(table, outputs), _by_field(table, golden))
 
 
 def _by_field(table: pl.DataFrame, columns: list[str]) -> dict[str, pl.Series]:
-    return {name.partition(":")[2]: unlisted(table[name]) for name in columns}
+    return {name.partition(":")[2]: join_lists(table[name]) for name in columns}
 
 
 def _usual_keys(seen: Peek) -> list[str]:
@@ -59,18 +58,18 @@ def _usual_keys(seen: Peek) -> list[str]:
         return [TASK]
     inputs = [name for name in seen.columns if name.startswith(INPUT)]
     if not inputs:
-        raise Wrong(f"there is no {TASK}, and no INPUT:* either")
+        raise DamagedExport(f"there is no {TASK}, and no INPUT:* either")
     if len(inputs) > 1:
         named = f"{', '.join(inputs[:-1])} and {inputs[-1]} together name the tasks"
-        text = f"{seen.source.name} has no {TASK}; {named} (choose others with --task A,B)"
-        warnings.warn(text, FinegoldWarning, stacklevel=2)
+        others = use("if others do", task=Placeholder("A,B"))
+        warnings.warn(FinegoldWarning(f"{seen.source.name} has no {TASK}; {named}", [others]), stacklevel=2)
     return inputs
 
 
 def _chosen_keys(seen: Peek, options: ExportOptions) -> list[str]:
-    """Return the columns of --task, which may be several with commas between them."""
+    """Return the columns that the user names, which may be several with commas between them."""
     names = str(options.task).split(",") if options.task not in seen.columns else [options.task]
-    return [chosen(seen, replace(options, task=name.strip()), TASK, INPUT) for name in names]
+    return [task_column(seen, name.strip(), TASK, INPUT) for name in names]
 
 
 def _key(columns: list[str]) -> pl.Expr:

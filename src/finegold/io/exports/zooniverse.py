@@ -9,16 +9,17 @@ from typing import Any
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    rows_of,
+    read_rows,
+    unknown_task,
+    with_numbers,
 )
 from finegold.io.tables import scan_delimited
 
@@ -36,10 +37,10 @@ def fits(seen: Peek) -> bool:
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or SUBJECT
     if task not in seen.columns:
-        raise Wrong(f'there is no column "{task}"', remedy=f"choose --task among {', '.join(seen.columns)}")
+        raise unknown_task(f'there is no column "{task}"', seen.columns)
     has_workflows = _has_several_workflows(seen)
-    rows = rows_of(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
-    return in_batches(numbered(rows, lambda row: _votes(row, task, has_workflows, options)))
+    rows = read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
+    return in_batches(with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
 
 
 def _has_several_workflows(seen: Peek) -> bool:
@@ -67,9 +68,9 @@ def _answers(cell: str | None) -> list[Any]:
     try:
         found = json.loads(cell or "[]")
     except ValueError as error:
-        raise Wrong(f"the annotations are no valid JSON ({error})") from None
+        raise DamagedExport(f"the annotations are not valid JSON ({error})") from None
     if not isinstance(found, list):
-        raise Wrong(f"found {found!r:.40} for the annotations, expected a list")
+        raise DamagedExport(f"found {found!r:.40} for the annotations, expected a list")
     return found
 
 
@@ -87,7 +88,7 @@ def _label(value: Any) -> Any:
     """Return the answer to a question, the choices of a survey or a drop-down list; None for marks and no answer."""
     values = value if isinstance(value, list) else [value]
     labels = [_plain(one) for one in values]
-    return None if None in labels else joined(labels)
+    return None if None in labels else join_labels(labels)
 
 
 def _plain(value: Any) -> Any:

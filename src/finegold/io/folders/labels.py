@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.io.folders.stored import Stored
-from finegold.kernels.labels import decide
-from finegold.kernels.votes import agreement, outvoted
+from finegold.kernels.votes import agreement, decide, outvoted
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_for_users
 from finegold.system.files import move, temporary_name

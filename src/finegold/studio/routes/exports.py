@@ -73,7 +73,7 @@ def _inside(services: Services, address: str) -> str:
     if not database.is_file:
         return address
     folder = services.files.folder
-    path = (folder / database.place).resolve()
+    path = (folder / database.target).resolve()
     if not path.is_relative_to(folder) or path == services.store.path or path.suffix in READABLE:
         detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
         raise Problem(409, "The table was not written", detail)

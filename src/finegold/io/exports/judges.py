@@ -1,0 +1,341 @@
+"""Judgements of LLM judges as their benchmarks write them: MT-bench, JudgeBench, AlpacaEval, Arena and Arena-Hard.
+
+Each record becomes one `Call` per game, and the calls become a `JudgeLog` (see `io/judge_logs.py`), for the command
+`judges` as for the votes here. A judge may play two games on a pair of answers, the second with the positions
+exchanged. What it says in both is its vote; if it contradicts itself it saw no difference, as MT-bench itself counts.
+The option `include` takes "games" to make a vote of each.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from finegold.errors import InputError, use
+from finegold.io.exports.base import (
+    MISUSED,
+    DamagedExport,
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    in_batches,
+    need,
+    read_records,
+    read_rows,
+    with_numbers,
+)
+from finegold.io.verdicts import Meaning, meaning_of
+
+__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool"]
+
+FAILED = "judgements that failed"
+GAMES = "games"  # what the option `include` takes to count every game as a vote
+QUESTION_IDS = ("question_id", "uid", "id", "prompt_id", "question", "prompt")
+JUDGES = ("judge", "judge_model", "annotator", "evaluator", "rater")
+MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
+MT_BENCH = {"g1_winner", "g2_winner", "model_1", "model_2"}
+JUDGE_BENCH = {"pair_id", "judgments"}
+ARENA_HARD = {"judge", "games", "model"}
+ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
+# What a verdict of each form may say, and the end of a complaint about any other.
+FORMS = {
+    "winner": (
+        (Meaning.SIDE_A, Meaning.SIDE_B, Meaning.TIE),
+        "the winner, expected model_1, model_2, tie or error",
+    ),
+    "verdict": ((Meaning.FIRST, Meaning.SECOND, Meaning.TIE), "a verdict, expected one such as A>B, B>A or A=B"),
+    "preference": ((Meaning.FIRST, Meaning.SECOND, Meaning.TIE), '"preference", expected a number from 1 to 2'),
+}
+FAILED_CALLS = (Meaning.ERROR, Meaning.REFUSAL, Meaning.EMPTY)  # an unreadable verdict is a damaged record instead
+
+
+class Call(NamedTuple):
+    """One verdict of a judge. Its fields are columns of a judge log."""
+
+    item: Any
+    judge: str
+    verdict: Any
+    form: str  # of the verdict: winner, verdict, preference or score
+    order: str | None = None  # AB or BA
+    model_a: str | None = None
+    model_b: str | None = None
+    turn: Any = None
+    gold: Any = None
+
+    @property
+    def task(self) -> str:
+        """The name of the task: with the models in alphabetical order, so that all judges vote on the same one."""
+        models = sorted(name for name in (self.model_a, self.model_b) if name is not None)
+        task = f"{self.item}, {' vs '.join(models)}" if models else str(self.item)
+        return task if self.turn is None else f"{task}, turn {self.turn}"
+
+
+CallsOf = Callable[[Any, ExportOptions, Peek | None], Iterator[Call]]
+
+
+# Records -> calls.
+
+
+def _mt_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """Scores of one model's answer, or the winner of two games, of which the second shows the second model first."""
+    if not isinstance(record, dict) or record.get("question_id") is None:
+        raise DamagedExport('found no judgement with a "question_id"')
+    judge = record.get("judge")
+    judge = judge[0] if isinstance(judge, list) and judge else judge  # beside it is the prompt, which varies
+    if not isinstance(judge, str) or not judge:
+        raise DamagedExport('found no "judge"')
+
+    def model(name: str) -> str:
+        if not isinstance(record.get(name), str) or not record[name]:
+            raise DamagedExport(f'found no "{name}"')
+        return str(record[name])
+
+    question, turn = record["question_id"], record.get("turn")
+    if "score" in record:
+        score = record["score"]
+        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+            raise DamagedExport(f'found {score!r} for "score", expected a number')
+        is_score = score is not None and score >= 0  # -1: no score was found in what the judge wrote
+        yield Call(question, judge, score if is_score else None, "score", model_a=model("model"), turn=turn)
+        return
+    first, second = (model(name) for name in MODELS["model_a" not in record])
+    games = [(name, order) for name, order in (("g1_winner", "AB"), ("g2_winner", "BA")) if name in record]
+    for name, order in [*games, *([("winner", None)] if "winner" in record else [])]:
+        yield Call(question, judge, record[name], "winner", order, first, second, turn)
+    if not games and "winner" not in record:
+        raise DamagedExport('found neither "score" nor "g1_winner"')
+
+
+def _judge_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """Judgements of pairs of responses; the second sees them in the other order. The label is the truth."""
+    name = options.task or "pair_id"
+    if not isinstance(record, dict) or record.get(name) is None:
+        raise DamagedExport(f'found no pair with a "{name}"')
+    judgments = need(record, "judgments", list)
+    about = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
+    models = [part["judge_model"] for part in about if isinstance(part, dict) and part.get("judge_model")]
+    if not models and seen is not None:
+        models = re.findall(r"judge_model=(.+?)(?:,|\.jsonl|$)", PurePath(seen.source.name).name)
+    judge = f"{need(record, 'judge_name', str, '')} {models[0] if models else ''}".strip()
+    if not judge and seen is not None:
+        raise DamagedExport('found no "judge_name"')
+    for order, said in _games(judgments, "decision"):
+        yield Call(record[name], judge or "judge", said, "verdict", order, gold=record.get("label"))
+
+
+def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """Battles of two models; and Arena-Hard's two games, in which the baseline is answer A, and then answer B."""
+
+    def first(names: tuple[str, ...], what: str) -> Any:
+        if not isinstance(record, dict):
+            raise DamagedExport(f"expected an object, found {record!r:.40}")
+        value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
+        if value is None:
+            plain = use(format="table", text="to read the columns as they are")
+            raise DamagedExport(f"found no {what}", f"add a field {names[0]}", plain)
+        return value
+
+    question, judge = first(QUESTION_IDS, "question"), str(first(JUDGES, "judge"))
+    if GAMES in record:
+        model, baseline = need(record, "model", str), need(record, "baseline", str, "baseline")
+        for order, said in _games(need(record, GAMES, list), "score"):
+            yield Call(question, judge, said, "verdict", order, baseline, model)
+        return
+    names = next((names for names in MODELS if names[0] in record), MODELS[0])
+    models = [need(record, name, str) for name in names]
+    winner = record.get("winner")
+    winner = {models[0]: "model_1", models[1]: "model_2", "A": "model_1", "B": "model_2"}.get(str(winner), winner)
+    yield Call(question, judge, winner, "winner", None, models[0], models[1], record.get("turn"))
+
+
+def _alpaca_eval(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """Preferences: 1 means the first output, 2 the second; AlpacaEval itself undoes the random order that it shows."""
+    instruction = need(record, options.task or "instruction", str)
+    annotator = next((record[name] for name in ("annotator", "annotator_index") if record.get(name) is not None), None)
+    if annotator is None:
+        raise DamagedExport('found no "annotator"')
+    # Outputs without a model are told apart by a checksum of the text.
+    first, second = (
+        str(record.get(f"generator_{number}") or "")
+        or f"output {zlib.crc32(need(record, f'output_{number}', str).encode()):08x}"
+        for number in (1, 2)
+    )
+    preference = record.get("preference")
+    is_number = isinstance(preference, int | float) and not isinstance(preference, bool)
+    if preference is not None and not (is_number and (preference != preference or 0 <= preference <= 2)):
+        raise DamagedExport(f"found {preference!r} for {FORMS['preference'][1]}")
+    yield Call(instruction, str(annotator), preference, "preference", None, first, second)
+
+
+def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the order of each game and what the judge said; a record without games is a judgement that failed."""
+    for number, game in enumerate(games or [None]):
+        yield "BA" if number % 2 else "AB", None if game is None else game.get(name)
+
+
+# Calls -> a table for `read_judge_log`.
+
+
+def columns_of_tool(columns: Sequence[Any]) -> list[str]:
+    """Return the columns to read of a log with several verdicts per row; none if it is a plain table."""
+    wanted = {
+        ("question_id", "turn", "judge", *sorted(MT_BENCH)): MT_BENCH,
+        ("pair_id", "judge_name", "judgments", "label"): JUDGE_BENCH,
+        ("question_id", "uid", "judge", "model", "baseline", "games"): ARENA_HARD,
+    }
+    names = next((names for names, marks in wanted.items() if marks <= set(columns)), ())
+    return [name for name in names if name in columns]
+
+
+def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Return a row per verdict, with columns of usual names."""
+    names = set(frame.columns)
+    calls_of = _mt_bench if names >= MT_BENCH else _judge_bench if names >= JUDGE_BENCH else _arena
+    tool = "MT-bench" if names >= MT_BENCH else "JudgeBench" if names >= JUDGE_BENCH else "Arena-Hard"
+    try:
+        calls = list(with_numbers(frame.iter_rows(named=True), partial(calls_of, options=ExportOptions(), seen=None)))
+        if all(call.verdict is None for call in calls):
+            raise DamagedExport("found no verdict")
+    except (DamagedExport, *MISUSED) as error:
+        raise InputError(
+            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score "
+            f"({error}); write one row per verdict, with the columns item, judge, order and verdict",
+            source,
+        ) from None
+    item = next(name for name in ("question_id", "pair_id", "uid", "item") if name in names or name == "item")
+    columns = zip((item, *Call._fields[1:]), zip(*calls, strict=True), strict=True)
+    series = [pl.Series(name, [None if value is None else str(value) for value in values]) for name, values in columns]
+    return pl.DataFrame([column for column in series if column.name != "form" and column.null_count() < len(column)])
+
+
+# Calls -> votes.
+
+
+def _read(
+    calls_of: CallsOf, classes: tuple[str, str, str], seen: Peek, options: ExportOptions
+) -> Iterator[pl.DataFrame]:
+    if seen.record:
+        records = read_records(seen)
+    else:
+        records = read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
+
+    def check(record: tuple[int, Any]) -> Iterator[tuple[int, Call]]:
+        for call in calls_of(record[1], options, seen):
+            for said in (call.verdict, call.gold):
+                if call.form in FORMS and said is not None and (meaning := meaning_of(str(said))) not in FAILED_CALLS:
+                    accepted, expected = FORMS[call.form]
+                    if meaning not in accepted:
+                        raise DamagedExport(f"found {said!r:.40} for {expected}")
+            yield record[0], call
+
+    calls = list(with_numbers(enumerate(records, start=1), check))
+    for question in ("score", "winner"):
+        some = [(number, call) for number, call in calls if (call.form == "score") == (question == "score")]
+        if some:
+            yield from in_batches(_votes(some, question, classes, options, seen.source.name))
+
+
+def _votes(
+    calls: list[tuple[int, Call]], question: str, classes: Sequence[str], options: ExportOptions, source: str
+) -> Iterator[Vote]:
+    """Yield one vote per record, or one per game if these are included."""
+    from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
+
+    columns: dict[str, list[Any]] = {"item": [call.task for _, call in calls], "judge": [c.judge for _, c in calls]}
+    columns["verdict"] = [call.verdict for _, call in calls]
+    if question == "winner":
+        columns["order"] = [call.order for _, call in calls]
+        if options.gold:
+            columns["gold"] = [call.gold for _, call in calls]
+        if calls[0][1].model_a is not None:
+            columns |= {"system_a": [c.model_a for _, c in calls], "system_b": [c.model_b for _, c in calls]}
+    texts = {name: [None if value is None else str(value) for value in values] for name, values in columns.items()}
+    table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+    log = (pointwise_log if question == "score" else pairwise_log)(table, source)
+    names = log.class_names if question == "score" else classes
+    answers, golds = log.answer.tolist(), log.gold[log.item].tolist()
+    for _, group in groupby(range(len(calls)), key=lambda row: calls[row][0]):
+        rows = list(group)
+        task, judge, gold = calls[rows[0]][1].task, calls[rows[0]][1].judge, golds[rows[0]]
+        votes = [answers[row] for row in rows]
+        if GAMES not in options.include and len(votes) > 1:
+            failed = min(votes) < 0
+            votes = [-1 if failed else votes[0] if len(set(votes)) == 1 else TIED]
+        for number, answer in enumerate(votes, start=1):
+            if answer < 0:
+                options.left_out[FAILED] += 1
+                yield Vote(task, question=question)
+                continue
+            name = judge if len(votes) == 1 else f"{judge} (game {number})"
+            yield Vote(task, name, names[answer], question, names[gold] if gold >= 0 else None)
+
+
+# How they are recognised.
+
+
+def _fits_mt_bench(seen: Peek) -> bool:
+    has_verdict = any(name in seen.record for name in ("score", "g1_winner", "winner"))
+    return has_verdict and seen.record.keys() >= {"question_id", "judge"}
+
+
+def _fits_judge_bench(seen: Peek) -> bool:
+    return seen.record.keys() >= JUDGE_BENCH and isinstance(seen.record["judgments"], list)
+
+
+def _fits_alpaca_eval(seen: Peek) -> bool:
+    return seen.source.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL
+
+
+def _fits_arena(seen: Peek) -> bool:
+    names = seen.record.keys() or set(seen.columns)
+    if names >= ARENA_HARD:
+        return isinstance(seen.record.get("games"), list)
+    is_mt_bench = {"question_id", "judge"} <= seen.record.keys()
+    return not is_mt_bench and "winner" in names and any(names >= set(pair) for pair in MODELS)
+
+
+EITHER = ("model_1", "model_2", "tie")  # the classes: which of two answers is better
+EXPORTS = (
+    Export(
+        name="mt-bench",
+        title="MT-bench",
+        remedy="write it again with gen_judgment.py of FastChat",
+        fits=_fits_mt_bench,
+        read=partial(_read, _mt_bench, EITHER),
+        include=(GAMES,),
+    ),
+    Export(
+        name="judgebench",
+        title="JudgeBench",
+        remedy="write it again with run_judge.py of JudgeBench",
+        fits=_fits_judge_bench,
+        read=partial(_read, _judge_bench, ("A>B", "B>A", "A=B")),
+        include=(GAMES,),
+        takes_task=True,
+        has_gold=True,
+    ),
+    Export(
+        name="alpaca-eval",
+        title="AlpacaEval",
+        remedy="write it again with alpaca_eval: annotations.json in the folder of the results",
+        fits=_fits_alpaca_eval,
+        read=partial(_read, _alpaca_eval, EITHER),
+        takes_task=True,
+    ),
+    Export(
+        name="arena",
+        title="Arena",
+        remedy="expected a question, two models, the winner and the judge in every record",
+        fits=_fits_arena,
+        read=partial(_read, _arena, EITHER),
+        include=(GAMES,),
+    ),
+)

@@ -1,0 +1,214 @@
+"""Labels back into the tool that the votes came from: its export is read again and written with suggestions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError, Placeholder, use
+from finegold.io.exports import find_export, look
+from finegold.io.exports.base import SEVERAL, DamagedExport, Export, Peek, need, read_records, with_numbers
+from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
+from finegold.io.source import sources_of
+from finegold.results.data import ResultData
+from finegold.system.files import replacing
+from finegold.votes.frames import to_list
+from finegold.votes.names import text_of
+
+__all__ = ["TOOLS", "writable", "write_back"]
+
+
+def write_back(
+    result: ResultData | Mapping[str, ResultData],
+    export: Any,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    question: str | None = None,
+    task: str | None = None,
+) -> None:
+    """Write the labels into the export that the votes came from, so that the tool can import them.
+
+    Labels become predictions (Label Studio) or suggestions (Argilla).
+
+    Parameters
+    ----------
+    result : Result or mapping of str to Result
+        The labels of one question, or of several by the names that `finegold.read_each` gives them.
+    export : path or sequence of paths
+        The files that the votes were read from.
+    path : str or Path
+        The JSON file to write.
+    format : str, optional
+        The tool that wrote the export, if it is not recognised.
+    question : str, optional
+        The question that the labels are for, if the export has several.
+    task : str, optional
+        The field that identifies tasks, if the votes were read with it.
+
+    Raises
+    ------
+    InputError
+        If labels cannot be written back into such files, or if no label belongs to a task of the export.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> result = finegold.aggregate("export.json")  # doctest: +SKIP
+    >>> finegold.write_back(result, "export.json", "with_labels.json")  # doctest: +SKIP
+    """
+    peeks = look(sources_of(export))
+    tool = writable(peeks, format)
+    results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
+    labels = {name: Labels.of(labelled) for name, labelled in results.items()}
+    with replacing(path) as temporary:
+        with temporary.open("w", encoding="utf-8") as file:
+            for number, record in enumerate(_records(peeks, tool, labels, task)):
+                file.write(",\n" if number else "[\n")
+                file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
+            file.write("\n]\n")
+        if not any(looked_up.used for looked_up in labels.values()):
+            raise InputError("no label belongs to a task of the export; give the one that the votes came from")
+
+
+def writable(peeks: Sequence[Peek], format: str | None) -> Export:
+    """Return the tool that wrote these files. Refuse tools that labels cannot be written for."""
+    export = find_export(peeks, format)
+    if export is None or export.name not in TOOLS:
+        what = "plain tables" if export is None else f"exports of {export.title}"
+        raise InputError(f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}")
+    return export
+
+
+def _records(
+    peeks: Sequence[Peek], export: Export, labels: Mapping[str | None, Labels], task: str | None
+) -> Iterator[Any]:
+    suggest = TOOLS[export.name]
+    for seen in peeks:
+        try:
+            yield from with_numbers(read_records(seen), lambda record: [suggest(record, labels, task)])
+        except DamagedExport as error:
+            raise error.of_tool(seen, export) from None
+
+
+@dataclass
+class Labels:
+    """Labels by the text of the task: the export may have the text "7" where the result has the number."""
+
+    method: str
+    labels: Sequence[Any]  # [T] names of classes, or lists of options
+    confidence: NDArray[np.floating[Any]]  # [T]
+    row_of: dict[str, int]
+    used: bool = False  # whether any task was there
+
+    @classmethod
+    def of(cls, result: ResultData) -> Labels:
+        rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
+        labels = to_list(result.label) if result.label_sets is None else result.sets()
+        return cls(f"finegold {result.method}", labels, result.confidence, rows)
+
+    def get(self, task: Any) -> tuple[Any, float] | None:
+        """Return the label of a task and its confidence, or None."""
+        row = self.row_of.get(text_of(task))
+        if row is None:
+            return None
+        self.used = True
+        return self.labels[row], float(self.confidence[row])
+
+
+def _suggest_to_argilla(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
+    """Return a record, as `dataset.records.from_json` takes it, with suggestions, which replace older ones."""
+    if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
+        raise DamagedExport("found no record with its responses", "suggestions need dataset.records.to_json(FILE)")
+    responses = need(record, "responses", dict)
+    name = record.get("id") if task is None else need(record, "fields", dict).get(task)
+    suggestions = dict(record.get("suggestions") or {})
+    for question, known in labels.items():
+        if (label := known.get(name)) is None:
+            continue
+        if question is None and len(responses) != 1:
+            raise DamagedExport("the record answers several questions", ASK_QUESTION)
+        asked = next(iter(responses)) if question is None else question
+        value = _in_words_of([response["value"] for response in responses.get(asked, [])], label[0])
+        suggestions[asked] = {"value": value, "score": label[1], "agent": known.method}
+    return {**record, "suggestions": suggestions}
+
+
+def _predict_for_label_studio(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
+    """Return a task, as Import takes it, with one prediction, which holds the labels for all questions."""
+    if not isinstance(record, dict) or "data" not in record or not any(name in record for name in ANNOTATIONS):
+        raise DamagedExport("found no task with its data and annotations", f"predictions need the full one: {REMEDY}")
+    data = need(record, "data", dict)
+    name = record["id"] if task is None else data.get(task)
+    given = [
+        (_as_result(record, question, label[0]), label[1])
+        for question, known in labels.items()
+        if (label := known.get(name)) is not None
+    ]
+    prediction = {
+        "model_version": next(iter(labels.values())).method,
+        "score": min((confidence for _, confidence in given), default=0.0),  # that of the least certain answer
+        "result": [result for result, _ in given],
+    }
+    return {"id": record["id"], "data": data, "predictions": [prediction] if given else []}
+
+
+def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
+    """Return a label in the form of the answers to its question."""
+    results = list(_results(record, question))
+    if not results:
+        raise DamagedExport(f'the task has no answer to "{question}"', "give the export that the votes came from")
+    if len({result["from_name"] for result in results}) > 1:
+        raise DamagedExport("the task answers several questions", ASK_QUESTION)
+    key = next(iter(results[0]["value"]))
+    answers = [result["value"][key] for result in results]
+    if key != TAXONOMY:
+        value = _in_words_of(answers, label)
+    elif isinstance(label, list):  # a taxonomy has a list of paths
+        value = [path.split("/") for path in label]
+    else:
+        same = next((answer for answer in answers if answer_of({key: answer}) == label), None)
+        value = same or [path.split("/") for path in str(label).split(SEVERAL)]
+    return {**{name: need(results[0], name, str) for name in ("from_name", "to_name", "type")}, "value": {key: value}}
+
+
+def _results(record: dict[str, Any], question: str | None) -> Iterator[dict[str, Any]]:
+    """Yield what people and models answered to the question for the task as a whole."""
+    name = next(name for name in ANNOTATIONS if name in record)
+    models = [prediction for prediction in need(record, "predictions", list, []) if isinstance(prediction, dict)]
+    for annotation in [*need(record, name, list), *models]:
+        for result in need(annotation, "result", list, []):
+            asked = result.get("from_name")
+            is_of_task = answer_of(result.get("value") or {}, wants_text=asked == question) is not None
+            if is_of_task and question in (None, asked):
+                yield result
+
+
+def _in_words_of(answers: list[Any], label: Any) -> Any:
+    """Return the label as annotators wrote it: numbers as text where theirs are, several labels as a list.
+
+    A label that no annotator gave is written like the first answer.
+    """
+    if isinstance(label, list):  # a set of options
+        parts = [part for answer in answers for part in (answer if isinstance(answer, list) else [answer])]
+        word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}
+        return [word_of.get(option, option) for option in label]
+    for answer in answers:
+        text = SEVERAL.join(sorted(map(text_of, answer))) if isinstance(answer, list) else text_of(answer)
+        if text == text_of(label):
+            return answer
+    like = answers[0] if answers else label
+    if isinstance(like, list):
+        return text_of(label).split(SEVERAL)
+    return text_of(label) if isinstance(like, str) else label
+
+
+ASK_QUESTION = use(question=Placeholder("NAME"), text="for the one that the labels are for")
+Suggest = Callable[[Any, Mapping[str | None, Labels], str | None], dict[str, Any]]
+TOOLS: dict[str, Suggest] = {"label-studio": _predict_for_label_studio, "argilla": _suggest_to_argilla}
