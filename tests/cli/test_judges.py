@@ -119,5 +119,5 @@ def test_a_wrong_log_is_refused_with_a_command_to_paste(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "question,who,verdict\n1,gpt,A\n1,claude,B\n")
     result = run("judges", log)
     assert result.exit_code == 2
-    command = result.stderr.split("such as: finegold ")[1].split()
+    command = result.stderr.split("try: finegold ")[1].split()
     assert run(*command).exit_code == 0
