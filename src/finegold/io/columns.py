@@ -297,7 +297,9 @@ def guess_shape(opened: Opened, task: Any) -> Shape | None:
     labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
     groups = _groups_of_votes(labels)
     rows = table.ids(ids)
-    if not groups or (rows.codes == MISSING).any() or len(rows.names) != len(rows.codes):  # a row is named once
+    filled = np.logical_or.reduce([rows.codes != MISSING, *(coded.codes != MISSING for coded in labels.values())])
+    named = rows.codes[filled]  # without blank lines
+    if not groups or (named == MISSING).any() or len(rows.names) != len(named):  # a row is named once
         return None
     votes = max(groups, key=len)
     if not is_transposed and sum(map(names_person, votes)) > 1:

@@ -64,11 +64,11 @@ def wrong_header(source: Source) -> HeaderProblem | None:
     """Return what is wrong with the first line of a text and how to repair it, or None."""
     if not source.is_delimited or source.header != 1:
         return None
-    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()[:MOST_LINES]
+    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
     mark = source.separator or max(",;\t|", key="".join(lines).count)
     mark = mark if any(mark in line for line in lines) else " "
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
-    return (_title_above(rows) or _data_instead(rows)) if len(rows) > 1 else None
+    return (_title_above(rows[:MOST_LINES]) or _data_instead(rows)) if len(rows) > 1 else None
 
 
 def _title_above(rows: list[list[str]]) -> HeaderProblem | None:
@@ -249,10 +249,12 @@ def propose_long(
 
     best = max(map(n_named, votes), default=0)
     votes = [vote for vote in votes if n_named(vote) == best]
-    if not votes or any(not _look_right(*vote, is_named=best == 3) for vote in votes):
+    labels = [vote[2] for vote in votes]
+    votes = [vote for vote in votes if _look_right(*vote, is_named=best == 3)]
+    if not votes or any(label is not labels[0] for label in labels):
         return {}
     task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
-    if any(vote[2] is not label or not _are_same(vote[0], task) or not _are_same(vote[1], who) for vote in votes):
+    if not all(_are_same(vote[0], task) and _are_same(vote[1], who) for vote in votes):
         return {}  # other columns would do as well
     chosen = {"task": task, "annotator": who, "label": label}
     return {role.option.replace("-", "_"): str(chosen[role.option.rpartition("-")[2]].name) for role in lost}
@@ -365,6 +367,9 @@ def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator
             problem = f"{error.problem}. The separator leaves one column"
             raise InputError(problem, error.where, [leave_out("separator")]) from None
         values = opened.head(max(CELLS // len(opened.columns), 100))
+        if error.lost[0].option == "truth-label" and len(opened.columns) == 2 and "task" in error.found:
+            (other,) = (name for name in opened.columns if name != error.found["task"])  # there is no other choice
+            raise InputError(error.problem, error.where, [use(truth_label=str(other))]) from None
         if of_votes and (proposed := _propose(opened.columns, values, error)):
             raise InputError(error.problem, error.where, [use(text="if these are the columns", **proposed)]) from None
         problem, remedies = error.brief, list(error.remedies)

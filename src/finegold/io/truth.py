@@ -31,7 +31,7 @@ from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes
+from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes, match_ids
 from finegold.votes.names import Coded, integer_names, match, text_of
 
 __all__ = [
@@ -185,10 +185,10 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
 
 
 def gold_codes(
-    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes]
+    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes], normalise: bool = False
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
-    codes = match(to_list(truth.task), names)
+    codes = match_ids(to_list(truth.task), names, normalise)
     voted = np.zeros(len(names) + 1, dtype=bool)
     voted[votes[0][votes[2] != MISSING]] = True
     used = (codes != MISSING) & voted[codes]
@@ -252,6 +252,9 @@ def match_truth(
     annotations = votes.annotations if isinstance(votes, ResultData) else votes
     rules = Hygiene() if annotations is None else annotations.hygiene
     truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
+    if rules.normalise:
+        names, codes = to_list(votes.task_names), match_ids(tasks, votes.task_names, normalise=True).tolist()
+        tasks = [task if code == MISSING else names[code] for task, code in zip(tasks, codes, strict=True)]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
