@@ -115,8 +115,8 @@ def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
 
 
 NO_ANSWER = re.compile(
-    r"missing|unknown|\.+|skip(ped)?|nil|void|blank|empty|undefined|n\.a\.|refused|#value!|no (answer|response|label|data)"
-    r"|not (available|answered|annotated|given)",
+    r"missing|unknown|\.+|skip(ped)?|nil|void|blank|empty|undefined|n\.a\.|refused|#value!"
+    r"|no (answer|response|label|data)|not (available|answered|annotated|given)",
     re.I,
 )
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
