@@ -40,6 +40,7 @@ __all__ = [
     "TruthSets",
     "add_gold_sets",
     "as_texts",
+    "find_shifted_truths",
     "find_unused_gold",
     "find_unvoted_gold",
     "gold_column",
@@ -54,6 +55,8 @@ __all__ = [
 
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
+MANY_GOLD, GOOD_GOLD = 20, 0.95  # truths, and the share of the votes' labels that makes them right
+GAINS = {"ids": 0.05, "codes": 0.2}  # in that share, if ids or codes are shifted, which say that they are
 FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
@@ -212,6 +215,41 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
 
 
+def find_shifted_truths(votes: Annotations, truths: Codes) -> list[Finding]:
+    """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted or permuted."""
+    known = truths != MISSING
+    if votes.multi or known.sum() < MANY_GOLD:
+        return []
+    cells, of_cell = np.diff(votes.cell_ptr), np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    order = np.lexsort((-cells, of_cell))
+    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)  # the most frequent vote on each task
+    agree = float((top == truths)[known].mean())
+    n_classes = max(int(truths.max()), int(top.max())) + 1
+    confusion = np.bincount(truths[known] * n_classes + top[known], minlength=n_classes**2).reshape(n_classes, -1)
+    if agree >= GOOD_GOLD:
+        return []
+    shares: dict[str, float] = {}  # what may be wrong, and by how much more the truths would then agree
+    try:
+        numbers = np.asarray(votes.task_names, dtype=np.int64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(votes.n_tasks, np.int64)
+    for first, second, step, what in ((slice(1, None), slice(-1), 1, "low"), (slice(-1), slice(1, None), -1, "high")):
+        both = (numbers[first] - numbers[second] == step) & known[second]
+        if both.sum() >= max(MANY_GOLD, known.sum() / 2):
+            shares[f"the ids of their tasks are one too {what}"] = float((top[first] == truths[second])[both].mean())
+        shares[f"the codes of their classes are one too {what}"] = float((top == truths + step)[known].mean())
+    from scipy.optimize import linear_sum_assignment
+
+    shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
+    by_chance = 4 * (0.5 / known.sum()) ** 0.5
+    gains = {what: share - agree - GAINS[what.split()[1]] for what, share in shares.items()}
+    what = max(gains, key=lambda each: (gains[each] > 0, "permuted" not in each, gains[each]))
+    if gains[what] <= 0 or shares[what] - agree < by_chance:
+        return []
+    text = f"the truths equal the most frequent vote on {agree:.0%} of {int(known.sum()):,} tasks"
+    return [Finding("gold codes", f"{text}, but on {shares[what]:.0%} if {what}; check them")]
+
+
 def _sides(what: str, own: Any, voted: Any) -> str:
     """Write what each side has: the gold has 't0', the votes have 0."""
     return f"the {what} {'has' if what == 'gold' else 'have'} {own!r}, the votes have {voted!r}"
@@ -264,6 +302,7 @@ def match_truth(
             + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
         )
     _check_classes(key, of_file)
+    warn_of(find_shifted_truths(annotations, key.codes) if annotations is not None else [])
     unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
     _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
     return key

@@ -121,7 +121,7 @@ NO_ANSWER = re.compile(
 )
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
 RARE = 0.2  # of the votes; a class with more of them is one
-MOST_NUMBERS = 11  # of a scale; 99 may be one of many numbers
+MOST_NUMBERS = 50  # classes; 99 may be one of many numbers
 MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 SHORT_DATE = re.compile(rf"\d{{1,2}}[-. ]{MONTH}|{MONTH}[-. ]\d{{2}}", re.I)  # Excel makes them of 1-2
 DATE = re.compile(rf"{SHORT_DATE.pattern}|\d{{4}}-\d\d-\d\d([ T]00:00(:00)?)?|\d{{1,2}}/\d{{1,2}}/\d{{4}}", re.I)
