@@ -56,7 +56,7 @@ __all__ = [
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
 MANY_GOLD, GOOD_GOLD = 20, 0.95  # truths, and the share of the votes' labels that makes them right
-GAINS = {"ids": 0.05, "codes": 0.2}  # in that share, if ids or codes are shifted, which say that they are
+GAIN = 0.2  # in that share, if ids or codes are shifted, which says that they are
 FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
@@ -241,10 +241,8 @@ def find_shifted_truths(votes: Annotations, truths: Codes) -> list[Finding]:
     from scipy.optimize import linear_sum_assignment
 
     shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
-    by_chance = 4 * (0.5 / known.sum()) ** 0.5
-    gains = {what: share - agree - GAINS[what.split()[1]] for what, share in shares.items()}
-    what = max(gains, key=lambda each: (gains[each] > 0, "permuted" not in each, gains[each]))
-    if gains[what] <= 0 or shares[what] - agree < by_chance:
+    what = max(shares, key=lambda each: shares[each] - (GAIN / 2 if "permuted" in each else 0))  # simple causes first
+    if shares[what] < agree + max(GAIN, 3 * (0.25 / known.sum()) ** 0.5):
         return []
     text = f"the truths equal the most frequent vote on {agree:.0%} of {int(known.sum()):,} tasks"
     return [Finding("gold codes", f"{text}, but on {shares[what]:.0%} if {what}; check them")]
