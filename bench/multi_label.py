@@ -21,7 +21,7 @@ from tests.support.sets import simulated_sets
 
 import finegold
 from finegold.io.truth import match_sets
-from finegold.results.multi_metrics import set_figures
+from finegold.results.sets import set_figures
 from machine import keep, peak_memory
 
 METRICS = ("exact_match", "micro_f1", "macro_f1")
@@ -59,7 +59,7 @@ def measure(more: dict[str, int], draws: int) -> dict[str, object]:
         truths = match_sets(finegold.read(made.table(), multi=True), made.truth)
         for name, method in (("mv", "mv"), ("multi", "anchored")):
             began = time.perf_counter()
-            score = set_figures(finegold.aggregate(made.table(), method, multi=True), *truths)
+            score = set_figures(finegold.aggregate(made.table(), method, multi=True), truths.task, truths.sets)
             rows[name].append([*(score[metric] for metric in METRICS), time.perf_counter() - began])
     means = {
         name: dict(zip((*METRICS, "seconds"), np.mean(found, axis=0).tolist(), strict=True))

@@ -4,17 +4,17 @@ from finegold import checks as checks
 from finegold import judges as judges
 from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
-from finegold.api.dawid_skene import DawidSkene as DawidSkene
+from finegold.api.aggregate import next_votes as next_votes
+from finegold.api.crowd_estimators import DawidSkene as DawidSkene
+from finegold.api.crowd_estimators import MajorityVote as MajorityVote
+from finegold.api.crowd_estimators import Wawa as Wawa
 from finegold.api.estimators import Estimator
 from finegold.api.evaluate import agreement as agreement
 from finegold.api.evaluate import audit as audit
 from finegold.api.evaluate import compare as compare
 from finegold.api.evaluate import evaluate as evaluate
-from finegold.api.next_votes import next_votes as next_votes
 from finegold.api.result import Result as Result
 from finegold.api.result import load as load
-from finegold.api.weighted_votes import MajorityVote as MajorityVote
-from finegold.api.weighted_votes import Wawa as Wawa
 from finegold.errors import FinegoldError as FinegoldError
 from finegold.errors import FinegoldWarning as FinegoldWarning
 from finegold.errors import InputError as InputError
@@ -29,7 +29,6 @@ from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, h
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
 from finegold.paper.datasets import load_dataset as load_dataset
-from finegold.results.multi import MultiResult as MultiResult
 from finegold.votes.annotations import Annotations as Annotations
 from finegold.votes.simulation import simulate as simulate
 
@@ -69,7 +68,6 @@ __all__ = [
     "InputError",
     "MajorityVote",
     "Method",
-    "MultiResult",
     "NotFittedError",
     "OutputError",
     "Result",

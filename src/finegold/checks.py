@@ -21,7 +21,7 @@ from finegold.api.job import fit
 from finegold.api.result import Result, load
 from finegold.engines.local import LocalEngine
 from finegold.methods.base import Method
-from finegold.results.predictions import predictive
+from finegold.results.matrices import predictive
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 

@@ -77,7 +77,7 @@ def test_saved_models_and_the_command_line(tmp_path):
     assert run("audit", tmp_path / "m.finegold", *given, "--method", "ds").exit_code == 2
     refused = run("audit", tmp_path / "m.finegold", *given, "--gold-from-export")
     assert refused.exit_code == 2
-    assert "--gold-from-export needs votes" in refused.stderr
+    assert "leave out --gold-from-export because it needs votes" in refused.stderr
     refused = run("audit", tmp_path / "votes.csv", *given, "-o", tmp_path / "current.csv")
     assert refused.exit_code == 2
     (tmp_path / "others.csv").write_text("task,label\nt1,ant\n")

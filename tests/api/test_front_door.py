@@ -4,7 +4,6 @@ import doctest
 import json
 import signal
 import sys
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -12,10 +11,12 @@ import typer
 
 import finegold
 from finegold.api import job as front_door
-from finegold.cli import options as o
+from finegold.api.options import FitOptions
 from finegold.cli.app import app
 from finegold.errors import InputError
+from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
+from finegold.options import options_of
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run, write
 
@@ -74,9 +75,9 @@ def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fi
     ("options", "words"),
     [
         (["--engine", "nowhere"], "there is no engine 'nowhere'; there are local"),
-        (["--resume"], "--resume needs --checkpoint FILE"),
-        (["--overwrite"], "--overwrite needs --checkpoint FILE"),
-        (["--scheduler", "tcp://host:1"], "--scheduler is the address of a Dask cluster; add --engine dask"),
+        (["--resume"], "to resume a fit, name the file to continue from; use --checkpoint FILE"),
+        (["--overwrite"], "to overwrite unfinished work, name its file; use --checkpoint FILE"),
+        (["--scheduler", "tcp://host:1"], "the scheduler is the address of a Dask cluster; use --engine dask"),
         (["--prior", "nowhere.finegold"], "nowhere.finegold"),
     ],
 )
@@ -89,7 +90,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 def test_an_engine_is_for_fitting_again(model, tmp_path):
     done = run("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
     assert done.exit_code == 2
-    assert "--engine works only with a full fit; add --refit" in done.stderr
+    assert "use --refit for a full fit, or leave out --engine" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
@@ -97,18 +98,17 @@ def test_an_engine_is_for_fitting_again(model, tmp_path):
 def test_a_saved_model_is_not_fitted_again(name, option, model):
     done = run(name, model, *option)
     assert done.exit_code == 2
-    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in done.stderr
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
     commands = typer.main.get_command(app).commands
     named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
-    groups = {"reading": o.Reading, "execution": o.Execution}
-    for group, expected in (
-        ("reading", {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
-        ("execution", {*COMMANDS, "audit"}),
+    for declared, without, expected in (
+        (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
+        (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit"}),
     ):
-        options = [option.name for option in fields(groups[group])]
+        options = options_of(declared, "cli").keys() - without
         having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
         assert having == expected
         for option in options:
@@ -125,7 +125,7 @@ def test_next_votes_takes_votes_a_model_and_a_result(model):
     of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
     assert of_votes.equals(finegold.next_votes(model, 5).tasks())
     assert of_votes.equals(finegold.next_votes(finegold.load(model), 5).tasks())
-    with pytest.raises(InputError, match="threads needs votes"):
+    with pytest.raises(InputError, match="leave out threads because it needs votes"):
         finegold.next_votes(model, threads=2)
 
 
@@ -188,7 +188,7 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
     found = [finegold.agreement(source).alpha for source in (VOTES, model, finegold.load(model))]
     assert found[0] == found[1] == found[2]
     assert finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
-    with pytest.raises(InputError, match="task needs votes"):
+    with pytest.raises(InputError, match="leave out task because it needs votes"):
         finegold.agreement(model, task="task")
 
 
@@ -196,7 +196,7 @@ def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
-    with pytest.raises(InputError, match="--checkpoint works only with a full fit"):
+    with pytest.raises(InputError, match="use refit=True for a full fit, or leave out checkpoint"):
         finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
 
 

@@ -11,8 +11,7 @@ from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.results.matrices import annotator_matrices
-from finegold.results.predictions import evidence, group_matrices, likelihood, predictive
+from finegold.results.matrices import annotator_matrices, evidence, group_matrices, likelihood, predictive
 from finegold.votes.encoding import look_up
 
 

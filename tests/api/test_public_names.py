@@ -4,12 +4,17 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import finegold
+from finegold.api.aggregate import Keywords
 from finegold.api.estimators import Estimator
+from finegold.api.options import FitOptions, Fitting
+from finegold.api.settings import Settings
+from finegold.io.options import Reading
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 
@@ -48,6 +53,12 @@ def test_what_follows_from_the_classes_of_the_methods_is_current(monkeypatch: py
 
     for path, make in make_methods.MADE.items():
         assert path.read_text() == make(), f"{path.name} is not current: run python tools/make_methods.py"
+
+
+def test_the_keywords_of_functions_that_fit_are_the_options_of_every_fit() -> None:
+    declared = {option.name for option in fields(FitOptions)} - {"method", "settings"}
+    assert set(Fitting.__annotations__) - set(Reading.__annotations__) == declared | {"on_step"}
+    assert set(Keywords.__annotations__) == set(Settings.__annotations__) | set(Reading.__annotations__)
 
 
 RIGHT = """

@@ -152,7 +152,7 @@ def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
     votes = write(tmp_path / "votes.csv", CSV)
     labels, annotators = write(tmp_path / "labels.csv", "old"), tmp_path / "annotators.csv"
 
-    def fill_up(frame: object, path: Path) -> None:
+    def fill_up(frame: object, path: Path, **_: bool) -> None:
         if "annotators" in Path(path).name:
             write(Path(path), "half")
             raise OSError(28, "No space left on device")
@@ -227,7 +227,9 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [votes]
 
 
-@pytest.mark.parametrize(("how", "words"), [("", "add --resume"), ("--overwrite", "replace --overwrite by --resume")])
+@pytest.mark.parametrize(
+    ("how", "words"), [("", "resume from it"), ("--overwrite", "resume from it instead of overwriting it")]
+)
 def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
 ) -> None:

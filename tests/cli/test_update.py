@@ -44,7 +44,7 @@ def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
     before = saved.read_bytes()
     for arguments, words in (
         ((saved, new), "does not know the label 'new', only x, y, z; use --refit"),
-        ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
+        ((saved, new, "--prior", saved), "use --refit for a full fit, or leave out --prior"),
         ((new, new), "not a result saved by Finegold"),
         ((saved,), "nothing to update"),
     ):

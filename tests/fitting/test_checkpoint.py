@@ -279,7 +279,7 @@ def test_files_named_like_parts_stay(votes, tmp_path):
 
 
 def test_overwrite_without_a_checkpoint_says_what_it_needs(tmp_path):
-    assert "--overwrite needs --checkpoint" in run("aggregate", "votes.csv", "--overwrite").stderr
+    assert "to overwrite unfinished work, name its file" in run("aggregate", "votes.csv", "--overwrite").stderr
 
 
 def test_a_checkpoint_that_another_process_uses_is_refused(votes, tmp_path):

@@ -20,7 +20,7 @@ from scipy.special import expit, logit, softmax
 
 import finegold
 from finegold.fitting import combining, multi_label
-from finegold.results.multi import Answers
+from finegold.results.sets import Answers, quality_of
 from tests.support.sets import simulated_sets
 
 Floats = NDArray[np.float64]
@@ -175,8 +175,8 @@ def test_a_fit_of_sets_ends_when_nothing_moves_by_a_ten_thousandth_or_after_300_
 
 def test_the_quality_for_an_option_has_twenty_answers_of_the_annotator_overall() -> None:
     result = finegold.aggregate(simulated_sets(4, n_tasks=40).table(), multi=True)
-    right, chosen, asked = result.quality
-    n_answers = result.answers.per_annotator[:, None]
+    assert result.annotations is not None
+    right, chosen, asked, n_answers = quality_of(Answers(result.annotations), result.posterior)
     wrong = n_answers - asked
     pairs = {
         "sensitivity": (right, asked),

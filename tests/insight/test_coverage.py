@@ -240,7 +240,7 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     assert told[3]["accuracy_low"] is None
     refused = run("coverage", model, "--wide")
     assert refused.exit_code == 2
-    assert "--wide needs votes" in refused.stderr
+    assert "leave out --wide because it needs votes" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.insight.next_votes import _advice_on, _groups, expected_gains
 from finegold.methods.mv import MajorityVote
-from finegold.results.predictions import group_matrices
+from finegold.results.matrices import group_matrices
 from tests.support.cli_helpers import CSV, run, write
 
 

@@ -129,7 +129,7 @@ def test_posteriors_in_32_bits_are_trusted_as_much():
 
 
 def test_a_result_without_its_votes_says_what_to_do():
-    with pytest.raises(InputError, match="saved without its votes; fit again with this Finegold and save it"):
+    with pytest.raises(InputError, match="saved without its votes; fit again and save it"):
         flips(replace(by_hand(), annotations=None))
 
 
@@ -261,7 +261,7 @@ def test_a_model_has_no_columns(files, command, option):
     assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
     done = run(command, files / "model.finegold", *option)
     assert done.exit_code == 2
-    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in done.stderr
 
 
 def test_one_vote_is_little_to_go_by(tmp_path):

@@ -77,7 +77,7 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
     [
         (("--save", "m.finegold", "--repeated", "last"), "leave out --repeated"),
         (("--repeated", "last"), "leave out --repeated"),
-        (("--question", "all"), "--multi works with one question only"),
+        (("--question", "all"), "sets of labels need one question; use --question NAME"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -90,19 +90,37 @@ def test_options_that_do_not_fit_are_refused(
     assert not Path("m.finegold").exists()
 
 
-@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage"])
-def test_other_commands_refuse_sets(votes: Path, command: str, tmp_path: Path) -> None:
-    done = run(command, votes, "--multi")
-    assert done.exit_code == 2
-    assert "sets of labels (--multi) are for aggregate, evaluate and report" in done.stderr
+@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage", "next"])
+def test_other_commands_take_sets(votes: Path, command: str, tmp_path: Path) -> None:
+    done = run(command, votes, "--multi", *(["--methods", "mv,anchored,ds"] if command == "compare" else []))
+    assert done.exit_code == 0, done.stderr
     if command == "compare":  # needs votes
         return
     model = tmp_path / "m.finegold"
     assert run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv").exit_code == 0
-    for words in ([command, model], ["update", model, votes, "-o", model]):
+    for words in ([command, model], ["update", model, votes, "-o", model], [command, model]):
         done = run(*words)
-        assert done.exit_code == 2
-        assert "holds sets of labels, which are for finegold report and finegold.load" in done.stderr
+        assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("plot", "VOTES", "confidence", "--multi", "-o", "chart.svg"), "sets of labels have no charts"),
+        (("convert", "VOTES", "--multi", "-o", "out.csv"), "sets of labels have no meaning here"),
+        (
+            ("export", "VOTES", "--multi", "--for", "torch", "-o", "out.parquet"),
+            "sets of labels have no single label to",
+        ),
+    ],
+)
+def test_commands_without_a_meaning_for_sets_say_so(
+    votes: Path, words: tuple[str, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*(votes if word == "VOTES" else word for word in words))
+    assert done.exit_code == 2
+    assert problem in done.stderr
 
 
 def label_studio(path: Path) -> Path:
@@ -170,7 +188,7 @@ def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
     path, back = argilla(tmp_path), tmp_path / "back.json"
     with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
         result = finegold.aggregate(path)
-    assert isinstance(result, finegold.MultiResult)
+    assert result.label_sets is not None
     assert result.votes_per_task.tolist() == [4] * 4
     finegold.write_back(result, path, back)
     assert json.loads(back.read_text())[0]["suggestions"]["topics"]["value"] == result.sets()[0]
@@ -180,8 +198,8 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.ride.Car,Answer.ride.Bus", ["true,true", "false,true", "false,false", "true,false"])
     with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
         result = finegold.aggregate(path, "mv", question="ride")
-    assert isinstance(result, finegold.MultiResult)
-    assert result.option_names == ["Bus", "Car"]
+    assert result.label_sets is not None
+    assert list(result.class_names) == ["Bus", "Car"]
     assert result.votes_per_task.tolist() == [2, 1]  # nothing was ticked on the second, which is an answer
     assert result.sets() == [["Bus"], []]
     single = finegold.aggregate(path, "mv", question="ride.Car")
@@ -190,5 +208,5 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
 
 def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", ["true,true", "false,true", "false,false", "true,false"])
-    assert finegold.aggregate(path, "mv", multi=True).option_names == ["Bus", "Car"]
+    assert list(finegold.aggregate(path, "mv", multi=True).class_names) == ["Bus", "Car"]
     assert list(finegold.read_each(path)) == ["Bus", "Car"]

@@ -18,7 +18,7 @@ from finegold.fitting.solve import Squarem
 from finegold.methods.anchored import small_data_caution, typical_accuracy
 from finegold.results import metrics
 from finegold.results.data import spread
-from finegold.results.predictions import evidence
+from finegold.results.matrices import evidence
 from finegold.votes import simulation
 
 

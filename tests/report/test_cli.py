@@ -42,7 +42,7 @@ def test_a_model_is_shown_as_it_is(model, tmp_path):
 def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
     done = run("report", model, "--method", "ds", "-o", tmp_path / "report.html")
     assert done.exit_code == 2
-    assert "--method needs votes, but this is a saved model" in done.stderr
+    assert "this is a saved model, which is fitted already; leave out --method" in done.stderr
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):

@@ -37,6 +37,8 @@ def folder(tmp_path_factory):
     (place / "new.csv").write_text(NEW)
     for method, settings in (("ds", {}), ("ptbcc", {})):
         finegold.aggregate(place / "votes.csv", method, **settings).save(place / f"{method}.finegold")
+    gold = {"t1": ["0", "2"], "t2": []}
+    finegold.aggregate(place / "votes.csv", multi=True, gold=gold).save(place / "sets.finegold")
     return place
 
 
@@ -214,8 +216,9 @@ def test_every_cut_of_a_model_is_refused(folder, tmp_path):
     assert DAMAGED in " ".join(told.stderr.split())
 
 
-def test_mutated_models_are_refused_or_read(folder, tmp_path):
-    data, path = (folder / "ds.finegold").read_bytes(), tmp_path / "mutated.finegold"
+@pytest.mark.parametrize("method", ["ds", "sets"])
+def test_mutated_models_are_refused_or_read(folder, tmp_path, method):
+    data, path = (folder / f"{method}.finegold").read_bytes(), tmp_path / "mutated.finegold"
     refused = 0
     for seed in range(150):
         path.write_bytes(mutate(data, seed)[1])
@@ -226,7 +229,7 @@ def test_mutated_models_are_refused_or_read(folder, tmp_path):
     assert 75 < refused < 150
 
 
-@pytest.mark.parametrize("method", ["ds", "ptbcc"])
+@pytest.mark.parametrize("method", ["ds", "ptbcc", "sets"])
 def test_mutated_models_crash_no_process_that_uses_them(folder, method):
     command = [
         sys.executable,
@@ -235,7 +238,7 @@ def test_mutated_models_crash_no_process_that_uses_them(folder, method):
         folder / f"{method}.finegold",
         folder / "new.csv",
         "0",
-        "60",
+        "40",
     ]
     done = subprocess.run(
         command,
@@ -245,13 +248,35 @@ def test_mutated_models_crash_no_process_that_uses_them(folder, method):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
-    assert done.stdout.count("used") > 3
+    fine = "    prior: sets of labels have no matrices" if method == "sets" else "used"
+    assert done.stdout.count(fine) > 3
 
 
 def test_a_whole_model_can_be_used_in_every_way(folder, tmp_path):
     path = tmp_path / "m.finegold"
     path.write_bytes((folder / "ds.finegold").read_bytes())
     assert use_model(path, folder / "new.csv") == ""
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"label_sets": [[0], [9]]},
+        {"label_sets": [3]},
+        {"label_sets": {}},
+        {"label_sets": []},
+        {"gold_sets": [[-1]]},
+        {"gold_sets": []},
+        {"gold_sets": [["x"]]},
+    ],
+    ids=str,
+)
+def test_sets_that_do_not_fit_the_classes_are_refused(folder, tmp_path, entries):
+    manifest, arrays = unpack((folder / "sets.finegold").read_bytes())
+    path = tmp_path / "crafted.finegold"
+    path.write_bytes(pack({**manifest, **entries}, arrays))
+    with pytest.raises(InputError, match=DAMAGED):
+        finegold.load(path)
 
 
 def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.results.tables import (
+from finegold.results.metrics import (
     consecutive_integers,
     expected_scores,
     mean_absolute_error,
@@ -72,7 +72,7 @@ def test_results_have_scores_in_the_order_given() -> None:
     assert result.scores()["score"].to_list() == [2.0, 2.5]
     with pytest.raises(InputError, match="label 'high' is not among the classes low, mid"):
         finegold.aggregate(table, "mv", ordered=["low", "mid"])
-    with pytest.raises(InputError, match="both list the classes; leave one out"):
+    with pytest.raises(InputError, match="both list the classes; leave out classes, or leave out ordered"):
         finegold.aggregate(table, "mv", ordered=["low", "mid", "high"], classes=["low", "mid", "high"])
     for few in (["low"], "low,mid,high", []):
         with pytest.raises(InputError, match="needs at least two classes"):

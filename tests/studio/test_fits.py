@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from finegold.api.job import run
+from finegold.api.job import Job
 from finegold.kernels import compiling
 from finegold.studio.problems import Problem
 from finegold.studio.projects import describe
@@ -60,13 +60,15 @@ def test_settings_of_the_right_kind_are_used(studio, method, settings):
 def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
     seen = []
 
+    run = Job.run
+
     def compile_and_run(wanted):
         for show in compiling._displays:
             show(compiling.COMPILING)
         seen.append(studio.good("GET", f"/api/projects/{studio.project}")["job"]["message"])
         return run(wanted)
 
-    monkeypatch.setattr("finegold.studio.jobs.run", compile_and_run)
+    monkeypatch.setattr(Job, "run", compile_and_run)
     assert studio.fit(studio.project)["job"]["message"] == ""
     assert seen == [compiling.COMPILING]
 

@@ -1,40 +1,45 @@
-"""`finegold.aggregate`: compute labels from votes."""
+"""Labels from votes (`finegold.aggregate`), with more votes (`Result.update`), and which to ask for (`next_votes`)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from finegold.api.job import IN_PYTHON, OnStep, Run, classes_of, has_predictions, names_given, run, run_any
+from finegold.api.job import IN_PYTHON, Job, OnStep, has_predictions, job_of, names_given, refuse_for_model, saved
 from finegold.api.result import Result
+from finegold.api.settings import Settings
 from finegold.engines.base import Engine
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting import updating
 from finegold.fitting.combining import combine, without_predictions
+from finegold.io.options import Reading, ReadOptions
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
-from finegold.methods.lookup import Method, method_of
+from finegold.methods.lookup import Method, make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
+from finegold.options import options_of
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Repeated
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
-from finegold.votes.merging import Joined, Merged, align, merge, outputs_of
+from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
-    from finegold.api.settings import Settings
-    from finegold.engines.base import Engine
+    from finegold.api.options import Fitting
+    from finegold.insight.next_votes import Plan
     from finegold.results.data import Step
-    from finegold.votes.annotations import Repeated
 
-__all__ = ["aggregate", "check_no_fit", "update"]
+__all__ = ["aggregate", "check_no_fit", "next_votes", "update"]
+
+
+class Keywords(Reading, Settings, total=False):
+    """What `aggregate` takes besides what it documents itself: how votes are read, and settings of the method."""
 
 
 def aggregate(
@@ -44,34 +49,13 @@ def aggregate(
     gold: Any = None,
     predictions: Any = None,
     prior: Result | str | Path | None = None,
-    threads: int | None = None,
     engine: str | Engine = "local",
-    on_step: Callable[[Step], None] | None = None,
+    threads: int | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    task: str | None = None,
-    annotator: str | list[str] | None = None,
-    label: str | None = None,
-    wide: bool = False,
-    classes: list[Any] | None = None,
-    repeated: Repeated = "first",
-    missing: list[Any] | None = None,
-    keep_missing: bool = False,
-    normalise: bool = False,
-    alias: Any = None,
-    encoding: str | None = None,
-    separator: str | None = None,
-    header: bool | int = True,
-    query: str | None = None,
-    table: str | None = None,
-    params: Mapping[str, Any] | None = None,
-    format: str | None = None,
-    question: str | None = None,
-    include: str | Sequence[str] = (),
-    multi: bool | None = None,
-    ordered: list[Any] | None = None,
-    **settings: Unpack[Settings],
+    on_step: Callable[[Step], None] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Result:
     """Compute the most probable label of every task and its probability.
 
@@ -90,70 +74,29 @@ def aggregate(
         are labelled too.
     prior : Result or path, optional
         An earlier result, or the file of one. What it learned about annotators is the prior for those who vote again.
-    threads : int, optional
-        The number of threads. The default is the environment variable FINEGOLD_THREADS, otherwise one per core.
     engine : str or Engine, default "local"
         Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
         such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
-    on_step : callable, optional
-        Called with a `Step` after each sweep. If it is not given, notebooks and terminals show one line of
-        progress.
+    threads : int, optional
+        The number of threads. The default is the environment variable FINEGOLD_THREADS, otherwise one per core.
     checkpoint : path, optional
         A file for unfinished work, written on Ctrl-C and every minute.
     resume : bool, default False
         Continue from the checkpoint, if it exists. The result is the same, to the bit.
     overwrite : bool, default False
         Discard the unfinished work of an earlier run in the checkpoint.
-    task : str, optional
-        The column of the tasks, if its name is not recognised.
-    annotator : str or list of str, optional
-        The column of the annotators. With `wide=True`, the columns of the annotators.
-    label : str, optional
-        The column of the votes.
-    wide : bool, default False
-        The table has a row per task and a column per annotator.
-    classes : list, optional
-        All classes, in the order wanted. Any other label is then an error.
-    repeated : {"first", "last", "majority", "all", "error"}, default "first"
-        Which votes count if an annotator voted on a task more than once.
-    missing : list, optional
-        Labels that mean "no vote", besides null, NaN and blank, instead of NA, None and the like (see `finegold.read`).
-    keep_missing : bool, default False
-        Keep words such as NA and None as classes.
-    normalise : bool, default False
-        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format.
-    alias : mapping, path or data frame, optional
-        The class that each spelling of a label means.
-    encoding : str, optional
-        The encoding of text files that are not UTF-8, such as "latin-1".
-    separator : str, optional
-        The character between the columns of a text file, if it is not found.
-    header : bool or int, default True
-        The line with the names of the columns, from 1; False if there is none (see `finegold.read`).
-    query : str, optional
-        The query to read from a database.
-    table : str, optional
-        The table to read from a database.
-    params : mapping, optional
-        Values that are bound to :name in the query.
-    format : str, optional
-        The tool that wrote an export, if it is not recognised.
-    question : str, optional
-        The question to read, if an export has several.
-    include : str or sequence of str, optional
-        What the reader of an export leaves out by default.
-    multi : bool, optional
-        Whether a vote is a set of labels, such as a list or "a;b". Every option is then a question of yes or no, and
-        the result is a `MultiResult`. By default the votes decide, and a warning says so if they are sets.
-    ordered : list, optional
-        All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.
-    **settings : dict
-        Settings of a method that is given by name.
+    on_step : callable, optional
+        Called with a `Step` after each sweep. If it is not given, notebooks and terminals show one line of
+        progress.
+    **keywords : dict
+        How to read the votes, such as `task`, `wide`, `classes` or `multi`: see `finegold.read`. All other keywords
+        are settings of a method that is given by name: see its class, such as `finegold.PTBCC`.
 
     Returns
     -------
-    Result or MultiResult
-        Labels, probabilities, and how good each annotator is. A `MultiResult` if the votes are sets of labels.
+    Result
+        Labels, probabilities, and how good each annotator is. If votes are sets of labels (`multi`; by default, the
+        votes decide, and a warning says so), every option is a question of yes or no, and labels are sets.
 
     Raises
     ------
@@ -167,48 +110,75 @@ def aggregate(
     >>> finegold.aggregate(votes, "ds", max_iterations=10).label.tolist()
     ['x', 'y']
     """
-    given: dict[str, Any] = dict(settings)
-    reading = {
-        "task": task,
-        "annotator": annotator,
-        "label": label,
-        "wide": wide,
-        "classes": classes_of(classes, ordered),
-        "repeated": repeated,
-        "missing": missing,
-        "keep_missing": keep_missing,
-        "normalise": normalise,
-        "alias": alias,
-        "encoding": encoding,
-        "separator": separator,
-        "header": header,
-        "query": query,
-        "table": table,
-        "params": params,
-        "format": format,
-        "question": question,
-        "include": include,
-        "multi": multi,
-    }
-    found = run_any(
-        Run(
-            votes,
-            reading,
-            method,
-            given,
-            gold=gold,
-            predictions=predictions,
-            prior=prior,
-            engine=engine,
-            threads=threads,
-            checkpoint=checkpoint,
-            resume=resume,
-            overwrite=overwrite,
-            on_step=on_step,
-            progress=IN_PYTHON,
-        )
-    )
-    return cast(Result, found)  # the declared type; a MultiResult if the votes are sets
+    of_reading = options_of(ReadOptions)
+    return Job(
+        votes,
+        {name: value for name, value in keywords.items() if name in of_reading},
+        method=method,
+        settings={name: value for name, value in keywords.items() if name not in of_reading},
+        gold=gold,
+        predictions=predictions,
+        prior=prior,
+        engine=engine,
+        threads=threads,
+        checkpoint=checkpoint,
+        resume=resume,
+        overwrite=overwrite,
+        on_step=on_step,
+        progress=IN_PYTHON,
+    ).run()
+
+
+def next_votes(
+    votes: Any,
+    budget: int | None = None,
+    *,
+    annotators: Sequence[Any] | None = None,
+    safe: float = 0.95,
+    method: str | Method | None = None,
+    **keywords: Unpack[Fitting],
+) -> Plan:
+    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, Annotations, or Result
+        The votes, as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+    budget : int, optional
+        The largest number of votes to plan, one per task. By default there is no limit.
+    annotators : sequence, optional
+        The annotators who may vote next. The default is all, in proportion to their votes so far.
+    safe : float, default 0.95
+        A label with this probability needs no further vote.
+    method : str or Method, optional
+        The method that is fitted to votes. The default is that of `finegold.aggregate`.
+    **keywords : dict
+        What a fit takes (`gold`, `predictions`, `prior`, `engine`, `threads`, `checkpoint`, `resume`, `overwrite`,
+        `on_step`), as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`.
+
+    Returns
+    -------
+    Plan
+        `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
+
+    Raises
+    ------
+    InputError
+        If options for votes are given with a result.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 3, 3], list("ababc"), list("xyxyy"))
+    >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
+    [1]
+    """
+    result = saved(votes)
+    if result is None:
+        result = job_of(votes, keywords, method=method or DEFAULT_METHOD).run()
+    else:
+        refuse_for_model({"method": method, **keywords})
+    return result.next(budget, annotators=annotators, safe=safe)
 
 
 def update(
@@ -219,38 +189,48 @@ def update(
     refit: bool = False,
     threads: int | None = None,
     on_step: OnStep | None = None,
-    prior: Any = None,
     predictions: Any = None,
-    engine: str | Engine = "local",
-    scheduler: str | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
     repeated: Repeated = "first",
-    **reading: Any,
+    **keywords: Any,
 ) -> Result:
     """Read the votes and add them to the result; `Result.update` documents the parameters."""
     if votes is None and gold is None and not refit and not has_predictions(predictions):
         raise InputError("there is nothing to update: give votes, known truths (gold), predictions or refit")
-    fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
-    fitting |= {"resume": resume, "overwrite": overwrite}
+    names = ("prior", "scheduler", "checkpoint", "resume", "overwrite", "engine")
+    fitting = {name: keywords.pop(name) for name in names if name in keywords}
     if not refit:
-        _check_temperature(result)
-        check_no_fit({**fitting, "engine": engine})
-    merged = _merge(votes_of(result), votes, gold, repeated, reading)
-    if refit:
-        fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
-        fitting["predictions"] = predictions if has_predictions(predictions) else _kept_predictions(result)
-        return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
-    updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
-    return Result.of(_combined_again(updated, result, predictions))
-
-
-def _check_temperature(result: Result) -> None:
-    if result.combined and result.temperature != 1.0:
+        check_no_fit(fitting)
+    fitting |= {"threads": threads, "on_step": on_step}
+    if result.label_sets is not None:
+        return _update_sets(result, votes, gold, repeated, keywords, {**fitting, "predictions": predictions})
+    if not refit and result.combined and result.temperature != 1.0:
         raise InputError(
-            "the model was calibrated after votes and predictions had been combined; add --refit (refit=True)"
+            "the model was calibrated after votes and predictions had been combined", remedies=[use(refit=True)]
         )
+    merged = _merge(votes_of(result), votes, gold, repeated, keywords)
+    if not refit:
+        updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
+        return Result.of(_combined_again(updated, result, predictions))
+    if result.known_annotators is not None and fitting.get("prior") is None:
+        raise InputError(
+            "the model was fitted with a prior; give the same one again", remedies=[use(prior=Placeholder("MODEL"))]
+        )
+    fitting["predictions"] = predictions if has_predictions(predictions) else _kept_predictions(result)
+    return Job(merged.votes, method=method_of(result), **fitting).run()
+
+
+def _update_sets(
+    result: Result, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any], fitting: dict[str, Any]
+) -> Result:
+    """Add sets of labels to a result, and fit all of them again: what is known about an option changes everywhere."""
+    merged, in_votes = votes_of(result), _is_in_votes(gold)
+    if votes is not None:
+        new = read(votes, gold=gold if in_votes else None, **{**reading, "multi": True})
+        merged = merge_sets(merged, new, repeated)
+    if gold is not None and not in_votes:
+        merged = add_gold_sets(merged, with_gold(merged, gold))
+    method = DEFAULT_METHOD if result.method == "multi" else result.method
+    return Job(merged, method=make_method(method, dict(result.settings)), **fitting).run()
 
 
 def _kept_predictions(result: Result) -> dict[str, Any] | None:
@@ -274,22 +254,24 @@ def _combined_again(updated: ResultData, before: Result, predictions: Any) -> Re
 def check_no_fit(options: dict[str, Any]) -> None:
     """Raise an error if any of these options, which need a full fit, is given."""
     if given := names_given({name: value for name, value in options.items() if value != "local"}):
-        raise InputError(f"--{given[0]} works only with a full fit; add --refit (refit=True)")
-
-
-def _refit(result: Result, wanted: Run) -> Result:
-    if result.known_annotators is not None and wanted.prior is None:
-        raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
-    return run(wanted)
+        raise InputError(
+            "without a full fit, new votes are folded into the model as it is",
+            remedies=[use(refit=True, text="for a full fit"), leave_out(given[0])],
+        )
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
-    gold_in_votes = gold if gold is True or (isinstance(gold, str) and not Path(gold).exists()) else None
+    in_votes = _is_in_votes(gold)
     if votes is None:
         merged = _unchanged(old)
     else:
-        merged = merge(old, read(votes, gold=gold_in_votes, repeated=repeated, **reading), repeated)
-    return merged if gold is None or gold_in_votes is not None else _with_gold(merged, gold)
+        merged = merge(old, read(votes, gold=gold if in_votes else None, repeated=repeated, **reading), repeated)
+    return merged if gold is None or in_votes else _with_gold(merged, gold)
+
+
+def _is_in_votes(gold: Any) -> bool:
+    """Return whether truths are marked in the votes themselves: in an export, or in a column of this name."""
+    return gold is True or (isinstance(gold, str) and not Path(gold).exists())
 
 
 def _unchanged(old: Annotations) -> Merged:

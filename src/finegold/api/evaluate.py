@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from finegold.api.job import (
-    IN_PYTHON,
-    OnStep,
-    Run,
-    classes_of,
-    fitter,
-    label_sets,
-    read_votes,
-    refuse_for_model,
-    run,
-    saved,
-)
+from finegold.api.job import Job, job_of, refuse_for_model, saved
 from finegold.api.result import Result
 from finegold.errors import InputError
 from finegold.insight import comparison, measures
 from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.measures import Agreement, Level
-from finegold.insight.votes import votes_of
+from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.read import match_truth
-from finegold.io.truth import match_sets
+from finegold.io.truth import TruthSets, match_sets
 from finegold.methods.lookup import Method, make_method, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
-from finegold.results.multi_metrics import set_figures
-from finegold.results.tables import mean_absolute_error, quadratic_kappa, scale_of, with_predicted_tasks
+from finegold.results.sets import refuse_sets, set_figures
+from finegold.results.tables import with_predicted_tasks
 from finegold.votes.key import Key
 
 if TYPE_CHECKING:
-    from finegold.engines.base import Engine
+    from finegold.api.options import Fitting
+    from finegold.io.options import Reading
 
-__all__ = ["agreement", "audit", "audit_result", "compare", "compare_run", "evaluate", "evaluate_run", "methods_of"]
+__all__ = ["agreement", "audit", "audit_result", "compare", "compare_job", "evaluate", "evaluate_job", "methods_of"]
 
 
 Methods = str | Method | Iterable[str | Method]
-ORDERED = {"mean_absolute_error": mean_absolute_error, "quadratic_kappa": quadratic_kappa}
+MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
+ORDERED_MEASURES = ("mean_absolute_error", "quadratic_kappa")
 
 
 def evaluate(
@@ -50,16 +40,7 @@ def evaluate(
     *,
     truth_task: str | None = None,
     truth_label: str | None = None,
-    predictions: Any = None,
-    prior: Result | str | Path | None = None,
-    engine: str | Engine = "local",
-    threads: int | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    on_step: OnStep | None = None,
-    ordered: list[Any] | None = None,
-    **reading: Any,
+    **keywords: Unpack[Fitting],
 ) -> list[dict[str, Any]]:
     """Fit one or more methods to the votes and compare their labels with known truths.
 
@@ -75,26 +56,11 @@ def evaluate(
         Names from `finegold methods`, or methods with their settings.
     truth_task, truth_label : str, optional
         The columns of the tasks and of the truths in `truth`, if their names do not tell.
-    predictions : path, data frame, tuple, mapping or list, optional
-        Class probabilities of models, as in `finegold.aggregate`.
-    prior : Result or path, optional
-        An earlier result. What it knows about annotators who vote again is used.
-    engine : str or Engine, default "local"
-        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
-    threads : int, optional
-        Threads to use. The default is the environment variable FINEGOLD_THREADS, else one per core.
-    checkpoint : path, optional
-        As in `finegold.aggregate`. If there are several methods, each has its own file, with its name at the end.
-    resume : bool, default False
-        Continue from the checkpoint, if it exists.
-    overwrite : bool, default False
-        Discard the unfinished work of an earlier run in the checkpoint.
-    on_step : callable, optional
-        Called with a `Step` after each sweep.
-    ordered : list, optional
-        All classes, from the lowest to the highest. `mean_absolute_error` and `quadratic_kappa` are then added.
-    **reading : dict
-        How to read the votes: keywords of `finegold.read`.
+    **keywords : dict
+        What a fit takes (`predictions`, `prior`, `engine`, `threads`, `checkpoint`, `resume`, `overwrite`, `on_step`),
+        as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are several methods, each
+        has its own checkpoint, with its name at the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa`
+        are added.
 
     Returns
     -------
@@ -115,42 +81,19 @@ def evaluate(
     >>> [(row["method"], row["accuracy"]) for row in finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
     [('mv', 0.5), ('ds', 0.5)]
     """
-    if ordered is not None:
-        reading["classes"] = classes_of(reading.get("classes"), ordered)
-    wanted = Run(
-        votes,
-        reading,
-        predictions=predictions,
-        prior=prior,
-        engine=engine,
-        threads=threads,
-        checkpoint=checkpoint,
-        resume=resume,
-        overwrite=overwrite,
-        on_step=on_step,
-        progress=IN_PYTHON,
-    )
     columns = {"truth_task": truth_task, "truth_label": truth_label}
-    return evaluate_run(wanted, truth, methods_of(methods), ordered=ordered is not None, **columns)
+    return evaluate_job(job_of(votes, keywords), truth, methods_of(methods), **columns)
 
 
-def evaluate_run(
-    wanted: Run,
-    truth: Any,
-    methods: Sequence[Method],
-    *,
-    truth_task: str | None = None,
-    truth_label: str | None = None,
-    ordered: bool = False,
+def evaluate_job(
+    job: Job, truth: Any, methods: Sequence[Method], *, truth_task: str | None = None, truth_label: str | None = None
 ) -> list[dict[str, Any]]:
-    """Evaluate methods on the votes of a run. The method of the run is ignored."""
-    with fitter(wanted, methods) as fit:
-        votes = read_votes(wanted, find_sets=True)
-        if votes.multi:
-            truths = match_sets(votes, truth, task=truth_task, label=truth_label)
-            return [set_figures(label_sets(wanted, method, votes, fit), *truths) for method in methods]
-        key = match_truth(votes, truth, task=truth_task, label=truth_label)
-        return [_figures(fit(method, votes), key, ordered) for method in methods]
+    """Evaluate methods on the votes of a job. The method of the job is ignored."""
+    with job.fitter(methods) as fit:
+        votes = job.read()
+        match: Any = match_sets if votes.multi else match_truth
+        known = match(votes, truth, task=truth_task, label=truth_label)
+        return [_figures(fit(method, votes), known, job.is_ordered) for method in methods]
 
 
 def methods_of(methods: Methods) -> list[Method]:
@@ -161,22 +104,25 @@ def methods_of(methods: Methods) -> list[Method]:
     return [make_method(method, {}) for method in given]
 
 
-def _figures(result: Result, key: Key, ordered: bool) -> dict[str, Any]:
-    posterior = result.posterior
-    of_order = (result.label_codes, key.codes, scale_of(result.class_names)) if ordered else None
+def _figures(result: Result, known: Key | TruthSets, ordered: bool) -> dict[str, Any]:
+    if isinstance(known, TruthSets):
+        figures = set_figures(result, known.task, known.sets)
+        n_known, n_unused = len(known.sets), known.n_unused
+    else:
+        figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
+        if ordered:
+            compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
+            figures |= {name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES}
+        n_known, n_unused = known.n_known, known.n_unmatched
     return {
         "method": result.method,
-        "accuracy": metrics.accuracy(posterior, key.codes),
-        "macro_f1": metrics.macro_f1(posterior, key.codes),
-        "log_loss": metrics.log_loss(posterior, key.codes),
-        "calibration_error": metrics.calibration_error(posterior, key.codes),
-        **({name: measure(*of_order) for name, measure in ORDERED.items()} if of_order else {}),
+        **figures,
         "iterations": result.iterations,
         "converged": result.converged,
         "seconds": result.seconds,
-        "n_tasks": len(posterior),
-        "n_truths": key.n_known,
-        "n_truths_unused": key.n_unmatched,
+        "n_tasks": len(result.posterior),
+        "n_truths": n_known,
+        "n_truths_unused": n_unused,
     }
 
 
@@ -185,15 +131,7 @@ def compare(
     methods: Methods | None = None,
     *,
     truth: Any = None,
-    predictions: Any = None,
-    prior: Result | str | Path | None = None,
-    engine: str | Engine = "local",
-    threads: int | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    on_step: OnStep | None = None,
-    **reading: Any,
+    **keywords: Unpack[Fitting],
 ) -> Comparison:
     """Fit several methods to the same votes and compare their labels with each other and with the majority vote.
 
@@ -205,24 +143,10 @@ def compare(
         Names from `finegold methods`, or methods with their settings. The default is all methods.
     truth : path, data frame or mapping, optional
         Known truths of some tasks, to judge the labels by. They do not teach the methods.
-    predictions : path, data frame, tuple, mapping or list, optional
-        Class probabilities of models, as in `finegold.aggregate`.
-    prior : Result or path, optional
-        An earlier result. What it knows about annotators who vote again is used.
-    engine : str or Engine, default "local"
-        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
-    threads : int, optional
-        Threads to use. The default is the environment variable FINEGOLD_THREADS, else one per core.
-    checkpoint : path, optional
-        As in `finegold.aggregate`. If there are several methods, each has its own file, with its name at the end.
-    resume : bool, default False
-        Continue from the checkpoint, if it exists.
-    overwrite : bool, default False
-        Discard the unfinished work of an earlier run in the checkpoint.
-    on_step : callable, optional
-        Called with a `Step` after each sweep.
-    **reading : dict
-        How to read the votes: keywords of `finegold.read`.
+    **keywords : dict
+        What a fit takes (`predictions`, `prior`, `engine`, `threads`, `checkpoint`, `resume`, `overwrite`, `on_step`),
+        as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are several methods, each
+        has its own checkpoint, with its name at the end.
 
     Returns
     -------
@@ -243,31 +167,25 @@ def compare(
     >>> [(row["method"], row["flips"], row["accuracy"]) for row in found.rows()]
     [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
-    wanted = Run(
-        votes,
-        reading,
-        predictions=predictions,
-        prior=prior,
-        engine=engine,
-        threads=threads,
-        checkpoint=checkpoint,
-        resume=resume,
-        overwrite=overwrite,
-        on_step=on_step,
-        progress=IN_PYTHON,
-    )
-    return compare_run(wanted, methods_of(method_names() if methods is None else methods), truth)
+    return compare_job(job_of(votes, keywords), methods_of(method_names() if methods is None else methods), truth)
 
 
-def compare_run(wanted: Run, methods: Sequence[Method], truth: Any = None) -> Comparison:
-    """Compare methods on the votes of a run. The method of the run is ignored."""
-    with fitter(wanted, methods) as fit:
-        votes = read_votes(wanted)
-        codes = None if truth is None else match_truth(votes, truth).codes
-        return comparison.compare(votes, methods, truth=codes, run=fit)
+def compare_job(job: Job, methods: Sequence[Method], truth: Any = None) -> Comparison:
+    """Compare methods on the votes of a job. The method of the job is ignored.
+
+    If votes are sets of labels, each task and option is a question of yes or no, and methods are compared on these.
+    """
+    with job.fitter(methods) as fit:
+        votes = job.read()
+        if not votes.multi:
+            codes = None if truth is None else match_truth(votes, truth).codes
+            return comparison.compare(votes, methods, truth=codes, run=fit)
+        results = [single_labels(fit(method, votes)) for method in methods]
+        majority = single_labels(fit(make_method("mv", {}), votes))
+        return Comparison(list(results), majority, None if truth is None else true_answers(votes, truth))
 
 
-def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
+def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
     """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
     If an annotator voted on a task more than once, their most frequent vote counts. `self_agreement` is
@@ -304,7 +222,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     if result is None:
         return measures.agreement(votes, level=level, **reading)
     refuse_for_model(reading)
-    return measures.agreement(votes_of(result), level=level)
+    return measures.agreement(votes_of(single_labels(result)), level=level)
 
 
 def audit(
@@ -312,14 +230,9 @@ def audit(
     labels: Any,
     method: str | Method | None = None,
     *,
-    predictions: Any = None,
     labels_task: str | None = None,
     labels_label: str | None = None,
-    gold: Any = None,
-    prior: Result | str | Path | None = None,
-    engine: str | Engine = "local",
-    threads: int | None = None,
-    **reading: Any,
+    **keywords: Unpack[Fitting],
 ) -> Any:
     """Return how likely each label in use is wrong, judged by votes and predictions.
 
@@ -334,20 +247,11 @@ def audit(
         The labels in use: a table with a column of tasks and one of labels, or task -> label.
     method : str or Method, optional
         The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    predictions : path, data frame, tuple, mapping or list, optional
-        Class probabilities of models, as in `finegold.aggregate`.
     labels_task, labels_label : str, optional
         The columns of the tasks and of the labels in `labels`, if their names do not tell.
-    gold : path, data frame, mapping, str or bool, optional
-        Known truths of some tasks.
-    prior : Result or path, optional
-        An earlier result. What it knows about annotators who vote again is used.
-    engine : str or Engine, default "local"
-        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
-    threads : int, optional
-        Threads to use. The default is the environment variable FINEGOLD_THREADS, else one per core.
-    **reading : dict
-        How to read votes: keywords of `finegold.read`.
+    **keywords : dict
+        What a fit takes (`gold`, `predictions`, `prior`, `engine`, `threads`), as in `finegold.aggregate`, and how to
+        read the votes, as in `finegold.read`.
 
     Returns
     -------
@@ -369,11 +273,11 @@ def audit(
     >>> found["task"].to_list(), found["p_wrong"].round(2).to_list(), found["votes_against"].to_list()
     ([2, 1], [1.0, 0.33], [2, 1])
     """
-    fitting: dict[str, Any] = {"gold": gold, "predictions": predictions, "prior": prior, "threads": threads}
-    if (result := saved(votes)) is not None:
-        refuse_for_model({"method": method, **fitting, **reading})
+    result = saved(votes)
+    if result is None:
+        result = job_of(votes, keywords, method=method or DEFAULT_METHOD).run()
     else:
-        result = run(Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_PYTHON, **fitting))
+        refuse_for_model({"method": method, **keywords})
     return audit_result(result, labels, labels_task=labels_task, labels_label=labels_label)
 
 
@@ -381,5 +285,6 @@ def audit_result(
     result: Result, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None
 ) -> Any:
     """Return how likely each label in use is wrong, judged by a result."""
+    refuse_sets(result, "single label to audit")
     everything = with_predicted_tasks(result)
     return audit_table(result, everything, match_truth(everything, labels, task=labels_task, label=labels_label))

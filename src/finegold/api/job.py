@@ -1,33 +1,34 @@
 """Run a method: read votes, open the engine, handle checkpoint and prior, and fit.
 
-`finegold.aggregate`, the commands and the studio describe what they need as a `Run`, so an option that is added here is
-available in all of them.
+`finegold.aggregate`, the commands and the studio describe what they need as a `Job`. What every fit takes is declared
+in `api/options.py`, how votes are read in `io/options.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from finegold.api.options import FitOptions
 from finegold.api.result import Result
 from finegold.engines.base import Engine, opened
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.fitting.combining import combine
-from finegold.fitting.multi_label import fit_each_option, fit_sets, vote_on_sets
+from finegold.fitting.multi_label import fit_sets
 from finegold.fitting.progress import in_notebook, on_terminal
 from finegold.fitting.solve import check_resumable
 from finegold.fitting.updating import check_takes_prior, fit_with_prior
+from finegold.io.options import ReadOptions
 from finegold.methods.lookup import Method, make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.archive import is_saved_result, load
 from finegold.results.data import ResultData, Step
-from finegold.results.multi import MultiResult, load_any
-from finegold.votes.annotations import Annotations, Predictions
+from finegold.votes.annotations import Annotations
 
 if TYPE_CHECKING:
     from finegold.engines.dask import DaskEngine
@@ -36,40 +37,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IN_PYTHON",
+    "Job",
     "OnStep",
     "Progress",
-    "Run",
-    "classes_of",
     "fit",
-    "fitter",
     "has_predictions",
-    "label_sets",
+    "job_of",
     "names_given",
-    "opened_engine",
-    "read_questions",
-    "read_votes",
     "refuse_for_model",
-    "run",
-    "run_any",
     "run_into_folder",
-    "run_questions",
     "saved",
-    "saved_any",
 ]
+
+OnStep = Callable[[Step], None]
+Fit = Callable[[Method, Annotations], Result]
 
 
 def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywords: Any) -> Result:
     """Fit the method, with an earlier result as the prior of the annotators if `prior` is given.
 
-    Keywords are those of `solve.fit`.
+    Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are the options.
     """
-    if annotations.multi:
-        raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
-    return Result.of(fit_with_prior(method, annotations, prior, **keywords))
+    if not annotations.multi:
+        return Result.of(fit_with_prior(method, annotations, prior, **keywords))
+    refused = {"prior": prior, "checkpoint": keywords.get("checkpoint")}
+    if names := names_given(refused):
+        raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
 
+    def fit_option(answers: Annotations) -> ResultData:
+        return fit_with_prior(method, answers, None, **keywords)
 
-OnStep = Callable[[Step], None]
-Fit = Callable[[Method, Annotations], Result]
+    return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
 
 
 class Progress(NamedTuple):
@@ -93,173 +91,188 @@ IN_PYTHON = Progress(fitting=_in_python)  # shown in a notebook or on a terminal
 
 
 @dataclass(frozen=True)
-class Run:
-    """Everything that a run depends on.
+class Job(FitOptions):
+    """Everything that a fit depends on. `FitOptions` has the method, its settings, gold, engine and the like.
 
     Parameters
     ----------
     votes : path, paths, data frame, address of a database, or Annotations
         The votes.
-    reading : mapping
+    reading : ReadOptions or mapping
         How to read them: keywords of `finegold.read`.
-    method : str or Method
-        A name from `finegold methods`, or a method with its settings.
-    settings : mapping
-        Settings of a method that is given by name.
-    gold : path, data frame, mapping, str or bool, optional
-        Known truths, from which the method learns.
-    predictions : path, data frame, tuple, mapping or list, optional
-        Class probabilities of one or more models, which are combined with the votes (see `finegold.aggregate`).
-    prior : Result or path, optional
-        An earlier result. What it learned about annotators is the prior for those who vote again.
-    engine : str or Engine
-        Where the fit runs. An engine that is given as an object stays open.
-    scheduler : str, optional
-        The address of the cluster, for the engine "dask".
-    threads : int, optional
-        The number of threads. The default is the environment variable FINEGOLD_THREADS, otherwise one per core.
-    checkpoint : path, optional
-        A file for unfinished work. If several methods run, each has its own file, with its name at the end.
-    resume : bool
-        Continue from the checkpoint, if it exists.
-    overwrite : bool
-        Discard the unfinished work of an earlier run.
     on_step : callable, optional
         Called with a `Step` after each sweep. It may raise an exception to stop the fit.
     on_read : callable, optional
         Called with the votes when they are read.
     progress : Progress
-        Shows the progress of the run.
+        Shows the progress of reading and fitting.
     """
 
     votes: Any
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    method: str | Method = DEFAULT_METHOD
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    gold: Any = None
-    predictions: Any = None
-    prior: ResultData | str | Path | None = None
-    engine: str | Engine = "local"
-    scheduler: str | None = None
-    threads: int | None = None
-    checkpoint: str | Path | None = None
-    resume: bool = False
-    overwrite: bool = False
+    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)
     on_step: OnStep | None = None
     on_read: Callable[[Annotations], None] | None = None
     progress: Progress = field(default_factory=Progress)
 
+    @property
+    def chosen_method(self) -> Method:
+        """The method with its settings."""
+        return make_method(self.method, dict(self.settings or {}))
 
-def run(wanted: Run) -> Result:
-    """Read the votes, fit the method to them, and return the result."""
-    method = make_method(wanted.method, dict(wanted.settings))
-    with fitter(wanted, [method]) as fit_method:
-        return fit_method(method, read_votes(wanted))
+    @property
+    def reading_keywords(self) -> dict[str, Any]:
+        """The keywords of `finegold.read` that were given."""
+        if isinstance(self.reading, Mapping):
+            return dict(self.reading)
+        return {name: getattr(self.reading, name) for name in self.reading.given()}
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the classes is given."""
+        return self.reading_keywords.get("ordered") is not None
+
+    def run(self) -> Result:
+        """Read the votes, fit the method to them, and return the result."""
+        method = self.chosen_method
+        with self.fitter([method]) as fit_method:
+            return fit_method(method, self.read())
+
+    def run_questions(self) -> dict[str, Result]:
+        """Fit the method to the votes of every question of an export, and return the results by question."""
+        method = self.chosen_method
+        with self.fitter([method]) as fit_method:
+            return {question: fit_method(method, votes) for question, votes in self.read_questions().items()}
+
+    def read(self, *, may_be_sets: bool = True) -> Annotations:
+        """Read the votes. Unless the job says whether they are sets of labels, the votes decide, if they may."""
+        from finegold.io.read import read
+
+        keywords = self.reading_keywords
+        multi = keywords.pop("multi", None)
+        multi = None if multi is None and may_be_sets else bool(multi)
+        with self.progress.reading() as watch:
+            votes = read(self.votes, gold=self.gold, watch=watch, multi=multi, **keywords)
+        if self.on_read is not None:
+            self.on_read(votes)
+        return votes
+
+    def read_questions(self) -> dict[str, Annotations]:
+        """Read the votes for every question of an export."""
+        from finegold.io.read import read_each
+
+        keywords = self.reading_keywords
+        if keywords.pop("multi", None):
+            raise InputError("sets of labels need one question", remedies=[use(question=Placeholder("NAME"))])
+        if names := names_given({name: keywords.pop(name, None) for name in ("annotator", "label", "wide")}):
+            raise InputError(
+                "all questions of an export are read, and the columns of a plain table have no meaning for them",
+                remedies=[leave_out(*names)],
+            )
+        with self.progress.reading() as watch:
+            return read_each(self.votes, gold=self.gold, watch=watch, **keywords)
+
+    @contextmanager
+    def fitter(self, methods: Sequence[Method]) -> Iterator[Fit]:
+        """Yield a function that fits any of these methods to votes with the options of the job.
+
+        Checkpoints are checked and the engine is opened first, so that an unreachable cluster is reported before the
+        votes are read.
+        """
+        self._check(methods)
+        checkpoints = {method.name: self._checkpoint(method, len(methods) > 1) for method in methods}
+        with ExitStack() as stack:
+
+            @cache  # methods of the same precision share an engine
+            def engine_of(single: bool) -> Engine:
+                return stack.enter_context(self.opened_engine(single))
+
+            def fit_method(method: Method, votes: Annotations) -> Result:
+                if votes.multi:
+                    self._check_sets(method)
+                predictions = None
+                if has_predictions(self.predictions):
+                    from finegold.io.predictions import read_predictions
+
+                    predictions = read_predictions(self.predictions, votes)
+                with self.progress.fitting(method.name) as line, _how_to_resume(checkpoints[method.name]):
+                    result = fit(
+                        method,
+                        votes,
+                        prior=self.prior,
+                        engine=engine_of(method.single),
+                        on_step=self.on_step or line,
+                        checkpoint=checkpoints[method.name],
+                    )
+                return result if predictions is None else Result.of(combine(result, predictions))
+
+            engine_of(methods[0].single)
+            yield fit_method
+
+    def opened_engine(self, single: bool) -> AbstractContextManager[Engine]:
+        """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits."""
+        scheduler = {} if self.scheduler is None else {"scheduler": self.scheduler}
+        return opened(self.engine, threads=self.threads, single=single, **scheduler)
+
+    def _check(self, methods: Sequence[Method]) -> None:
+        file = use(checkpoint=Placeholder("FILE"))
+        if self.resume and self.checkpoint is None:
+            raise InputError("to resume a fit, name the file to continue from", remedies=[file])
+        if self.overwrite and self.checkpoint is None:
+            raise InputError("to overwrite unfinished work, name its file", remedies=[file])
+        if self.overwrite and self.resume:
+            raise InputError(
+                "unfinished work can be continued or overwritten, not both",
+                remedies=[leave_out("overwrite"), leave_out("resume")],
+            )
+        if self.scheduler is not None and self.engine != "dask":
+            raise InputError("the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")])
+        for method in methods:
+            if self.reading_keywords.get("multi"):  # otherwise this is checked when the votes are read
+                self._check_sets(method)
+            if self.prior is not None:
+                check_takes_prior(method)
+            if self.checkpoint is not None:
+                check_resumable(method)
+        if self.checkpoint is not None and len({method.name for method in methods}) < len(methods):
+            raise InputError("with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")])
+
+    def _check_sets(self, method: Method) -> None:
+        given = {"prior": self.prior, "checkpoint": self.checkpoint, "predictions": self.predictions}
+        if names := names_given(given):
+            raise InputError(f"{names[0]} cannot be combined with sets of labels", remedies=[leave_out(names[0])])
+        if method.name in (DEFAULT_METHOD, "mv") and self.engine != "local":
+            raise InputError(
+                f"for sets of labels, the method {method.name} runs on this machine", remedies=[leave_out("engine")]
+            )
+
+    def _checkpoint(self, method: Method, is_among_several: bool) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        path = f"{self.checkpoint}.{method.name}" if is_among_several else self.checkpoint
+        kept = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
+        kept.inspect()
+        return kept
 
 
-def run_any(wanted: Run) -> Result | MultiResult:
-    """Read the votes, fit them, and return the result. The votes themselves decide whether they are sets of labels."""
-    method = make_method(wanted.method, dict(wanted.settings))
-    with fitter(wanted, [method]) as fit_method:
-        votes = read_votes(wanted, find_sets=True)
-        return label_sets(wanted, method, votes, fit_method) if votes.multi else fit_method(method, votes)
-
-
-def label_sets(wanted: Run, method: Method, votes: Annotations, fit_method: Fit) -> MultiResult:
-    """Return the set of labels of each task. Methods other than the default are fitted to each option."""
-    given = {"--prior": wanted.prior, "--checkpoint": wanted.checkpoint, "--predictions": wanted.predictions}
-    if names := names_given(given):
-        raise InputError(f"{names[0]} cannot be combined with sets of labels (--multi); leave it out")
-    if method.name not in (DEFAULT_METHOD, "mv"):
-        return fit_each_option(method.name, votes, lambda answers: fit_method(method, answers))
-    if wanted.engine != "local":
-        raise InputError(f"with sets of labels (--multi), the method {method.name} runs locally; leave --engine out")
-    return vote_on_sets(votes) if method.name == "mv" else fit_sets(votes)
-
-
-def run_questions(wanted: Run) -> dict[str, Result]:
-    """Fit the method to the votes of every question of an export, and return the results by question."""
-    method = make_method(wanted.method, dict(wanted.settings))
-    with fitter(wanted, [method]) as fit_method:
-        return {question: fit_method(method, votes) for question, votes in read_questions(wanted).items()}
+def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
+    """Return the job of a function of Python: what is no option of every fit is how the votes are read."""
+    names = {each.name for each in fields(Job)}
+    fitting = {name: value for name, value in keywords.items() if name in names}
+    reading = {name: value for name, value in keywords.items() if name not in names}
+    return Job(votes, reading, **{"progress": IN_PYTHON, **fitting, **more})
 
 
 @contextmanager
-def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
-    """Yield a function that fits any of these methods to votes with the options of the run.
-
-    Checkpoints are checked and the engine is opened first, so that an unreachable cluster is reported before the votes
-    are read.
-    """
-    _check(wanted, methods)
-    checkpoints = {method.name: _checkpoint(wanted, method, len(methods) > 1) for method in methods}
-    with ExitStack() as stack:
-
-        @cache  # methods of the same precision share an engine
-        def engine_of(single: bool) -> Engine:
-            return stack.enter_context(opened_engine(wanted, single))
-
-        def fit_method(method: Method, votes: Annotations) -> Result:
-            predictions = read_predictions(wanted, votes)
-            with wanted.progress.fitting(method.name) as line, how_to_resume(checkpoints[method.name]):
-                result = fit(
-                    method,
-                    votes,
-                    prior=wanted.prior,
-                    engine=engine_of(method.single),
-                    on_step=wanted.on_step or line,
-                    checkpoint=checkpoints[method.name],
-                )
-            return result if predictions is None else Result.of(combine(result, predictions))
-
-        engine_of(methods[0].single)
-        yield fit_method
-
-
-@contextmanager
-def how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
+def _how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
     """After Ctrl-C, add to the message how to continue from the checkpoint."""
     try:
         yield
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.owned:
             raise
-        how = "replace --overwrite by --resume" if checkpoint.overwrite else "add --resume"
-        words = f"{checkpoint.path} holds the work so far; to continue, {how}"
+        instead = " instead of overwriting it" if checkpoint.overwrite else ""
+        words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
         raise KeyboardInterrupt(words) from None
-
-
-def read_votes(wanted: Run, find_sets: bool = False) -> Annotations:
-    """Read the votes of a run. Unless the run says whether votes are sets of labels, they are only if `find_sets`."""
-    from finegold.io.read import read
-
-    multi = wanted.reading.get("multi")
-    reading = {**wanted.reading, "multi": None if multi is None and find_sets else bool(multi)}
-    with wanted.progress.reading() as watch:
-        votes = read(wanted.votes, gold=wanted.gold, watch=watch, **reading)
-    if wanted.on_read is not None:
-        wanted.on_read(votes)
-    return votes
-
-
-def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the classes to read: those given, or the ordered ones."""
-    if ordered is None:
-        return classes
-    if classes is not None:
-        raise InputError("--classes and --ordered (classes=, ordered= in Python) both list the classes; leave one out")
-    if isinstance(ordered, str) or len(ordered) < 2:
-        raise InputError("--ordered (ordered= in Python) needs at least two classes, from the lowest to the highest")
-    return ordered
-
-
-def read_predictions(wanted: Run, votes: Annotations) -> Predictions | None:
-    """Read the predictions of a run and match them to the votes; None if there are none."""
-    if not has_predictions(wanted.predictions):
-        return None
-    from finegold.io.predictions import read_predictions
-
-    return read_predictions(wanted.predictions, votes)
 
 
 def has_predictions(given: Any) -> bool:
@@ -277,21 +290,11 @@ def saved(votes: Any) -> Result | None:
     return None
 
 
-def saved_any(votes: Any) -> Result | MultiResult | None:
-    """Return the result, which may hold sets of labels, if the argument is one or the path of a saved one."""
-    if isinstance(votes, MultiResult):
-        return votes
-    paths = votes if isinstance(votes, list | tuple) else [votes]
-    if len(paths) == 1 and isinstance(paths[0], str | Path) and is_saved_result(paths[0]):
-        found = load_any(paths[0])
-        return found if isinstance(found, MultiResult) else Result.of(found)
-    return saved(votes)
-
-
 def refuse_for_model(given: Mapping[str, Any]) -> None:
     """Raise an error if any of these options, which need votes, was given with a saved model."""
     if names := names_given(given):
-        raise InputError(f"{names[0]} needs votes, but this is a saved model, which is fitted already; leave it out")
+        remedy = leave_out(names[0], text="because it needs votes")
+        raise InputError("this is a saved model, which is fitted already", remedies=[remedy])
 
 
 def names_given(options: Mapping[str, Any]) -> list[str]:
@@ -303,67 +306,21 @@ def names_given(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _check(wanted: Run, methods: Sequence[Method]) -> None:
-    if wanted.resume and wanted.checkpoint is None:
-        raise InputError("--resume needs --checkpoint FILE, the file to continue from")
-    if wanted.overwrite and (wanted.checkpoint is None or wanted.resume):
-        raise InputError("--overwrite needs --checkpoint FILE and cannot be combined with --resume")
-    if wanted.scheduler is not None and wanted.engine != "dask":
-        raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
-    for method in methods:
-        if wanted.prior is not None:
-            check_takes_prior(method)
-        if wanted.checkpoint is not None:
-            check_resumable(method)
-    if wanted.checkpoint is not None and len({method.name for method in methods}) < len(methods):
-        raise InputError("with a checkpoint, each method can run once; leave the checkpoint out")
-
-
-def _checkpoint(wanted: Run, method: Method, is_one_of_several: bool) -> Checkpoint | None:
-    if wanted.checkpoint is None:
-        return None
-    path = f"{wanted.checkpoint}.{method.name}" if is_one_of_several else wanted.checkpoint
-    kept = Checkpoint(path, resume=wanted.resume, overwrite=wanted.overwrite)
-    kept.inspect()
-    return kept
-
-
-def opened_engine(wanted: Run, single: bool) -> AbstractContextManager[Engine]:
-    """Open the engine of a run, for methods with posteriors in 32 bits (`single`) or 64 bits."""
-    scheduler = {} if wanted.scheduler is None else {"scheduler": wanted.scheduler}
-    return opened(wanted.engine, threads=wanted.threads, single=single, **scheduler)
-
-
-def read_questions(wanted: Run) -> dict[str, Annotations]:
-    """Read the votes for every question of an export."""
-    from finegold.io.read import read_each
-
-    reading = dict(wanted.reading)
-    if reading.pop("multi", None):
-        raise InputError("--multi works with one question only; choose it with --question NAME")
-    if names_given({name: reading.pop(name, None) for name in ("annotator", "label", "wide")}):
-        raise InputError(
-            "--annotator, --label and --wide are for plain tables and cannot be combined with --question all"
-        )
-    with wanted.progress.reading() as watch:
-        return read_each(wanted.votes, gold=wanted.gold, watch=watch, **reading)
-
-
-def run_into_folder(wanted: Run, folder: str | Path, *, probabilities: bool = False) -> FolderOutcome:
-    """Aggregate files into a folder of labels, for a run whose engine is "dask"."""
+def run_into_folder(job: Job, folder: str | Path, *, probabilities: bool = False) -> FolderOutcome:
+    """Aggregate files into a folder of labels, for a job whose engine is "dask"."""
     from finegold.io.folders.labels import aggregate_files, check_folder
 
-    method = make_method(wanted.method, dict(wanted.settings))
-    check_folder(Path(folder).expanduser().resolve(), wanted.votes, wanted.gold)
-    given = {name: value for name, value in wanted.reading.items() if value}
-    with opened_engine(wanted, method.single) as engine, wanted.progress.fitting(method.name) as line:
+    method = job.chosen_method
+    check_folder(Path(folder).expanduser().resolve(), job.votes, job.gold)
+    given = {name: value for name, value in job.reading_keywords.items() if value}
+    with job.opened_engine(method.single) as engine, job.progress.fitting(method.name) as line:
         return aggregate_files(
-            wanted.votes,
+            job.votes,
             folder,
             method,
             engine=cast("DaskEngine", engine),
-            gold=wanted.gold,
+            gold=job.gold,
             probabilities=probabilities,
-            on_step=wanted.on_step or line,
+            on_step=job.on_step or line,
             **given,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.api.job import Run, run
+from finegold.api.job import Job
 from finegold.api.result import Result
 from finegold.errors import InputError
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
@@ -78,13 +78,13 @@ class JudgeReport:
     def notes(self) -> list[str]:
         """What a reader should know about the figures."""
         n_gold = int((self.log.gold != MISSING).sum())
-        found = list(self.log.notes)
+        notes = list(self.log.notes)
         if n_gold < MIN_GOLD:
-            found.append(
+            notes.append(
                 f"accuracies are what the posterior expects, which was off by {100 * MODEL_ERROR:.0f} points on real "
                 f"panels; known truths of {MIN_GOLD} or more random items (gold) make them unbiased"
             )
-        return found + self.correlated.warnings
+        return notes + self.correlated.warnings
 
     def table(self) -> Any:
         """Return a data frame with one row per judge, the most accurate first.
@@ -94,7 +94,7 @@ class JudgeReport:
         data frame
             All figures, with the ends of their 95 % intervals.
         """
-        rows = [_row(one) for one in sorted(self.scores, key=lambda one: -one.accuracy.value)]
+        rows = [_row(score) for score in sorted(self.scores, key=lambda score: -score.accuracy.value)]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
 
     def labels(self) -> Any:
@@ -207,7 +207,7 @@ class JudgeReport:
             "n_gold": int((self.log.gold != MISSING).sum()),
             "torn": self.torn,
             "effective_judges": self.effective,
-            "judges": [_plain(one) for one in self.scores],
+            "judges": [_plain(score) for score in self.scores],
             "notes": self.notes,
         }
 
@@ -222,7 +222,7 @@ class JudgeReport:
     @cached_property
     def _members(self) -> Members:
         share, truth, gold = sample(self._answers, self.log.n_judges, self._posterior)
-        accuracy = np.array([one.accuracy.value for one in self.scores])
+        accuracy = np.array([score.accuracy.value for score in self.scores])
         return Members(
             names=self.log.judge_names,
             share=share,
@@ -242,15 +242,15 @@ class JudgeReport:
                 raise InputError(f"there is no price for {', '.join(missing)}; give one for every judge")
             return np.array([float(given[name]) for name in names])
         costs = np.bincount(self.log.judge, np.nan_to_num(self.log.cost), minlength=len(names))
-        n_items = np.array([max(one.n_items, 1) for one in self.scores])
+        n_items = np.array([max(score.n_items, 1) for score in self.scores])
         return costs / n_items if (costs > 0).all() else np.ones(len(names))
 
     def _by_judge(self, values: Any, other: float) -> Floats:
         """Return values of annotators for all judges; those without a vote have another value."""
-        place = {name: code for code, name in enumerate(self.log.judge_names)}
-        found = np.full(len(place), float(other))
-        found[[place[str(name)] for name in to_list(self.correlated.names)]] = values
-        return found
+        code_of = {name: code for code, name in enumerate(self.log.judge_names)}
+        by_judge = np.full(len(code_of), float(other))
+        by_judge[[code_of[str(name)] for name in to_list(self.correlated.names)]] = values
+        return by_judge
 
 
 def view_of(report: JudgeReport) -> Judges:
@@ -269,10 +269,10 @@ def _as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _row(one: JudgeScore) -> dict[str, Any]:
+def _row(score: JudgeScore) -> dict[str, Any]:
     """Return the figures of a judge, with a column for each end of an interval."""
     row: dict[str, Any] = {}
-    for name, value in vars(one).items():
+    for name, value in vars(score).items():
         if name in SHARES:
             row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         elif name in ("partners", "failures"):
@@ -282,8 +282,8 @@ def _row(one: JudgeScore) -> dict[str, Any]:
     return row
 
 
-def _plain(one: JudgeScore) -> dict[str, Any]:
-    return {name: value._asdict() if name in SHARES else value for name, value in vars(one).items()}
+def _plain(score: JudgeScore) -> dict[str, Any]:
+    return {name: value._asdict() if name in SHARES else value for name, value in vars(score).items()}
 
 
 def read(
@@ -306,7 +306,7 @@ def read(
 
     Columns are found by their usual names. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the names of the two
     systems, win/lose, pass/fail, classes or scores, also at the end of a longer text. The swap of the answers is
-    undone. Errors, refusals and text without a verdict are failed calls: they are counted, and are no votes.
+    undone. Errors, refusals and text without a verdict are failed calls: they are counted, and do not count as votes.
 
     Parameters
     ----------
@@ -353,8 +353,8 @@ def read(
     columns = {"item": item, "judge": judge, "verdict": verdict, "order": order, "system_a": system_a}
     columns |= {"system_b": system_b, "repeat": repeat, "cost": cost, "error": error}
     is_column = isinstance(gold, str) and not Path(gold).exists()
-    found = read_judge_log(log, kind=kind, verdicts=verdicts, gold=gold if is_column else None, **columns)
-    return found if gold is None or is_column else with_gold(found, gold)
+    verdict_log = read_judge_log(log, kind=kind, verdicts=verdicts, gold=gold if is_column else None, **columns)
+    return verdict_log if gold is None or is_column else with_gold(verdict_log, gold)
 
 
 def assess(
@@ -405,12 +405,12 @@ def assess(
     if isinstance(log, JudgeLog) and gold is not None:
         verdicts = with_gold(verdicts, gold)
     answers = merge(verdicts, torn)
-    result = run(Run(answers.votes, method=method))
+    result = Job(answers.votes, method=method).run()
     has_gold = (answers.votes.gold != MISSING).any()
     blind = _without_gold(answers, method) if has_gold else result
     correlated = correlated_annotators(blind)
-    found = scores(verdicts, answers, credits(answers, blind), _partners(correlated))
-    return JudgeReport(verdicts, result, found, correlated, torn, answers, item_posterior(answers, blind))
+    judged = scores(verdicts, answers, credits(answers, blind), _partners(correlated))
+    return JudgeReport(verdicts, result, judged, correlated, torn, answers, item_posterior(answers, blind))
 
 
 def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: Any) -> Ranking:
@@ -459,14 +459,14 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
 def _without_gold(answers: Answers, method: str) -> Result:
     """Fit a posterior that has not seen the gold, which is to correct it."""
     votes = replace(answers.votes, gold=np.full_like(answers.votes.gold, MISSING))
-    return run(Run(votes, method=method))
+    return Job(votes, method=method).run()
 
 
 def _partners(correlated: CorrelatedAnnotators) -> dict[str, list[str]]:
     names = [str(name) for name in to_list(correlated.names)]
-    found: dict[str, list[str]] = {}
+    partners: dict[str, list[str]] = {}
     for j, name in enumerate(names):
         if correlated.group[j] >= 0:
             mates = np.flatnonzero(correlated.group == correlated.group[j]).tolist()
-            found[name] = [names[mate] for mate in mates if mate != j]
-    return found
+            partners[name] = [names[mate] for mate in mates if mate != j]
+    return partners

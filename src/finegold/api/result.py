@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import fields
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, leave_out
 from finegold.insight import n_flips
 from finegold.results import archive
 from finegold.results.data import ResultData
-from finegold.results.multi import MultiResult, load_any
+from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.encoding import as_column, look_up
 from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
 
@@ -72,7 +72,7 @@ class Result(ResultData):
     counts : Counts
         How many rows were read and how many were left out, and why.
     annotations : Annotations or None
-        The votes; None in files of the first version.
+        The votes; None if they stayed on a cluster.
     notes : list of str
         Remarks on this fit for the user.
     learned : Learned
@@ -89,6 +89,12 @@ class Result(ResultData):
         The predictions that were combined with the votes, the posterior of the votes alone (`votes_posterior`), that of
         tasks without votes (`posterior`), and what was learned about each model (`records`); None without predictions.
         The arrays above are those of tasks with votes; `labels` lists the others too.
+    label_sets : tuple of tuple of int, or None
+        If the votes are sets of labels: the distinct sets that are labels, as positions in `class_names`, which are
+        the options. `label_codes` are positions in it, `gold` in those of the votes (`annotations.gold_sets`), each
+        number of `posterior` is the probability that an option is right, and accuracies are those of the answers, yes
+        or no, about all options. `flips`, `contested`, `why`, `spammers`, `trust` and `next` take each task and option
+        as a question of yes or no. None for other votes.
 
     Examples
     --------
@@ -137,8 +143,9 @@ class Result(ResultData):
         InputError
             If there is no such annotator, or if the method has no confusion matrices.
         """
-        from finegold.results.predictions import matrices
+        from finegold.results.matrices import matrices
 
+        refuse_sets(self, "confusion matrix; `annotators` tells how good annotators are at each option")
         if not self.learned.has_matrices:
             raise InputError(f"{self.method} has no confusion matrices")
         matrix: Floats = matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
@@ -164,8 +171,9 @@ class Result(ResultData):
         InputError
             If there is no such annotator.
         """
-        from finegold.results.predictions import predictive
+        from finegold.results.matrices import predictive
 
+        refuse_sets(self, "single vote to predict")
         tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))
         return predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
 
@@ -188,7 +196,8 @@ class Result(ResultData):
         -------
         DataFrame
             With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
-            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes.
+            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes. If
+            labels are sets, the column labels has them, separated by ;, and there is no column tied.
         """
         from finegold.results.tables import labels_table
 
@@ -202,7 +211,7 @@ class Result(ResultData):
         DataFrame
             With the columns task, score, score_low and score_high: the mean of the scores, weighted by the
             probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
-            or its position from 1 if the classes are no numbers. Tasks without votes are left out.
+            or its position from 1 if the classes are not numbers. Tasks without votes are left out.
         """
         from finegold.results.tables import scores_table
 
@@ -249,18 +258,27 @@ class Result(ResultData):
 
         write_training(self, path, purpose)
 
-    def annotators(self) -> Any:
+    def annotators(self, *, by_option: bool = False) -> Any:
         """Return a data frame with one row per annotator.
+
+        Parameters
+        ----------
+        by_option : bool, default False
+            If labels are sets: one row per annotator and option instead.
 
         Returns
         -------
         DataFrame
             With the number of votes, the expected accuracy and its interval, the agreement with the labels, and what
-            the method learned about each annotator.
+            the method learned about each annotator. If labels are sets: the number of answers and of choices, the
+            sensitivity (the share of right options that the annotator chose), the specificity (the share of wrong
+            options left out), and the precision (the share of choices that are right).
         """
         from finegold.results.tables import annotators_table
 
-        return annotators_table(self)
+        if by_option and self.label_sets is None:
+            raise InputError("only sets of labels have options", remedies=[leave_out("by_option")])
+        return annotators_of_sets(self, by_option=True) if by_option else annotators_table(self)
 
     def models(self) -> Any:
         """Return a data frame with one row per model whose predictions were combined with the votes.
@@ -443,7 +461,6 @@ class Result(ResultData):
         write_labels_to_table(self, address, table, probabilities=probabilities)
 
     def _repr_html_(self) -> str:
-
         return result_html(self)
 
 
@@ -457,8 +474,8 @@ def load(path: str | Path) -> Result:
 
     Returns
     -------
-    Result or MultiResult
-        With the same arrays, to the bit. A `MultiResult` if the file holds sets of labels.
+    Result
+        With the same arrays, to the bit.
 
     Raises
     ------
@@ -474,27 +491,27 @@ def load(path: str | Path) -> Result:
     ...     finegold.load(f"{folder}/labels.finegold").label.tolist()
     ['x', 'y']
     """
-    found = load_any(path)
-    return cast(Result, found) if isinstance(found, MultiResult) else Result.of(found)
+    return Result.of(archive.load(path))
 
 
 TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # largest numbers shown
 
 
 def result_html(result: ResultData) -> str:
+    label, confidence = result.label, result.confidence
     rows = [
         [
             name_html(result.task_names, i),
-            name_html(result.class_names, int(result.label_codes[i])),
-            meter_html(result.confidence[i]),
-            cell_html(f"{result.confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
+            name_html(label[i : i + 1], 0),
+            meter_html(confidence[i]),
+            cell_html(f"{confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
             cell_html(f"{result.votes_per_task[i]:,}"),
         ]
         for i in range(min(TASKS_SHOWN, len(result.label_codes)))
     ]
     return page_html(
         f"<b>{escape(result.method)}</b>: {len(result.label_codes):,} tasks, {len(result.accuracy):,} annotators, "
-        f"{len(result.class_names):,} classes",
+        f"{len(result.class_names):,} {'classes' if result.label_sets is None else 'options'}",
         escape(result.stopped),
         table_html(["task", "label", "", "confidence", "votes"], rows, len(result.label_codes)),
         *_flips(result),

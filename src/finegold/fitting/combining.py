@@ -38,8 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp, softmax
 
-from finegold.results.combined import Combined, ModelRecord
-from finegold.results.data import BESIDE_SETTINGS, ResultData, summarise, votes_of
+from finegold.results.data import BESIDE_SETTINGS, Combined, ModelRecord, ResultData, summarise, votes_of
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, as_column, look_up
 

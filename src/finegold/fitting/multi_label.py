@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, leave_out, use
-from finegold.results.data import ResultData
-from finegold.results.multi import Answers, MultiResult, OptionModel
+from finegold.methods.base import Method
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.results.data import ResultData, Step
+from finegold.results.sets import Answers, question_votes, summarise_sets
+from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
 
-__all__ = ["fit_each_option", "fit_sets", "vote_on_sets"]
+__all__ = ["fit_sets"]
 
 Floats = NDArray[np.float64]
 
@@ -31,66 +35,110 @@ PRIOR_ANSWERS = 20.0  # of everybody's average, in the shares of an annotator an
 PRIOR_TASKS = 2.0  # of the average prevalence, in that of an option
 TOLERANCE, MAX_ITERATIONS = 1e-4, 300
 MOST_PAIRS = 2**25  # annotators x options; a few arrays of this size are in memory
-MOST_PROBABILITIES = 2**27  # tasks x options, which are kept if a method is fitted to each option
+MOST_PROBABILITIES = 2**27  # tasks x options, if a method is fitted to each option
 LEAST = 1e-4  # no probability of a choice is closer to 0 or 1
 
 
-def vote_on_sets(votes: Annotations) -> MultiResult:
-    """Return the sets of options that more than half of the annotators of a task chose."""
-    return MultiResult("mv", votes, None, stopped="not iterative")
+class OptionModel(NamedTuple):
+    """How common each option is, and how often each annotator chooses it where it is right and where it is wrong."""
+
+    prevalence: Floats  # [O]
+    sensitivity: Floats  # [W, O]
+    false_choice: Floats  # [W, O]
 
 
-def fit_sets(votes: Annotations) -> MultiResult:
-    """Fit the model of options, and return the sets of options that are more probably right than wrong."""
+def fit_sets(
+    method: Method,
+    votes: Annotations,
+    fit: Callable[[Annotations], ResultData],
+    on_step: Callable[[Step], None] | None = None,
+) -> ResultData:
+    """Return the set of options of each task that are more probably right than wrong.
+
+    The default method is the model of options, and "mv" a vote on each option. Any other method is fitted by `fit` to
+    the answers about each option.
+    """
+    began, answers = time.perf_counter(), Answers(votes)
+    needed = 32 * answers.n_tasks * answers.n_options
+    if needed > available_memory():
+        raise InputError(
+            f"{votes.n_tasks:,} tasks and {answers.n_options:,} options need {in_words(needed)} of memory, which is "
+            "more than there is",
+            remedies=[use(text="merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment")],
+        )
+    if method.name == DEFAULT_METHOD:
+        result = _fit_options(votes, answers, on_step)
+    elif method.name == "mv":
+        steps = [Step(0, 0, 0.0, float("nan"))]
+        result = replace(
+            summarise_sets("mv", {}, votes, answers, _all(answers, answers.shares), steps), stopped="not iterative"
+        )
+    else:
+        result = _fit_each_option(method, votes, answers, fit)
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+def _fit_options(votes: Annotations, answers: Answers, on_step: Callable[[Step], None] | None) -> ResultData:
+    """Fit the model of options."""
     if votes.n_annotators * votes.n_classes > MOST_PAIRS:
         raise InputError(
-            f"{votes.n_annotators:,} annotators and {votes.n_classes - 1:,} options are too many for sets of labels; "
-            "check the columns of annotators and labels",
-            remedies=[use("if they are right", method="mv")],
+            f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",
+            remedies=[use(text="check the columns of annotators and labels"), use(method="mv")],
         )
-    began = time.perf_counter()
-    answers = Answers(votes)
-    model = _learned(answers, answers.shares)
-    converged, iteration = False, 0
-    while not converged and iteration < MAX_ITERATIONS:
-        iteration += 1
-        before, model = model, _learned(answers, lambda block: answers.posterior(block, model))  # noqa: B023
-        converged = _change(before, model) < TOLERANCE
-    stopped = f"converged after {iteration} sweeps" if converged else f"not converged after {iteration} sweeps"
-    return MultiResult("multi", votes, model, iteration, converged, stopped, time.perf_counter() - began)
+    model, steps = _learned(answers, answers.shares), list[Step]()
+    while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
+        before, model = model, _learned(answers, lambda block: _posterior(answers, block, model))  # noqa: B023
+        steps.append(Step(0, len(steps) + 1, _change(before, model), float("nan")))
+        if on_step is not None:
+            on_step(steps[-1])
+    converged = steps[-1].change < TOLERANCE
+    posterior = _all(answers, lambda block: _posterior(answers, block, model))
+    result = summarise_sets("multi", {}, votes, answers, posterior, steps, model._asdict())
+    sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
+    stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
+    return replace(result, converged=converged, stopped=stopped)
 
 
-def fit_each_option(method: str, votes: Annotations, fit: Callable[[Annotations], ResultData]) -> MultiResult:
+def _fit_each_option(
+    method: Method, votes: Annotations, answers: Answers, fit: Callable[[Annotations], ResultData]
+) -> ResultData:
     """Fit a method to the answers, yes or no, about each option. Options share nothing."""
-    n_options = votes.n_classes - 1
+    n_options = answers.n_options
     if votes.n_tasks * n_options > MOST_PROBABILITIES:
         raise InputError(
             f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option",
             remedies=[leave_out("method"), use(method="mv")],
         )
-    began, answers = time.perf_counter(), Answers(votes)
     posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
     for option in range(n_options):
-        result = fit(_yes_or_no(votes, answers, option))
+        result = fit(question_votes(votes, answers, slice(option, option + 1)))
         posterior[:, option] = result.posterior[:, 1]
         iterations, unfinished = max(iterations, result.iterations), unfinished + (not result.converged)
+    steps = [Step(0, iterations, 0.0, float("nan"))]
+    made = summarise_sets(method.name, method.settings, votes, answers, posterior, steps)
     stopped = (
         f"{unfinished:,} of {n_options:,} fits did not converge" if unfinished else f"{n_options:,} fits converged"
     )
-    seconds = time.perf_counter() - began
-    return MultiResult(method, votes, None, iterations, not unfinished, stopped, seconds, posterior)
+    return replace(made, converged=not unfinished, stopped=stopped)
 
 
-def _yes_or_no(votes: Annotations, answers: Answers, option: int) -> Annotations:
-    """Return the answers about one option as votes: 1 where it was chosen, otherwise 0."""
-    task, annotator = answers.by_task.nonzero()
-    chosen = answers.option == option
-    pairs = np.int64(answers.n_annotators) * answers.task[chosen] + answers.annotator[chosen]
-    label = np.isin(np.int64(answers.n_annotators) * task + annotator, pairs).astype(np.int32)
-    known = np.flatnonzero(votes.gold != MISSING).astype(np.int32)
-    gold = (known, answers.gold_sets[votes.gold[known], option].astype(np.int32))
-    names = (votes.task_names, votes.annotator_names, np.array([0, 1]))
-    return Annotations.from_codes(task.astype(np.int32), annotator.astype(np.int32), label, *names, gold=gold)
+def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:
+    """[T, O] Return the posterior of all tasks, computed run by run."""
+    posterior = np.empty((answers.n_tasks, answers.n_options))
+    for block in answers.blocks():
+        posterior[block] = posterior_of(block)
+    return posterior
+
+
+def _posterior(answers: Answers, block: slice, model: OptionModel) -> Floats:
+    """[n, O] Return the probability that each option is right."""
+    from scipy.special import expit, logit
+
+    no = np.log1p(-model.sensitivity) - np.log1p(-model.false_choice)
+    yes = np.log(model.sensitivity) - np.log(model.false_choice)
+    evidence = answers.by_task[block] @ no
+    evidence += answers.on_cells(block, yes - no)
+    return answers.with_gold(block, expit(logit(model.prevalence) + evidence))
 
 
 def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> OptionModel:
@@ -103,7 +151,8 @@ def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Optio
         right += more[0]
         asked += more[1]
         total += posterior.sum(axis=0)
-    prevalence = (total + PRIOR_TASKS * total.mean() / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
+    mean = total.sum() / max(answers.n_options, 1)
+    prevalence = (total + PRIOR_TASKS * mean / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
     return OptionModel(
         np.clip(prevalence, LEAST / 10, 1 - LEAST / 10),
         _shares(right, asked),
@@ -125,5 +174,4 @@ def _shares(chosen: Floats, asked: Floats) -> Floats:
 
 
 def _change(before: OptionModel, now: OptionModel) -> float:
-    pairs = zip(vars(before).values(), vars(now).values(), strict=True)
-    return max(float(np.abs(old - new).max(initial=0)) for old, new in pairs)
+    return max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, now, strict=True))

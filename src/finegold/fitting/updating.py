@@ -28,8 +28,9 @@ from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
 from finegold.results.data import BESIDE_SETTINGS, Intervals, Learned, ResultData, spread, summarise, votes_of
+from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
-from finegold.results.predictions import votes_by_truth
+from finegold.results.sets import refuse_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import to_list
@@ -232,6 +233,7 @@ def fit_with_prior(
         return solve.fit(method, votes, **keywords)
     check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
+    refuse_sets(earlier, "matrices that could be a prior")
     votes_of(earlier, "the prior")
     matched = Matched(
         match(to_list(votes.annotator_names), earlier.annotator_names),

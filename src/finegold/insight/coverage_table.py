@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from finegold.errors import InputError
-from finegold.insight.votes import truth_codes, votes_of
+from finegold.insight.votes import single_votes, true_answers, truth_codes, votes_of
 from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
@@ -91,6 +91,9 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     if isinstance(votes, ResultData) and reading:
         raise InputError(f"{', '.join(reading)} cannot be applied to a result, whose votes are read already")
     annotations = votes_of(votes if isinstance(votes, ResultData) else read(votes, **reading))
+    if annotations.multi:
+        truth = None if truth is None else true_answers(annotations, truth)
+        annotations = single_votes(annotations)
     columns = _covered(annotations)
     if isinstance(votes, ResultData):
         columns |= {name: getattr(votes, name) for name in ("accuracy", "accuracy_low", "accuracy_high")}
@@ -101,6 +104,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:
     """Return the same shares for all annotators together: tasks with votes, with several annotators, in conflict."""
+    votes = single_votes(votes)
     counted, n_tasks = _count(votes), votes.n_tasks + len(votes.unlabelled)
     n_voted_for = np.diff(_classes_of(votes).indptr)
     return {

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.insight.votes import votes_of
+from finegold.insight.votes import single_labels, votes_of
 from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
-from finegold.results.predictions import LEAST_PROBABILITY, evidence
+from finegold.results.matrices import LEAST_PROBABILITY, evidence
+from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, look_up
 from finegold.votes.frames import make_frame, take, to_list
@@ -59,7 +60,12 @@ def n_flips(result: ResultData) -> int:
 
 
 def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
-    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth."""
+    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth.
+
+    A set of labels is flipped if this holds for any of its options.
+    """
+    if result.label_sets is not None:
+        return outvoted_sets(result)
     votes = votes_of(result)
     found = np.empty(votes.n_tasks, np.bool_)
     outvoted(
@@ -75,6 +81,7 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
 
 def flips(result: ResultData) -> Any:
     """Return a data frame with one row per flipped task, most confident labels first."""
+    result = single_labels(result)
     found = flipped(result)
     label = result.label_codes[found.task]
     return make_frame(
@@ -94,6 +101,7 @@ def flips(result: ResultData) -> Any:
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
     """Return a data frame of the tasks whose label leads the next class by less than `below`, closest first."""
+    result = single_labels(result)
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
     tasks = tasks[np.argsort(margin[tasks], kind="stable")]
@@ -117,6 +125,7 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     The other class is `against`. By default it is the class with the most votes, or the second most probable class if
     the label has the most votes. The first row, without an annotator, compares how frequent both classes are.
     """
+    result = single_labels(result)
     code = int(look_up([task], result.task_names)[0])
     if code == MISSING:
         raise InputError(f"there is no task {task!r} with votes")

@@ -27,6 +27,7 @@ from finegold.errors import InputError
 from finegold.insight import coefficients
 from finegold.insight.coefficients import Cells, by_annotator, by_class, cells_of, ranks
 from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
+from finegold.insight.votes import single_votes
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import Names
@@ -198,7 +199,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     >>> finegold.agreement(finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
     0.5
     """
-    annotations = read(votes, **{"repeated": "all", **reading})
+    annotations = single_votes(read(votes, **{"repeated": "all", **reading}))
     repeats = count_repeats(*annotations.votes())
     single = _one_vote_each(annotations) if repeats.pairs else annotations
     cells, pairs = cells_of(single), annotator_pairs(single)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from finegold.errors import InputError
+from finegold.insight.votes import single_labels
 from finegold.kernels.insight import expected_gain
 from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, votes_of
-from finegold.results.predictions import group_matrices, votes_by_truth
+from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up
 from finegold.votes.frames import make_frame, take, to_list
@@ -127,9 +128,10 @@ class Plan:
 
     def _table(self, tasks: Codes) -> Any:
         result = self.result
+        of_sets = result.label_sets is not None
         columns = {
             "task": result.task_names[tasks],
-            "label": take(result.class_names, result.label_codes[tasks]),
+            "label": result.label[tasks] if of_sets else take(result.class_names, result.label_codes[tasks]),
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],
@@ -146,10 +148,14 @@ def plan(
     if not 0 < safe <= 1:
         raise InputError(f"safe must be a probability, not {safe}")
     result = with_predicted_tasks(result)
-    gain, nobody = expected_gains(result, annotators)
+    asked = single_labels(result)
+    gain, nobody = expected_gains(asked, annotators)
+    if asked is not result:  # one more annotator answers all options of a task
+        shape = result.posterior.shape
+        gain, nobody = gain.reshape(shape).sum(axis=1), np.asarray(nobody.reshape(shape).any(axis=1))
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)
-    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(result))
+    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(asked))
 
 
 def _best(gain: Floats, tasks: Codes, votes: NDArray[np.int64], budget: int | None) -> Codes:

@@ -12,7 +12,7 @@ from finegold.insight.expected import Calibration, Expected, calibration, expect
 from finegold.insight.majority import CLOSE, margins, n_flips
 from finegold.insight.measures import Agreement, agreement
 from finegold.insight.spam import spam
-from finegold.insight.votes import votes_of
+from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.read import match_truth
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
@@ -99,6 +99,9 @@ class Trust:
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
     """Return how far the labels of a result can be trusted. Known truths, if given, test its probabilities."""
+    if result.label_sets is not None:
+        truth = None if truth is None else true_answers(votes_of(result), truth)
+        result = single_labels(result)
     votes = votes_of(result)
     truth = None if truth is None else match_truth(result, truth)
     agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from finegold.insight.coefficients import table_of
-from finegold.insight.votes import votes_of
+from finegold.insight.votes import single_labels, votes_of
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import make_frame, take
@@ -62,6 +62,7 @@ def spammers(result: ResultData) -> Any:
     `kind` is "one class" or "random" if the votes do not depend on the truth, "inverted" if they are wrong more often
     than by chance, and empty otherwise.
     """
+    result = single_labels(result)
     found = spam(result)
     order = np.lexsort((found.score, -found.evidence, found.kind == ""))
     columns = {

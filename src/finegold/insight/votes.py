@@ -4,19 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from finegold.errors import InputError
 from finegold.io.read import match_truth
+from finegold.io.truth import match_sets
 from finegold.results import data
 from finegold.results.data import ResultData
+from finegold.results.sets import all_questions, as_questions
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.frames import to_list
 
-__all__ = ["truth_codes", "votes_of"]
+__all__ = ["single_labels", "single_votes", "true_answers", "truth_codes", "votes_of"]
 
 
 def votes_of(result: ResultData | Annotations) -> Annotations:
     """Return the votes of a result; votes are returned as they are."""
     return result if isinstance(result, Annotations) else data.votes_of(result)
+
+
+def single_labels(result: ResultData) -> ResultData:
+    """Return a result with one label per task: if labels are sets, a question of yes or no per task and option."""
+    return result if result.label_sets is None else as_questions(result)
+
+
+def single_votes(votes: Annotations) -> Annotations:
+    """Return votes for one class each: if they are sets of labels, those for no and yes for each task and option."""
+    return all_questions(votes) if votes.multi else votes
+
+
+def true_answers(votes: Annotations, truth: Any) -> Codes:
+    """[T * O] Return the true answer to the question of each task and option, if votes are sets of labels."""
+    known, options = match_sets(votes, truth), to_list(votes.class_names)[:-1]
+    answers = np.full((votes.n_tasks, len(options)), MISSING, np.int32)
+    answers[known.task] = [[option in labels for option in options] for labels in known.sets]
+    return answers.ravel()
 
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:

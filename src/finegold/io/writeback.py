@@ -17,7 +17,6 @@ from finegold.io.exports.base import SEVERAL, DamagedExport, Export, Peek, need,
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from finegold.io.source import sources_of
 from finegold.results.data import ResultData
-from finegold.results.multi import MultiResult
 from finegold.system.files import replacing
 from finegold.votes.frames import to_list
 from finegold.votes.names import text_of
@@ -26,7 +25,7 @@ __all__ = ["TOOLS", "writable", "write_back"]
 
 
 def write_back(
-    result: ResultData | MultiResult | Mapping[str, ResultData],
+    result: ResultData | Mapping[str, ResultData],
     export: Any,
     path: str | os.PathLike[str],
     *,
@@ -40,7 +39,7 @@ def write_back(
 
     Parameters
     ----------
-    result : Result, MultiResult or mapping of str to Result
+    result : Result or mapping of str to Result
         The labels of one question, or of several by the names that `finegold.read_each` gives them.
     export : path or sequence of paths
         The files that the votes were read from.
@@ -66,7 +65,7 @@ def write_back(
     """
     peeks = look(sources_of(export))
     tool = writable(peeks, format)
-    results: Mapping[Any, ResultData | MultiResult] = result if isinstance(result, Mapping) else {question: result}
+    results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
     labels = {name: Labels.of(labelled) for name, labelled in results.items()}
     with replacing(path) as temporary:
         with temporary.open("w", encoding="utf-8") as file:
@@ -109,9 +108,9 @@ class Labels:
     used: bool = False  # whether any task was there
 
     @classmethod
-    def of(cls, result: ResultData | MultiResult) -> Labels:
+    def of(cls, result: ResultData) -> Labels:
         rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
-        labels = result.sets() if isinstance(result, MultiResult) else to_list(result.label)
+        labels = to_list(result.label) if result.label_sets is None else result.sets()
         return cls(f"finegold {result.method}", labels, result.confidence, rows)
 
     def get(self, task: Any) -> tuple[Any, float] | None:

@@ -12,9 +12,8 @@ from finegold.system.files import write_bytes
 if TYPE_CHECKING:
     from finegold.report.views.judges import Judges
     from finegold.results.data import ResultData
-    from finegold.results.multi import MultiResult
 
-__all__ = ["require_libraries", "write_plot", "write_report", "write_sets_report"]
+__all__ = ["require_libraries", "write_plot", "write_report"]
 
 
 def write_report(
@@ -28,22 +27,15 @@ def write_report(
 ) -> None:
     """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds a section."""
     require_libraries()
-    from finegold.report.html import html
+    from finegold.report.html import html, sets_html
     from finegold.report.views import view
-
-    page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
-    write_bytes(path, page.encode("utf-8"))
-
-
-def write_sets_report(
-    result: MultiResult, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
-) -> None:
-    """Write a self-contained HTML file about sets of labels."""
-    require_libraries()
-    from finegold.report.html import sets_html
     from finegold.report.views.sets import view_sets
 
-    page = sets_html(view_sets(result, truth, title=title or f"Sets of labels by {result.method}", command=command))
+    if result.label_sets is not None:
+        title = title or f"Sets of labels by {result.method}"
+        page = sets_html(view_sets(result, truth, title=title, command=command))
+    else:
+        page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
     write_bytes(path, page.encode("utf-8"))
 
 
@@ -55,7 +47,9 @@ def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = Non
     require_libraries()
     from finegold.report.charts import draw, draw_annotator, image
     from finegold.report.views import view
+    from finegold.results.sets import refuse_sets
 
+    refuse_sets(result, "charts")
     drawn = draw_annotator(result, who) if kind == "annotator" else draw(view(result, truth), kind)
     if drawn.spec is None:
         raise InputError(f"there is no chart {kind}: {drawn.absent}")

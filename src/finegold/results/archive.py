@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.results.combined import Combined, arrays_of, combined_of
-from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
+from finegold.results.data import BESIDE_SETTINGS, Combined, Learned, ModelRecord, ResultData, Step, votes_of
 from finegold.system.files import replacing
 from finegold.system.unpacking import (
     Field,
@@ -33,167 +32,18 @@ from finegold.system.unpacking import (
     read_arrays,
     read_manifest,
 )
-from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts
-from finegold.votes.encoding import Names, as_column
+from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predictions
+from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
-__all__ = [
-    "ADVICE",
-    "FORMAT",
-    "MAX_PROBABILITY",
-    "NAMES",
-    "NEVER_VOTED",
-    "SETS_FORMAT",
-    "VERSION",
-    "VOTES",
-    "Narrow",
-    "assemble",
-    "check_manifest",
-    "check_plain",
-    "counts_of",
-    "is_saved_result",
-    "load",
-    "name_arrays",
-    "names_of",
-    "save",
-    "steps_of",
-    "to_json",
-    "votes_manifest",
-    "votes_of_file",
-    "votes_to_save",
-    "write_archive",
-]
-
+__all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
 
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
-COLUMNS = ("task", "annotator")  # as files name them that do not say what the user calls them
 NEVER_VOTED = "never_voted"  # names of annotators
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
 CHUNK_NUMBERS = 2**20  # converted to smaller types at a time, so that no second copy of the votes is needed
-
-
-class Narrow(NamedTuple):
-    """Non-negative numbers that are saved in the smallest integer type that holds the largest of them."""
-
-    values: NDArray[Any]
-    steps: bool = False  # whether to save differences of neighbours instead
-
-    def pieces(self) -> Iterator[NDArray[Any]]:
-        size = len(self.values) - self.steps
-        for first in range(0, size, CHUNK_NUMBERS):
-            piece = self.values[first : min(first + CHUNK_NUMBERS, size) + self.steps]
-            yield np.diff(piece) if self.steps else piece
-
-    def write(self, handle: IO[bytes]) -> None:
-        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
-        shape = (len(self.values) - self.steps,)
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(handle, header)
-        for piece in self.pieces():
-            handle.write(piece.astype(dtype).tobytes())
-
-
-def votes_manifest(counts: Counts, votes: Annotations | None) -> dict[str, Any]:
-    """Return what the manifest says about how the votes were read."""
-    return {
-        "counts": asdict(counts),
-        "columns": list(votes.columns if votes else COLUMNS),
-        "hygiene": (Hygiene() if votes is None else votes.hygiene).as_json(),
-    }
-
-
-def name_arrays(names: Mapping[str, Names]) -> tuple[dict[str, list[Any]], dict[str, NDArray[Any]]]:
-    """Return the names that are saved as JSON, and those that are saved as arrays."""
-    values = {name: _names_to_save(some) for name, some in names.items()}
-    texts = {name: some for name, some in values.items() if isinstance(some, list)}
-    return texts, {name: some for name, some in values.items() if not isinstance(some, list)}
-
-
-def votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
-    """Return the arrays of the votes, without names and gold, which the result already has."""
-    if votes is None:
-        return {}
-    kept = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True), votes.cell_class)
-    return dict(zip(VOTES, (*kept, Narrow(votes.annotator)), strict=True))
-
-
-def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
-    """Return an array that NumPy can save without pickle, or a list that JSON can save."""
-    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # types of Polars that NumPy does not have
-    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
-    if column.dtype.kind in "iubfmM":
-        return column
-    items: list[Any] = column.tolist()
-    odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
-    if odd is not None:
-        raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
-    return items
-
-
-def counts_of(manifest: dict[str, Any]) -> Counts:
-    """Return the counts of rows."""
-    return Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)})
-
-
-def names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return the names, from the manifest if they are text and from an array otherwise."""
-    names = as_column(manifest[name]) if name in manifest else arrays[name]
-    kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
-    if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
-        raise ValueError(f"{name} are not names")
-    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
-    if not is_sorted and len(set(names.tolist())) != len(names):
-        raise ValueError(f"{name} are not distinct names")
-    return names
-
-
-def votes_of_file(
-    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
-) -> Annotations:
-    cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
-    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
-    check(
-        arrays,
-        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
-        sizes.copy(),
-    )
-    votes = Annotations(
-        task_ptr=_pointers(cells_per_task),
-        cell_ptr=_pointers(votes_per_cell),
-        cell_class=cell_class,
-        annotator=annotator.astype(np.int32),
-        gold=values["gold"],
-        counts=counts,
-        columns=_columns(manifest),
-        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
-        hygiene=hygiene_of(manifest["hygiene"]),
-        **{name: values[name] for name in NAMES},
-    )
-    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
-    expected = values["votes_per_task"]
-    if expected is not None and not np.array_equal(votes.votes_per_task, expected):
-        raise ValueError("the arrays of the votes do not match")
-    return votes
-
-
-def _columns(manifest: dict[str, Any]) -> tuple[str, str]:
-    """Return the names of the user's columns."""
-    task, annotator = manifest["columns"]
-    if not isinstance(task, str) or not isinstance(annotator, str):
-        raise TypeError("the names of the columns are not text")
-    return task, annotator
-
-
-def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    pointers = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=pointers[1:])
-    return pointers
-
-
 FORMAT, VERSION = "finegold-result", 1
-SETS_FORMAT = "finegold-sets"  # of results/multi_archive.py
-ADVICE = "make one with finegold aggregate VOTES --save MODEL (ResultData.save in Python)"
+ADVICE = "make one with finegold aggregate, which can save its model, or with Result.save"
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
 ARRAYS = (
     "posterior",
@@ -219,18 +69,19 @@ TYPES: dict[str, Any] = {
     "counts": dict,
     "more": list,
     "notes": list,
-    "parts": dict,
     "hygiene": dict,
     "seconds": int | float,
     "models": list,
+    "label_sets": list,
+    "gold_sets": list,
 }
 MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
 FIELDS = {
     "posterior": Field("TK", "f", 0, MAX_PROBABILITY),
-    "label_codes": Field("T", "i", 0, "K"),
+    "label_codes": Field("T", "i", 0, "labels"),
     "tied": Field("T", "b"),
     "votes_per_task": Field("T", "i", 1),
-    "gold": Field("T", "i", -1, "K"),
+    "gold": Field("T", "i", -1, "truths"),
     "votes_per_annotator": Field("W", "i", 0),
     "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
     "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
@@ -240,12 +91,46 @@ FIELDS = {
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
+PREDICTION_FIELDS = {  # M models, T tasks with votes, P tasks without votes, N both, K classes
+    "predictions.probabilities": Field("MNK", "f", 0, MAX_PROBABILITY),
+    "predictions.votes_posterior": Field("TK", "f", 0, MAX_PROBABILITY),
+    "predictions.posterior": Field("PK", "f", 0, MAX_PROBABILITY),
+}
 STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 
 
+class Narrow(NamedTuple):
+    """Non-negative numbers that are saved in the smallest integer type that holds the largest of them."""
+
+    values: NDArray[Any]
+    steps: bool = False  # whether to save differences of neighbours instead
+
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        size = len(self.values) - self.steps
+        for first in range(0, size, CHUNK_NUMBERS):
+            piece = self.values[first : min(first + CHUNK_NUMBERS, size) + self.steps]
+            yield np.diff(piece) if self.steps else piece
+
+    def write(self, handle: IO[bytes]) -> None:
+        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
+        shape = (len(self.values) - self.steps,)
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for piece in self.pieces():
+            handle.write(piece.astype(dtype).tobytes())
+
+
 def save(result: ResultData, path: Path) -> None:
-    arrays = _arrays(result)
+    """Save a result with its votes."""
+    votes, combined, learned = result.annotations, result.combined, result.learned
+    arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
+    kept = {name: getattr(learned, name) for name in LEARNED_ARRAYS}
+    arrays |= {f"known.{name}": values for name, values in kept.items() if values is not None}
+    arrays |= {f"more.{name}": values for name, values in learned.statistics.items()}
+    arrays["steps"] = np.array(result.steps, dtype=float)
+    if result.votes_folded_in:
+        arrays["more.added"] = np.array([result.votes_folded_in])
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -253,20 +138,40 @@ def save(result: ResultData, path: Path) -> None:
         "settings": result.all_settings,
         "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
-        **votes_manifest(result.counts, result.annotations),
+        "counts": asdict(result.counts),
+        "columns": list(votes.columns if votes else ("task", "annotator")),
+        "hygiene": (votes.hygiene if votes else Hygiene()).as_json(),
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
     }
-    if result.combined:
-        manifest["models"] = [record._asdict() for record in result.combined.records]
-    of_text, of_numbers = name_arrays(_all_names(result))
-    write_archive(path, manifest | of_text, arrays | of_numbers | votes_to_save(result.annotations))
+    names: dict[str, Names] = {name: getattr(result, name) for name in NAMES}
+    if result.label_sets is not None:
+        manifest |= {"label_sets": result.label_sets, "gold_sets": votes_of(result).gold_sets}
+    if combined:
+        manifest["models"] = [record._asdict() for record in combined.records]
+        of_models = (combined.predictions.probabilities, combined.votes_posterior, combined.posterior)
+        arrays |= dict(zip(PREDICTION_FIELDS, of_models, strict=True))
+        names[PREDICTED_NAMES] = combined.predictions.task_names
+    if votes:
+        names[NEVER_VOTED] = votes.never_voted
+        pointers = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True))
+        arrays |= dict(zip(VOTES, (*pointers, votes.cell_class, Narrow(votes.annotator)), strict=True))
+    for name, some in names.items():
+        values = _names_to_save(some)
+        (manifest if isinstance(values, list) else arrays)[name] = values
+    write_archive(path, manifest, arrays)
 
 
-def _all_names(result: ResultData) -> dict[str, Names]:
-    names = {name: getattr(result, name) for name in NAMES}
-    if result.combined:
-        names[PREDICTED_NAMES] = result.combined.predictions.task_names
-    return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
+def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
+    """Return an array that NumPy can save without pickle, or a list that JSON can save."""
+    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # types of Polars that NumPy does not have
+    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
+    if column.dtype.kind in "iubfmM":
+        return column
+    items: list[Any] = column.tolist()
+    odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
+    if odd is not None:
+        raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
+    return items
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
@@ -281,16 +186,11 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
                     np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
 
 
-def load(path: str | Path) -> ResultData:
-    """Load a saved result. Raise an InputError if the file is not a saved result."""
-    with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
-        manifest = read_manifest(archive)
-        if manifest.get("format") == SETS_FORMAT:
-            raise InputError(
-                f"{path} holds sets of labels, which are for finegold report and finegold.load; fit the votes here"
-            )
-        check_manifest(manifest, path, FORMAT)
-        return assemble(manifest, read_arrays(archive))
+def to_json(value: Any) -> Any:
+    """Convert NumPy values in settings to types that JSON can save."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise InputError(f"a setting of type {type(value).__name__} cannot be saved")
 
 
 def is_saved_result(path: str | Path) -> bool:
@@ -306,42 +206,36 @@ def is_saved_result(path: str | Path) -> bool:
             return file.read(len(FIRST_MEMBER) + 30)[30:] == FIRST_MEMBER
 
 
-def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
-    arrays |= _known_arrays(result.learned)
-    arrays["steps"] = np.array(result.steps, dtype=float)
-    if result.votes_folded_in:
-        arrays["more.added"] = np.array([result.votes_folded_in])
-    return arrays | arrays_of(result.combined) if result.combined else arrays
+def load(path: str | Path) -> ResultData:
+    """Load a saved result. Raise an InputError if the file is not a saved result."""
+    with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
+        manifest = read_manifest(archive)
+        if manifest.get("format") != FORMAT:
+            raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
+        if manifest["version"] != VERSION:
+            raise InputError(
+                f"{path} was saved in version {manifest['version']} of the format, and this Finegold reads "
+                f"version {VERSION}; use the Finegold that saved it, or fit again"
+            )
+        return _assemble(manifest, read_arrays(archive))
 
 
-def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
-    values = {f"known.{name}": getattr(known, name) for name in LEARNED_ARRAYS if getattr(known, name) is not None}
-    return values | {f"more.{name}": array for name, array in known.statistics.items()}
-
-
-def check_manifest(manifest: dict[str, Any], path: str | Path, expected: str) -> None:
-    """Refuse a file of another format or version."""
-    if manifest.get("format") != expected:
-        raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
-    if manifest["version"] != VERSION:
-        raise InputError(
-            f"{path} was saved in version {manifest['version']} of the format, and this Finegold reads "
-            f"version {VERSION}; use the Finegold that saved it, or fit again"
-        )
-
-
-def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
-    check_plain(manifest)
+def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
+    """Check everything that was read, and return the result."""
+    _check_plain(manifest)
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values |= _settings(manifest)
-    values |= {name: names_of(manifest, arrays, name) for name in NAMES}
+    values |= {name: _names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    _check_arrays(arrays, sizes)
+    sets: dict[str, Any] = {
+        name: _sets(manifest[name], sizes["K"]) for name in ("label_sets", "gold_sets") if name in manifest
+    }
+    _check_arrays(arrays, sizes, sets)
     values |= {name: arrays[name] for name in ARRAYS}
-    learned = _learned(arrays, manifest["more"])
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
+    learned = Learned(**known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]})
     added = learned.statistics.pop("added", np.zeros(1))
-    counts = counts_of(manifest)
+    counts = Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)})
     return ResultData(
         **values,
         learned=learned,
@@ -349,43 +243,13 @@ def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resul
         steps=steps_of(arrays["steps"]),
         notes=manifest["notes"],
         counts=counts,
-        annotations=votes_of_file(arrays, values, counts, manifest) if VOTES[0] in arrays else None,
+        annotations=_votes_of(arrays, values, counts, manifest, sets) if VOTES[0] in arrays else None,
         combined=_combined(arrays, manifest, sizes),
+        label_sets=sets.get("label_sets"),
     )
 
 
-def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
-    if not manifest.get("models"):
-        return None
-    return combined_of(arrays, manifest["models"], names_of(manifest, arrays, PREDICTED_NAMES), sizes)
-
-
-def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with the fields of BESIDE_SETTINGS."""
-    settings = dict(manifest["settings"])
-    names = [name for name in manifest["beside_settings"] if name in settings]
-    done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
-    _check_beside_settings(**done)
-    return {"settings": settings, **done}
-
-
-def _check_beside_settings(known_annotators: Any = 0, temperature: Any = 1.0) -> None:
-    if not isinstance(known_annotators, int):
-        raise TypeError("the prior is not a number")
-    if not 0 < temperature < np.inf:
-        raise ValueError("the temperature is not positive")
-
-
-def steps_of(rows: NDArray[Any]) -> list[Step]:
-    return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
-
-
-def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
-    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
-    return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
-
-
-def check_plain(manifest: dict[str, Any]) -> None:
+def _check_plain(manifest: dict[str, Any]) -> None:
     for name, kind in TYPES.items():
         if name in manifest and not isinstance(manifest[name], kind):
             raise TypeError(f"{name} is not of the type {kind}")
@@ -397,19 +261,115 @@ def check_plain(manifest: dict[str, Any]) -> None:
         raise TypeError("notes are not text")
 
 
-def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
-    if min(sizes.values()) < 1 or sizes["K"] > MAX_CLASSES:
+def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the fields of BESIDE_SETTINGS."""
+    settings = dict(manifest["settings"])
+    names = [name for name in manifest["beside_settings"] if name in settings]
+    done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
+    if not isinstance(done.get("known_annotators", 0), int):
+        raise TypeError("the prior is not a number")
+    if not 0 < done.get("temperature", 1.0) < np.inf:
+        raise ValueError("the temperature is not positive")
+    return {"settings": settings, **done}
+
+
+def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    """Return the names, from the manifest if they are text and from an array otherwise."""
+    names = as_column(manifest[name]) if name in manifest else arrays[name]
+    kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
+    if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
+        raise ValueError(f"{name} are not names")
+    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
+    if not is_sorted and len(set(names.tolist())) != len(names):
+        raise ValueError(f"{name} are not distinct names")
+    return names
+
+
+def _sets(listed: list[Any], n_classes: int) -> tuple[tuple[int, ...], ...]:
+    """Return distinct sets of classes."""
+    if not all(isinstance(code, int) and 0 <= code < n_classes for codes in listed for code in codes):
+        raise ValueError("sets of labels hold classes that do not exist")
+    return tuple(tuple(codes) for codes in listed)
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int], sets: dict[str, Any]) -> None:
+    if min(sizes["T"], sizes["W"], sizes["K"] or bool(sets)) < 1 or sizes["K"] > MAX_CLASSES:
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
     if "known.class_prior" not in arrays:
         raise ValueError("the shares of the classes are missing")
     more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
-    check(arrays, {**FIELDS, **more}, sizes)
-    check_rows("posterior", arrays["posterior"])
+    codes = {"labels": len(sets.get("label_sets", ())), "truths": len(sets.get("gold_sets", ()))}
+    check(arrays, {**FIELDS, **more}, sizes | (codes if sets else dict.fromkeys(codes, sizes["K"])))
+    if not sets:  # otherwise each number is the probability that an option is right
+        check_rows("posterior", arrays["posterior"])
     check_steps(arrays["steps"])
 
 
-def to_json(value: Any) -> Any:
-    """Convert NumPy values in settings to types that JSON can save."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    raise InputError(f"a setting of type {type(value).__name__} cannot be saved")
+def steps_of(rows: NDArray[Any]) -> list[Step]:
+    return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
+
+
+def _votes_of(
+    arrays: dict[str, NDArray[Any]],
+    values: dict[str, Any],
+    counts: Counts,
+    manifest: dict[str, Any],
+    sets: Mapping[str, Any],
+) -> Annotations:
+    """Return the votes, whose arrays hold everything that kernels rely on."""
+    if sets:  # votes also have a class for "nothing was chosen", and their truths are positions in the sets
+        no_gold = np.full(len(values["gold"]), MISSING, np.int32)
+        names = np.append(values["class_names"].astype(object), "")
+        inner = {**values, "gold": no_gold, "class_names": names, "votes_per_task": None}
+        votes = _votes_of(arrays, inner, counts, manifest, {})
+        return replace(votes, gold=values["gold"], gold_sets=sets["gold_sets"], multi=True)
+    cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
+    columns = tuple(manifest["columns"])
+    if len(columns) != 2 or not all(isinstance(name, str) for name in columns):
+        raise TypeError("the names of the columns are not text")
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
+    check(
+        arrays,
+        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
+        sizes.copy(),
+    )
+    votes = Annotations(
+        task_ptr=_pointers(cells_per_task),
+        cell_ptr=_pointers(votes_per_cell),
+        cell_class=cell_class,
+        annotator=annotator.astype(np.int32),
+        gold=values["gold"],
+        counts=counts,
+        columns=columns,
+        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
+        hygiene=hygiene_of(manifest["hygiene"]),
+        **{name: values[name] for name in NAMES},
+    )
+    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
+    expected = values["votes_per_task"]
+    if expected is not None and not np.array_equal(votes.votes_per_task, expected):
+        raise ValueError("the arrays of the votes do not match")
+    return votes
+
+
+def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    pointers = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=pointers[1:])
+    return pointers
+
+
+def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
+    if not manifest.get("models"):
+        return None
+    models, names = manifest["models"], _names_of(manifest, arrays, PREDICTED_NAMES)
+    check(arrays, PREDICTION_FIELDS, {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)})
+    probabilities, votes_posterior, posterior = (arrays[name] for name in PREDICTION_FIELDS)
+    check_rows("predictions.probabilities", probabilities[probabilities.any(axis=2)])
+    check_rows("predictions.votes_posterior", votes_posterior)
+    check_rows("predictions.posterior", posterior)
+    records = [ModelRecord(**model) for model in models]
+    if not all(isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records):
+        raise TypeError("what was learned about models is not made of numbers")
+    predictions = Predictions([record.model for record in records], probabilities, names)
+    return Combined(predictions, votes_posterior, posterior, records)

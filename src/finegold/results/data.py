@@ -12,14 +12,16 @@ from scipy.special import betaincinv
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
 from finegold.kernels.votes import agreement, decide, preference_of
-from finegold.results.combined import Combined
-from finegold.votes.annotations import Annotations, Counts
+from finegold.votes.annotations import Annotations, Counts, Predictions
 from finegold.votes.encoding import Codes, Names
 
 __all__ = [
     "BESIDE_SETTINGS",
+    "SEPARATOR",
+    "Combined",
     "Intervals",
     "Learned",
+    "ModelRecord",
     "ResultData",
     "Step",
     "accuracies",
@@ -73,6 +75,27 @@ class Learned:
         return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
 
 
+class ModelRecord(NamedTuple):
+    """What was learned about a model whose predictions were combined with the votes."""
+
+    model: str
+    n_tasks: int  # with votes, so that they show what the model is worth
+    n_tasks_without_votes: int
+    weight: float  # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
+    accuracy: float  # expected share of right predictions, judged by the combined posterior
+    confidence: float  # mean probability of the predicted class, as the model gave it
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """The predictions that a result was combined with, and what came of them."""
+
+    predictions: Predictions
+    votes_posterior: Floats  # [T, K] from votes alone, which updates continue from
+    posterior: Floats  # [P, K] of tasks that have predictions but no votes
+    records: list[ModelRecord]
+
+
 class Intervals(NamedTuple):
     """Credible intervals that an update can keep; their ends are distances from the mean in standard deviations."""
 
@@ -106,6 +129,7 @@ def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
     return deviation
 
 
+SEPARATOR = ";"  # between the labels of a set in tables
 TASKS_PER_RUN = 2**18  # that a thread processes at a time
 MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 
@@ -123,8 +147,8 @@ class ResultData:
     annotator_names: Names
     class_names: Names
     unlabelled: Names  # tasks without votes: they are listed, but have no label
-    posterior: Floats  # [T, K]
-    label_codes: Codes  # [T]
+    posterior: Floats  # [T, K]; if labels are sets, the probability that each class is right
+    label_codes: Codes  # [T] positions in `class_names`, or in `label_sets`
     tied: NDArray[np.bool_]  # [T]
     votes_per_task: NDArray[np.int64]  # [T]
     gold: Codes  # [T]
@@ -145,15 +169,37 @@ class ResultData:
     temperature: float = 1.0  # applied to the posterior by a calibration
     votes_folded_in: int = 0  # number of votes that updates added since the last fit
     combined: Combined | None = None  # with predictions of models
+    label_sets: tuple[tuple[int, ...], ...] | None = None  # distinct sets of classes, if labels are sets
 
     @property
     def label(self) -> Any:
-        """The name of each task's label, in the order of `task_names`."""
-        return self.class_names[self.label_codes]
+        """The name of each task's label, in the order of `task_names`; the names of a set have ; between them."""
+        if self.label_sets is None:
+            return self.class_names[self.label_codes]
+        options: Any = self.class_names
+        names = [str(name) for name in options]
+        texts = [SEPARATOR.join(names[code] for code in codes) for codes in self.label_sets]
+        return np.array(texts, dtype=object)[self.label_codes]
+
+    def sets(self) -> list[list[Any]]:
+        """Return the labels of each task: the classes of its set, or a list of one label.
+
+        Returns
+        -------
+        list of list
+            In the order of `task_names`.
+        """
+        classes: Any = self.class_names
+        names = list(classes)
+        sets = self.label_sets or [(code,) for code in range(len(names))]
+        return [[names[code] for code in sets[label]] for label in self.label_codes.tolist()]
 
     @property
     def confidence(self) -> Floats:
-        """The probability of each task's label."""
+        """The probability of each task's label. That of a set holds if its classes do not depend on each other."""
+        if self.label_sets is not None:
+            decided: Floats = np.maximum(self.posterior, 1 - self.posterior).prod(axis=1)
+            return decided
         best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
         return best
 
@@ -182,14 +228,14 @@ class ResultData:
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
-            f"{len(self.class_names):,} classes; {self.stopped})"
+            f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}; {self.stopped})"
         )
 
 
 def votes_of(result: ResultData, what: str = "this result") -> Annotations:
-    """Return the votes that a result was computed from; files of the first version do not hold them."""
+    """Return the votes that a result was computed from. A result of votes that stayed on a cluster has none."""
     if result.annotations is None:
-        raise InputError(f"{what} was saved without its votes; fit again with this Finegold and save it")
+        raise InputError(f"{what} was saved without its votes; fit again and save it")
     return result.annotations
 
 
@@ -243,7 +289,7 @@ def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[
     """Return for each annotator the votes, those that agree with the label, and the expected number of right ones."""
 
     def count(run: slice) -> list[NDArray[Any]]:
-        found: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
         agreement(
             annotations.task_ptr[run.start : run.stop + 1].view(np.uint64),
             annotations.cell_ptr.view(np.uint64),
@@ -251,9 +297,9 @@ def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[
             annotations.annotator.view(np.uint32),
             posterior[run],
             label[run],
-            *found,
+            *counts,
         )
-        return found
+        return counts
 
     size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))
     return [sum(parts[1:], parts[0]) for parts in zip(*in_threads(count, _runs(len(posterior), size)), strict=True)]

@@ -1,21 +1,27 @@
-"""The confusion matrix of an annotator: the probability of each vote (columns) given the truth (rows).
-
-Methods learn it in one of three forms. `annotator_matrices` selects the form, and all forms have the same methods. None
-of them allocates a dense array that the method did not learn, since there can be many annotators and classes.
-"""
+"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods and predictions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.results.data import ResultData
-from finegold.votes.encoding import Codes
+from finegold.results.data import ResultData, votes_of
+from finegold.votes.encoding import MISSING, Codes
 
-__all__ = ["AnnotatorMatrices", "annotator_matrices"]
+__all__ = [
+    "AnnotatorMatrices",
+    "annotator_matrices",
+    "evidence",
+    "group_matrices",
+    "likelihood",
+    "matrices",
+    "predictive",
+    "votes_by_truth",
+]
+
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -108,3 +114,78 @@ def annotator_matrices(result: ResultData) -> AnnotatorMatrices:
     if learned.weights is not None and learned.prototypes is not None:
         return Mixture(learned.weights, learned.prototypes)
     return Coin(result.accuracy, len(result.class_names))
+
+
+LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
+
+
+def predictive(result: ResultData, task: Codes, annotator: Codes) -> Floats:
+    """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes; MISSING if unknown)."""
+    phi = np.vstack([result.posterior, result.learned.class_prior])[task]  # MISSING is -1 and selects the last row
+    return _with_mean(annotator_matrices(result)).predict(phi, annotator)
+
+
+def likelihood(result: ResultData, annotator: Codes, truth: Codes, label: Codes) -> Floats:
+    """[n] Return the probability that the annotator votes for the label given the truth."""
+    return annotator_matrices(result).at(annotator, truth, label)
+
+
+def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes) -> Floats:
+    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote | against).
+
+    The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
+    """
+    own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (for_class, against)))
+    share = result.settings.get("own_share")
+    if share is None:
+        return own
+    mu = result.learned.statistics["mu"]
+    mixed: Floats = share * own + (1 - share) * _log_ratio(mu[for_class, label], mu[against, label])
+    return mixed
+
+
+def _log_ratio(p: Floats, q: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY)))
+
+
+def matrices(result: ResultData, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
+    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows, vote in columns."""
+    return annotator_matrices(result).of(annotators, classes)
+
+
+def group_matrices(result: ResultData, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each annotator."""
+    total = np.bincount(group, weights=share, minlength=n_groups)
+    share = share / np.maximum(total[group], 1e-300)
+    of_annotators = annotator_matrices(result)
+    means = replace(of_annotators, rows=_by_group(of_annotators.rows, share, group, n_groups))
+    return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
+
+
+def _by_group(rows: Floats, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """Return the weighted mean of each group."""
+    weigh = share.reshape(-1, *[1] * (rows.ndim - 1))
+    means = np.zeros((n_groups, *rows.shape[1:]))
+    for g in range(n_groups):
+        means[g] = (weigh * rows)[group == g].sum(axis=0)
+    return means
+
+
+def _with_mean(each: AnnotatorMatrices) -> AnnotatorMatrices:
+    """Append the mean of all annotators as last row, which the code MISSING (-1) selects."""
+    assert MISSING == -1
+    return replace(each, rows=np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)]))
+
+
+def votes_by_truth(result: ResultData, annotators: NDArray[np.int64] | None = None) -> Floats:
+    """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in columns."""
+    K, W = len(result.class_names), len(result.annotator_names)
+    task, annotator, label = votes_of(result).votes()
+    if annotators is not None:
+        row = np.full(W, MISSING, np.int64)
+        row[annotators] = np.arange(len(annotators))
+        among = np.flatnonzero(row[annotator] != MISSING)
+        task, annotator, label, W = task[among], row[annotator[among]].astype(np.int32), label[among], len(annotators)
+    cell = annotator.astype(np.int64) * K + label
+    columns = (np.bincount(cell, weights=result.posterior[task, k], minlength=W * K) for k in range(K))
+    return np.stack([column.reshape(W, K) for column in columns], axis=1)

@@ -1,4 +1,4 @@
-"""Metrics that compare a posterior with known truths.
+"""Metrics that compare a posterior with known truths, and scores of classes that have an order.
 
 Metrics take the posterior [T, K] and the true class of each task [T], negative if it is unknown; only tasks with a
 known truth count. A truth can be a class without votes, with a code of K or more: then every label is wrong.
@@ -10,16 +10,36 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.votes import NEAR
+from finegold.votes.encoding import Names, text_of
+from finegold.votes.frames import to_list
 
-__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "padded", "temper"]
+__all__ = [
+    "BINS",
+    "accuracy",
+    "bin_of",
+    "calibration_error",
+    "consecutive_integers",
+    "credit",
+    "expected_scores",
+    "level_of_order",
+    "log_loss",
+    "macro_f1",
+    "mean_absolute_error",
+    "padded",
+    "quadratic_kappa",
+    "scale_of",
+    "temper",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 LEAST_PROBABILITY = 1e-15  # a single certain mistake must not make the log loss infinite
 BINS = 15
+MASS = 0.95  # of the interval of a score
+FEWEST_CLASSES = 3  # two classes such as 0 and 1 are rarely a scale
 
 
 def accuracy(posterior: Floats, truth: Codes) -> float:
@@ -185,3 +205,59 @@ def credit(rows: Floats, truths: Codes) -> Floats:
     """[n] Return 1 if the label is right, or 1/m if the truth is one of m tied classes."""
     earned: Floats = _predictions(rows)[np.arange(len(rows)), truths]
     return earned
+
+
+def scale_of(class_names: Names) -> Floats:
+    """[K] Return the numbers that the classes are, or their positions from 1."""
+    texts = [text_of(name) for name in to_list(class_names)]
+    try:
+        scale = np.array([float(text) for text in texts])
+    except ValueError:
+        return np.arange(1.0, len(texts) + 1)
+    return scale if np.isfinite(scale).all() else np.arange(1.0, len(texts) + 1)
+
+
+def consecutive_integers(class_names: Names) -> list[int]:
+    """Return the classes if they look like a scale: at least three integers without a gap. Otherwise nothing."""
+    names = to_list(class_names)
+    if len(names) < FEWEST_CLASSES or not all(isinstance(name, int) and not isinstance(name, bool) for name in names):
+        return []
+    return names if names == list(range(names[0], names[0] + len(names))) else []
+
+
+def level_of_order(class_names: Names) -> str:
+    """Return the level at which agreement on ordered classes is measured: numbers have distances, others only ranks."""
+    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
+
+
+def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
+    """[T] Return the mean score of each task, and the bounds of the central 95 % of its distribution."""
+    order = np.argsort(scale, kind="stable")
+    sums = np.cumsum(posterior[:, order], axis=1)
+    tail = (1 - MASS) / 2
+    low = (sums < tail).sum(axis=1)
+    high = (sums < 1 - tail).sum(axis=1).clip(max=len(scale) - 1)
+    return posterior @ scale, scale[order][low], scale[order][high]
+
+
+def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
+    """Return the mean distance between the label and the truth, for tasks with a known truth."""
+    score, true = _known(labels, truth, scale)
+    return float(np.abs(score - true).mean())
+
+
+def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
+    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
+    score, true = _known(labels, truth, scale)
+    by_chance = score.var() + true.var() + (score.mean() - true.mean()) ** 2
+    return float(1 - ((score - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
+
+
+def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
+    known = truth >= 0
+    if (truth >= len(scale)).any():
+        raise InputError(
+            "a truth is not among the ordered classes",
+            remedies=[use(ordered=Placeholder("CLASSES"), text="with all classes")],
+        )
+    return scale[labels[known]], scale[truth[known]]

@@ -11,11 +11,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
-from finegold.results.combined import ModelRecord
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ModelRecord, ResultData, votes_of
+from finegold.results.metrics import expected_scores, scale_of
+from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, text_of
+from finegold.votes.encoding import MISSING, Names
 from finegold.votes.frames import (
     kind_of,
     make_frame,
@@ -34,20 +34,14 @@ __all__ = [
     "PURPOSES",
     "annotators_for_users",
     "annotators_table",
-    "consecutive_integers",
     "distinct",
-    "expected_scores",
     "labels_for_users",
     "labels_pieces",
     "labels_table",
-    "level_of_order",
-    "mean_absolute_error",
     "models_table",
     "natural_order",
     "own_name",
-    "quadratic_kappa",
     "sample_weights",
-    "scale_of",
     "scores_table",
     "soft_labels",
     "training_metadata",
@@ -58,63 +52,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-
-MASS = 0.95  # of the interval of a score
-FEWEST_CLASSES = 3  # two classes such as 0 and 1 are rarely a scale
-
-
-def scale_of(class_names: Names) -> Floats:
-    """[K] Return the numbers that the classes are, or their positions from 1."""
-    texts = [text_of(name) for name in to_list(class_names)]
-    try:
-        scale = np.array([float(text) for text in texts])
-    except ValueError:
-        return np.arange(1.0, len(texts) + 1)
-    return scale if np.isfinite(scale).all() else np.arange(1.0, len(texts) + 1)
-
-
-def consecutive_integers(class_names: Names) -> list[int]:
-    """Return the classes if they look like a scale: at least three integers without a gap. Otherwise nothing."""
-    names = to_list(class_names)
-    if len(names) < FEWEST_CLASSES or not all(isinstance(name, int) and not isinstance(name, bool) for name in names):
-        return []
-    return names if names == list(range(names[0], names[0] + len(names))) else []
-
-
-def level_of_order(class_names: Names) -> str:
-    """Return the level at which agreement on ordered classes is measured: numbers have distances, others only ranks."""
-    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
-
-
-def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
-    """[T] Return the mean score of each task, and the bounds of the central 95 % of its distribution."""
-    order = np.argsort(scale, kind="stable")
-    sums = np.cumsum(posterior[:, order], axis=1)
-    tail = (1 - MASS) / 2
-    low = (sums < tail).sum(axis=1)
-    high = (sums < 1 - tail).sum(axis=1).clip(max=len(scale) - 1)
-    return posterior @ scale, scale[order][low], scale[order][high]
-
-
-def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
-    """Return the mean distance between the label and the truth, for tasks with a known truth."""
-    found, true = _known(labels, truth, scale)
-    return float(np.abs(found - true).mean())
-
-
-def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
-    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
-    found, true = _known(labels, truth, scale)
-    by_chance = found.var() + true.var() + (found.mean() - true.mean()) ** 2
-    return float(1 - ((found - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
-
-
-def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
-    known = truth >= 0
-    if (truth >= len(scale)).any():
-        raise InputError("a truth is not among the ordered classes; add it to --ordered (ordered= in Python)")
-    return scale[labels[known]], scale[truth[known]]
-
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
@@ -127,13 +64,15 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     """
     result = with_predicted_tasks(result)
     empty = len(result.unlabelled)
-    columns: dict[str, Any] = {
-        "task": _joined(result),
-        "label": take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32))),
-        "confidence": _extended(result.confidence, empty),
-        "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
-        "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
-    }
+    columns: dict[str, Any] = {"task": _joined(result)}
+    if result.label_sets is None:
+        columns["label"] = take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
+    else:
+        columns["labels"] = [*result.label.tolist(), *[None] * empty]
+    columns["confidence"] = _extended(result.confidence, empty)
+    columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
+    if result.label_sets is None:
+        columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
     if result.combined:
         columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if scores:
@@ -151,8 +90,9 @@ def scores_table(result: ResultData) -> Any:
 
 
 def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
-    found = expected_scores(result.posterior, scale_of(result.class_names))
-    return dict(zip(("score", "score_low", "score_high"), found, strict=True))
+    refuse_sets(result, "expected score")
+    bounds = expected_scores(result.posterior, scale_of(result.class_names))
+    return dict(zip(("score", "score_low", "score_high"), bounds, strict=True))
 
 
 def labels_pieces(
@@ -168,8 +108,8 @@ def labels_pieces(
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     order = natural_order(result.task_names) if for_users else None
     for first in range(0, n_tasks, rows):
-        places = slice(first, first + rows) if order is None else order[first : first + rows]
-        piece = _cut(result, places, is_last=first + rows >= n_tasks)
+        tasks = slice(first, first + rows) if order is None else order[first : first + rows]
+        piece = _cut(result, tasks, is_last=first + rows >= n_tasks)
         yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
 
 
@@ -179,8 +119,8 @@ def labels_for_users(piece: ResultData, probabilities: bool = False, scores: boo
 
     table = _labels(piece, probabilities, scores)
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
-    place = table.columns.index("tied") + 1
-    return own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece.annotations, 0)
+    before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
+    return own_name(table.insert_column(before + 1, pl.Series("is_gold", is_gold)), piece.annotations, 0)
 
 
 def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
@@ -188,20 +128,29 @@ def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFram
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
-    """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
+    """Return the table of annotators in their natural order, with the user's name of the column of annotators.
+
+    If labels are sets, rows for each annotator and option follow; `option` is null in those of annotators.
+    """
     table = to_polars(annotators_table(result))
+    if result.label_sets is not None:
+        import polars as pl
+
+        overall = table.insert_column(1, pl.lit(None, pl.String).alias("option"))
+        table = pl.concat([overall, to_polars(annotators_of_sets(result, by_option=True))])
+        return own_name(table, result.annotations, 1)
     order = natural_order(result.annotator_names)
     return own_name(table if order is None else table[order], result.annotations, 1)
 
 
-def own_name(table: pl.DataFrame, votes: Annotations | None, place: int) -> pl.DataFrame:
+def own_name(table: pl.DataFrame, votes: Annotations | None, column: int) -> pl.DataFrame:
     """Name the first column as the user does, unless another column has this name."""
-    name = votes.columns[place] if votes else table.columns[0]
+    name = votes.columns[column] if votes else table.columns[0]
     return table if name in table.columns else table.rename({table.columns[0]: name})
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
-    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are no texts."""
+    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are not texts."""
     import polars as pl
 
     if isinstance(names, np.ndarray) and names.dtype.kind not in "OU":
@@ -221,6 +170,9 @@ def natural_order(names: Names) -> NDArray[np.int64] | None:
 
 
 def annotators_table(result: ResultData) -> Any:
+    """Return one row per annotator."""
+    if result.label_sets is not None:
+        return annotators_of_sets(result)
     columns: dict[str, Any] = {
         "annotator": result.annotator_names,
         "n_votes": result.votes_per_annotator,
@@ -237,7 +189,7 @@ def annotators_table(result: ResultData) -> Any:
 
 def models_table(result: ResultData) -> Any:
     records = result.combined.records if result.combined else []
-    columns = {name: [getattr(one, name) for one in records] for name in ModelRecord._fields}
+    columns = {name: [getattr(record, name) for record in records] for name in ModelRecord._fields}
     return make_frame(columns, like=result.task_names)
 
 
@@ -267,16 +219,16 @@ def _may_be_cut(names: Names) -> bool:
     return bool(kind_of(names).is_polars())
 
 
-def _cut(result: ResultData, places: slice | NDArray[np.int64], is_last: bool) -> ResultData:
+def _cut(result: ResultData, tasks: slice | NDArray[np.int64], is_last: bool) -> ResultData:
     """Return some tasks; tasks without votes follow the last one."""
     return replace(
         result,
-        task_names=result.task_names[places],
-        posterior=result.posterior[places],
-        label_codes=result.label_codes[places],
-        tied=result.tied[places],
-        votes_per_task=result.votes_per_task[places],
-        gold=result.gold[places],
+        task_names=result.task_names[tasks],
+        posterior=result.posterior[tasks],
+        label_codes=result.label_codes[tasks],
+        tied=result.tied[tasks],
+        votes_per_task=result.votes_per_task[tasks],
+        gold=result.gold[tasks],
         unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
     )
 
@@ -312,11 +264,15 @@ def soft_labels(result: ResultData) -> Any:
 def sample_weights(result: ResultData) -> Floats:
     """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible entropy."""
     n_classes = result.posterior.shape[1]
-    if n_classes < 2:
+    if n_classes < (2 if result.label_sets is None else 1):
         return np.ones(len(result.posterior))
     p = np.asarray(result.posterior, dtype=np.float64)
     entropy = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
-    weights: Floats = np.clip(1 - entropy / np.log(n_classes), 0.0, 1.0)
+    most = np.log(n_classes)
+    if result.label_sets is not None:  # each class is a question of its own
+        entropy -= ((1 - p) * np.log(np.maximum(1 - p, 1e-300))).sum(axis=1)
+        most = n_classes * np.log(2)
+    weights: Floats = np.clip(1 - entropy / most, 0.0, 1.0)
     return weights
 
 
@@ -329,9 +285,10 @@ def share_for_label(result: ResultData) -> Floats:
 
 
 def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
-    """Return the table that `finegold export --for PURPOSE` writes: one row per task with votes."""
+    """Return the table that `Result.export` writes for a purpose: one row per task with votes."""
     import polars as pl
 
+    refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
     names, share = result.task_names, share_for_label(result)
     tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
     split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))

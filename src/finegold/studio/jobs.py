@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from finegold.api.job import Run, run
+from finegold.api.job import Job
 from finegold.api.result import Result
 from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.kernels.compiling import compiling
@@ -106,7 +106,7 @@ class Jobs:
     def fit(
         self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **options: Any
     ) -> BackgroundJob:
-        """Queue a fit. `prior` is another project; `options` are the engine, threads and predictions of a `Run`."""
+        """Queue a fit. `prior` is another project; `options` are the engine, threads and predictions of a `Job`."""
         check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
         if prior == project:
@@ -119,7 +119,7 @@ class Jobs:
             raise no_votes_yet()
         fit = self.fits.add(project, chosen.name, settings)
         job = BackgroundJob(project, "fit", fit=fit, tolerance=chosen.tolerance)
-        return self._add(job, lambda job: self._fit(job, Run(None, method=chosen, **options), prior))
+        return self._add(job, lambda job: self._fit(job, Job(None, method=chosen, **options), prior))
 
     def remove_batch(self, project: int, batch: int) -> BackgroundJob:
         """Remove posted votes, after the queued jobs that may use them."""
@@ -221,7 +221,7 @@ class Jobs:
 
     def _new_base(self, job: BackgroundJob, votes: Annotations, **changes: Any) -> None:
         """Store new votes with their majority vote. `changes` are passed on to `Projects.replace_votes`."""
-        majority = run(Run(votes, method="mv"))
+        majority = Job(votes, method="mv").run()
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.fits.all(job.project)]
         browser = Browser(compact(majority))
@@ -230,7 +230,7 @@ class Jobs:
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
 
-    def _fit(self, job: BackgroundJob, wanted: Run, prior: int | None) -> None:
+    def _fit(self, job: BackgroundJob, wanted: Job, prior: int | None) -> None:
         def on_step(step: Step) -> None:
             job.add_step(step)
             job.message = ""
@@ -247,7 +247,7 @@ class Jobs:
         votes = replace(votes, gold=add_truths(votes.gold, given))
         with compiling(say), self.predictions.opened(job.project) as kept:
             more: dict[str, Any] = {"prior": earlier, "on_step": on_step, "predictions": wanted.predictions or kept}
-            result = run(replace(wanted, votes=votes, **more))
+            result = replace(wanted, votes=votes, **more).run()
         job.message = ""
         _check(job)
         self._keep(job, result, len(given))

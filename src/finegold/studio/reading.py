@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge
+from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
@@ -273,7 +274,8 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     elif options.shape == "transposed":
         given |= {"format": TRANSPOSED, "task": options.columns, "label": None}
     gold = GoldColumn(options.gold) if options.gold is not None else True if options.gold_marks else None
-    return read(find_sources(path, options), watch=watch, gold=gold, **given)
+    votes = read(find_sources(path, options), watch=watch, gold=gold, **given)
+    return single_votes(votes)  # sets of labels are questions of yes or no
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:

@@ -15,7 +15,7 @@ from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
-from finegold.results.predictions import matrices
+from finegold.results.matrices import matrices
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem
 from finegold.studio.requests import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name

@@ -13,13 +13,26 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of
 from finegold.votes.frames import series_like, to_list
 from finegold.votes.names import match, text_of
 
-__all__ = ["Joined", "Merged", "ModelOutput", "Piece", "align", "join_names", "merge", "outputs_of", "stitch"]
+__all__ = [
+    "Joined",
+    "Merged",
+    "ModelOutput",
+    "Piece",
+    "add_gold_sets",
+    "align",
+    "join_names",
+    "merge",
+    "merge_sets",
+    "outputs_of",
+    "stitch",
+]
 
 
 class Joined(NamedTuple):
@@ -77,6 +90,70 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
     if repeated == "first":
         touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
+
+
+def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Annotations:
+    """Return the answers of both, if votes are sets of labels. If somebody answered a task twice, one answer counts.
+
+    With `repeated="all"`, both answers together are one.
+    """
+    if repeated not in ("first", "last", "all"):
+        remedies = [use(repeated="last"), use(repeated="all", text="to join both")]
+        raise InputError("sets of labels have no majority of two answers", remedies=remedies)
+    tasks, annotators = (
+        join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names")
+    )
+    options = join_names(old.class_names[: old.n_classes - 1], new.class_names[: new.n_classes - 1])
+    names = series_like([*to_list(options.names), ""], old.class_names)
+    parts = []
+    for votes, task_of, who_of, option_of in (
+        (old, tasks.old, annotators.old, options.old),
+        (new, tasks.new, annotators.new, options.new),
+    ):
+        task, annotator, option = votes.votes()
+        code = np.append(option_of, np.int32(len(names) - 1))[option]
+        parts.append(np.stack([task_of[task], who_of[annotator], code]).astype(np.int64))
+    pairs = [part[0] * len(annotators.names) + part[1] for part in parts]
+    if repeated == "first":
+        parts[1] = parts[1][:, ~np.isin(pairs[1], pairs[0])]
+    elif repeated == "last":
+        parts[0] = parts[0][:, ~np.isin(pairs[0], pairs[1])]
+    task, annotator, code = np.unique(np.concatenate(parts, axis=1), axis=1).astype(np.int32)
+    votes = Annotations.from_codes(task, annotator, code, tasks.names, annotators.names, names, repeated="all")
+    gold, gold_sets = _join_gold_sets(old, new, tasks, options)
+    return replace(
+        votes,
+        gold=gold,
+        gold_sets=gold_sets,
+        multi=True,
+        unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
+        never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
+        counts=_counts(old, new, 0),
+        hygiene=old.hygiene.joined(new.hygiene),
+        columns=old.columns,
+    )
+
+
+def add_gold_sets(old: Annotations, new: Annotations) -> Annotations:
+    """Return the votes with the known sets of both, which have the same tasks and options."""
+    tasks, options = np.arange(old.n_tasks, dtype=np.int32), np.arange(old.n_classes - 1, dtype=np.int32)
+    same = Joined(old.task_names, tasks, tasks), Joined(old.class_names, options, options)
+    gold, gold_sets = _join_gold_sets(old, new, *same)
+    return replace(old, gold=gold, gold_sets=gold_sets, counts=new.counts)
+
+
+def _join_gold_sets(
+    old: Annotations, new: Annotations, tasks: Joined, options: Joined
+) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
+    """Return the known sets of both; those of `new` replace those of `old`."""
+    known: dict[int, tuple[int, ...]] = {}
+    for votes, task_of, option_of in ((old, tasks.old, options.old), (new, tasks.new, options.new)):
+        sets = [tuple(sorted(option_of[list(codes)].tolist())) for codes in votes.gold_sets]
+        known |= {int(task_of[task]): sets[votes.gold[task]] for task in np.flatnonzero(votes.gold != MISSING)}
+    distinct = {codes: number for number, codes in enumerate(sorted(set(known.values())))}
+    gold = np.full(len(tasks.names), MISSING, np.int32)
+    gold[list(known)] = [distinct[codes] for codes in known.values()]
+    return gold, tuple(distinct)
 
 
 def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: Annotations, tasks: Joined) -> Any:

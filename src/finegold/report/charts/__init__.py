@@ -15,7 +15,7 @@ from finegold.report.charts.style import Drawn, Spec, image
 from finegold.report.views import View
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import plain, texts
-from finegold.results import predictions
+from finegold.results import matrices as predictions
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 from finegold.votes.names import match

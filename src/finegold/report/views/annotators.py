@@ -12,7 +12,7 @@ from finegold.insight.spam import spam
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import ANNOTATORS_TABLE, Matrix, Shown, plain, texts
 from finegold.results.data import ResultData
-from finegold.results.predictions import matrices
+from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
 from finegold.votes.key import Key
 

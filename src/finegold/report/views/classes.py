@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from finegold.report.views.common import ANNOTATORS_TABLE, Floats, Matrix, Shown, plain, texts
 from finegold.results.data import ResultData
-from finegold.results.predictions import matrices
+from finegold.results.matrices import matrices
 
 __all__ = [
     "ClassRow",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from finegold.io.truth import match_sets
-from finegold.report.views.common import ANNOTATORS_TABLE, LABELS_TABLE, Floats, Shown, texts
-from finegold.results.multi import MultiResult, annotators_table
-from finegold.results.multi_metrics import set_figures
+from finegold.report.views.common import ANNOTATORS_TABLE, LABELS_TABLE, Shown, texts
+from finegold.results.data import ResultData, votes_of
+from finegold.results.sets import Answers, Quality, annotators_of_sets, quality_of, set_figures
 from finegold.votes.frames import to_polars
 
 __all__ = ["SetsView", "view_sets"]
@@ -61,26 +62,30 @@ class SetsView:
     pairs_shown: Shown
 
 
-def view_sets(result: MultiResult, truth: Any = None, *, title: str, command: str | None = None) -> SetsView:
+def view_sets(result: ResultData, truth: Any = None, *, title: str, command: str | None = None) -> SetsView:
     """Return the values of the page. `truth` holds true sets, if they are known."""
-    n_labels, n_doubtful, doubtful_task = _counts(result)
-    tasks = np.flatnonzero(doubtful_task)
-    tasks = tasks[np.argsort(result.confidence[tasks], kind="stable")]
-    annotators, pairs = _annotators(result), _pairs(result)
+    votes, posterior = votes_of(result), result.posterior
+    doubtful = (posterior > DOUBT[0]) & (posterior < DOUBT[1])
+    confidence = result.confidence
+    tasks = np.flatnonzero(doubtful.any(axis=1))
+    tasks = tasks[np.argsort(confidence[tasks], kind="stable")]
+    quality = quality_of(Answers(votes), posterior)
+    annotators = to_polars(annotators_of_sets(result)).sort("sensitivity").to_dicts()
+    pairs = _pairs(result, quality)
     return SetsView(
         title=title,
         command=command,
         method=result.method,
         stopped=result.stopped,
         n_votes=int(result.votes_per_task.sum()),
-        n_tasks=result.votes.n_tasks,
-        n_annotators=result.votes.n_annotators,
-        n_gold=int((result.votes.gold >= 0).sum()),
-        labels_per_task=float(n_labels.sum() / result.votes.n_tasks),
-        confidence=float(result.confidence.mean()),
-        judged=None if truth is None else set_figures(result, *match_sets(result.votes, truth)),
-        options=_options(result, n_labels, n_doubtful),
-        tasks=_doubts(result, tasks[:MOST_ROWS]),
+        n_tasks=votes.n_tasks,
+        n_annotators=votes.n_annotators,
+        n_gold=int((votes.gold >= 0).sum()),
+        labels_per_task=float((posterior > 0.5).sum() / votes.n_tasks),
+        confidence=float(confidence.mean()),
+        judged=None if truth is None else _judged(result, truth),
+        options=_options(result, quality, doubtful),
+        tasks=_doubts(result, tasks[:MOST_ROWS], doubtful),
         tasks_shown=Shown(min(len(tasks), MOST_ROWS), len(tasks), "confidence", LABELS_TABLE),
         annotators=annotators[:MOST_ROWS],
         annotators_shown=Shown(min(len(annotators), MOST_ROWS), len(annotators), "sensitivity", ANNOTATORS_TABLE),
@@ -89,48 +94,32 @@ def view_sets(result: MultiResult, truth: Any = None, *, title: str, command: st
     )
 
 
-def _is_doubtful(found: Floats) -> Any:
-    return (found > DOUBT[0]) & (found < DOUBT[1])
+def _judged(result: ResultData, truth: Any) -> dict[str, Any]:
+    known = match_sets(votes_of(result), truth)
+    return {**set_figures(result, known.task, known.sets), "n_truths": len(known.sets)}
 
 
-def _counts(result: MultiResult) -> tuple[Any, Any, Any]:
-    """Return the tasks whose set holds each option, those where it is in doubt, and whether each task has a doubt."""
-    n_labels, n_doubtful, by_task = 0, 0, []
-    for _, found in result.pieces():
-        doubtful = _is_doubtful(found)
-        n_labels, n_doubtful = n_labels + (found > 0.5).sum(axis=0), n_doubtful + doubtful.sum(axis=0)
-        by_task.append(doubtful.any(axis=1))
-    return n_labels, n_doubtful, np.concatenate(by_task)
-
-
-def _options(result: MultiResult, n_labels: Any, n_doubtful: Any) -> list[OptionRow]:
-    chosen = result.quality[1].sum(axis=0)
-    columns = (result.option_names, chosen, n_labels, n_doubtful)
-    rows = [OptionRow(name, int(n), int(tasks), int(some)) for name, n, tasks, some in zip(*columns, strict=True)]
+def _options(result: ResultData, quality: Quality, doubtful: NDArray[np.bool_]) -> list[OptionRow]:
+    columns = (quality.chosen, result.posterior > 0.5, doubtful)
+    counts = (column.sum(axis=0).astype(np.int64).tolist() for column in columns)
+    rows = [OptionRow(*row) for row in zip(texts(result.class_names), *counts, strict=True)]
     return sorted(rows, key=lambda row: -row.n_tasks)
 
 
-def _doubts(result: MultiResult, tasks: Any) -> list[DoubtRow]:
-    wanted = {int(task): number for number, task in enumerate(tasks)}
-    rows: dict[int, DoubtRow] = {}
-    for block, found in result.pieces():
-        for task in wanted.keys() & set(range(block.start, block.stop)):
-            p = found[task - block.start]
-            doubtful = [(result.option_names[code], float(p[code])) for code in np.flatnonzero(_is_doubtful(p))]
-            name, n_votes = texts(result.task_names, [task])[0], int(result.votes_per_task[task])
-            confidence = float(result.confidence[task])
-            rows[wanted[task]] = DoubtRow(name, result.names_of(p > 0.5), confidence, doubtful, n_votes)
-    return [rows[number] for number in sorted(rows)]
+def _doubts(result: ResultData, tasks: NDArray[np.int64], doubtful: NDArray[np.bool_]) -> list[DoubtRow]:
+    options, confidence = texts(result.class_names), result.confidence
+    rows = []
+    for task, name in zip(tasks.tolist(), texts(result.task_names, tasks), strict=True):
+        p = result.posterior[task]
+        in_doubt = [(options[code], float(p[code])) for code in np.flatnonzero(doubtful[task])]
+        labels = [options[code] for code in np.flatnonzero(p > 0.5)]
+        rows.append(DoubtRow(name, labels, float(confidence[task]), in_doubt, int(result.votes_per_task[task])))
+    return rows
 
 
-def _annotators(result: MultiResult) -> list[dict[str, Any]]:
-    return to_polars(annotators_table(result)).sort("sensitivity").to_dicts()
-
-
-def _pairs(result: MultiResult) -> list[dict[str, Any]]:
+def _pairs(result: ResultData, quality: Quality) -> list[dict[str, Any]]:
     """Return annotators and options with answers that show something, the lowest sensitivity first."""
     import polars as pl
 
-    asked = pl.Series("asked", np.ravel(result.quality[2]))
-    table = to_polars(annotators_table(result, by_option=True)).with_columns(asked)
+    table = to_polars(annotators_of_sets(result, by_option=True)).with_columns(asked=pl.Series(np.ravel(quality.asked)))
     return table.filter(pl.col("asked") >= FEWEST_ANSWERS).sort("sensitivity").to_dicts()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from finegold.insight.majority import CLOSE, flipped_tasks, margins
 from finegold.report.views.common import LABELS_TABLE, Floats, Shown, plain, texts
 from finegold.results.data import ResultData
-from finegold.results.predictions import evidence
+from finegold.results.matrices import evidence
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
 from finegold.votes.hygiene import Finding, Hygiene

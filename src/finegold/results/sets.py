@@ -1,0 +1,335 @@
+"""Results whose labels are sets: every option is a question of yes or no on each task that an annotator saw.
+
+Such a result is a `ResultData` whose classes are the options: `posterior` [T, O] holds the probability that each option
+is right, so its rows do not sum to one, and `label_codes` are positions in `label_sets`, the distinct sets of options.
+`as_questions` turns it into an ordinary result with one task per task and option, which what is written for
+ordinary votes understands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError, use
+from finegold.results.data import Learned, ResultData, Step, accuracies, votes_of
+from finegold.system.memory import available_memory, in_words
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.frames import make_frame, series_like, to_list
+
+__all__ = [
+    "Answers",
+    "Quality",
+    "all_questions",
+    "annotators_of_sets",
+    "as_questions",
+    "distinct_sets",
+    "exact_match",
+    "macro_f1",
+    "micro_f1",
+    "outvoted_sets",
+    "quality_of",
+    "question_votes",
+    "refuse_sets",
+    "set_figures",
+    "summarise_sets",
+]
+
+Floats = NDArray[np.float64]
+Sets = Sequence[set[str]]
+
+MOST_CELLS = 2**20  # tasks x options that are computed at a time
+QUALITY_ANSWERS = 20.0  # what an annotator does overall weighs as much as this number of answers about one option
+NO, YES = 0, 1  # the classes of a question
+
+
+class Answers:
+    """Who answered which task, and which options were chosen. An option that was not chosen is a "no"."""
+
+    def __init__(self, votes: Annotations) -> None:
+        from scipy.sparse import csr_array
+
+        task, annotator, option = votes.votes()
+        self.n_tasks, self.n_annotators, self.n_options = votes.n_tasks, votes.n_annotators, votes.n_classes - 1
+        pair = np.unique(task.astype(np.int64) * self.n_annotators + annotator)
+        who = (pair // self.n_annotators, pair % self.n_annotators)
+        shape = (self.n_tasks, self.n_annotators)
+        self.by_task = csr_array((np.ones(len(pair)), who), shape=shape)  # 1 where the annotator saw the task
+        self.per_task = np.bincount(who[0], minlength=self.n_tasks)
+        self.per_annotator = np.bincount(who[1], minlength=self.n_annotators)
+        chosen = option < self.n_options
+        self.task, self.annotator, self.option = task[chosen], annotator[chosen], option[chosen].astype(np.int64)
+        self.gold = votes.gold
+        self.gold_sets = np.zeros((len(votes.gold_sets), self.n_options))
+        for row, options in enumerate(votes.gold_sets):
+            self.gold_sets[row, list(options)] = 1.0
+
+    def blocks(self) -> Iterator[slice]:
+        """Yield runs of tasks that fit into memory with all options."""
+        step = max(1, MOST_CELLS // max(self.n_options, 1))
+        for first in range(0, self.n_tasks, step):
+            yield slice(first, min(first + step, self.n_tasks))
+
+    def on_cells(self, block: slice, weights: Floats | None = None) -> Floats:
+        """[n, O] Return the sum of the weights [W, O] of the choices of each option, or their number."""
+        run = self._chosen_in(block)
+        cell = (self.task[run] - block.start) * self.n_options + self.option[run]
+        weigh = None if weights is None else weights[self.annotator[run], self.option[run]]
+        n = block.stop - block.start
+        return np.bincount(cell, weigh, minlength=n * self.n_options).reshape(n, self.n_options).astype(np.float64)
+
+    def shares(self, block: slice) -> Floats:
+        """[n, O] Return the share of the annotators who chose each option."""
+        return self.with_gold(block, self.on_cells(block) / self.per_task[block, None])
+
+    def with_gold(self, block: slice, posterior: Floats) -> Floats:
+        """[n, O] Return the probabilities with those of known sets, which are 0 or 1."""
+        known = np.flatnonzero(self.gold[block] != MISSING)
+        posterior[known] = self.gold_sets[self.gold[block][known]]
+        return posterior
+
+    def by_annotator(self, block: slice, posterior: Floats) -> tuple[Floats, Floats]:
+        """[W, O] Return each annotator's right choices, and answers where the option is right, as expected."""
+        run = self._chosen_in(block)
+        weights = posterior[self.task[run] - block.start, self.option[run]]
+        return self._by_cell(run, weights), self.by_task[block].T @ posterior
+
+    def chosen(self) -> Floats:
+        """[W, O] Return how often each annotator chose each option."""
+        return self._by_cell(slice(None), None)
+
+    def _chosen_in(self, block: slice) -> slice:
+        """Return the choices on a run of tasks. They are sorted by task."""
+        first, last = np.searchsorted(self.task, [block.start, block.stop])
+        return slice(int(first), int(last))
+
+    def _by_cell(self, run: slice, weights: Floats | None) -> Floats:
+        cell = self.annotator[run].astype(np.int64) * self.n_options + self.option[run]
+        counts = np.bincount(cell, weights, minlength=self.n_annotators * self.n_options)
+        return counts.reshape(self.n_annotators, self.n_options).astype(np.float64)
+
+
+class Quality(NamedTuple):
+    """What each annotator did with each option, [W, O], as expected by the posterior."""
+
+    right: Floats  # choices of the option where it is right
+    chosen: Floats  # all choices of the option
+    asked: Floats  # answers on tasks where the option is right
+    answers: Floats  # all answers
+
+    def right_answers(self) -> Floats:
+        """[W] Return how many answers of yes and of no are right, over all options."""
+        left_out: Floats = (self.answers - self.asked - self.chosen + 2 * self.right).sum(axis=1)
+        return left_out
+
+    def confusion(self) -> Floats:
+        """[W, 2, 2] Return how often each annotator says no and yes where an option is wrong and where it is right."""
+        right, chosen, asked, answers = (counts.sum(axis=1) for counts in self)
+        yes = np.stack([(chosen - right + 0.5) / (answers - asked + 1), (right + 0.5) / (asked + 1)], axis=1)
+        yes = yes.clip(1e-6, 1 - 1e-6)
+        return np.stack([1 - yes, yes], axis=2)
+
+
+def quality_of(answers: Answers, posterior: Floats) -> Quality:
+    """Return what each annotator did with each option, judged by a posterior [T, O]."""
+    shape = (answers.n_annotators, answers.n_options)
+    right, asked = np.zeros(shape), np.zeros(shape)
+    for block in answers.blocks():
+        more = answers.by_annotator(block, posterior[block])
+        right += more[0]
+        asked += more[1]
+    total = np.broadcast_to(answers.per_annotator[:, None], shape).astype(np.float64)
+    return Quality(right, answers.chosen(), asked, total)
+
+
+def distinct_sets(chosen: NDArray[np.bool_]) -> tuple[tuple[tuple[int, ...], ...], Codes]:
+    """Return the distinct rows of [T, O] as sets of options, and the set of each row."""
+    if not chosen.shape[1]:
+        return ((),), np.zeros(len(chosen), np.int32)
+    packed = np.ascontiguousarray(np.packbits(chosen, axis=1))
+    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
+    sets = tuple(tuple(np.flatnonzero(chosen[row]).tolist()) for row in first)
+    return sets, codes.ravel().astype(np.int32)
+
+
+def summarise_sets(
+    method: str,
+    settings: dict[str, Any],
+    votes: Annotations,
+    answers: Answers,
+    posterior: Floats,
+    steps: list[Step],
+    statistics: dict[str, Floats] | None = None,
+) -> ResultData:
+    """Build a result from the probabilities of the options [T, O]: sets, confidences and records of annotators."""
+    sets, codes = distinct_sets(posterior > 0.5)
+    n_answers = answers.per_annotator * max(answers.n_options, 1)
+    agreed = quality_of(answers, (posterior > 0.5).astype(np.float64)).right_answers()
+    accuracy, low, high = accuracies(n_answers, quality_of(answers, posterior).right_answers())
+    return ResultData(
+        method=method,
+        settings=settings,
+        task_names=votes.task_names,
+        annotator_names=votes.annotator_names,
+        class_names=votes.class_names[: answers.n_options],
+        unlabelled=votes.unlabelled,
+        posterior=posterior,
+        label_codes=codes,
+        tied=(posterior == 0.5).any(axis=1),
+        votes_per_task=answers.per_task,
+        gold=votes.gold,
+        votes_per_annotator=answers.per_annotator,
+        agreement=agreed / n_answers,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        learned=Learned(posterior.mean(axis=0), statistics=statistics or {}),
+        steps=steps,
+        counts=votes.counts,
+        annotations=votes,
+        label_sets=sets,
+    )
+
+
+def annotators_of_sets(result: ResultData, *, by_option: bool = False) -> Any:
+    """Return a table with one row per annotator, or per annotator and option."""
+    quality = quality_of(Answers(votes_of(result)), result.posterior)
+    names, options, n_answers = result.annotator_names, to_list(result.class_names), result.votes_per_annotator
+    overall = _rates(Quality(*(counts.sum(axis=1) for counts in quality)))
+    if not by_option:
+        return make_frame({"annotator": names, "n_answers": n_answers, **overall}, like=names)
+    columns = {
+        "annotator": names[np.repeat(np.arange(len(names)), len(options))],
+        "option": options * len(names),
+        "n_answers": np.repeat(n_answers, len(options)),
+        **_rates(quality, overall),
+    }
+    return make_frame(columns, like=names)
+
+
+def _rates(quality: Quality, overall: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the shares; those of one option are drawn toward the annotator's own over all options."""
+    right, chosen, asked, answers = quality
+    wrong, left_out = answers - asked, answers - asked - (chosen - right)
+    pairs = {"sensitivity": (right, asked), "specificity": (left_out, wrong), "precision": (right, chosen)}
+    rates: dict[str, Any] = {"n_chosen": np.ravel(chosen).astype(np.int64)}
+    for name, (part, whole) in pairs.items():
+        toward, weight = (0.5, 1.0) if overall is None else (overall[name][:, None], QUALITY_ANSWERS)
+        rates[name] = np.ravel((part + weight * toward) / (whole + weight))
+    return rates
+
+
+def as_questions(result: ResultData) -> ResultData:
+    """Return the same as an ordinary result of the classes "no" and "yes", with a task for each task and option."""
+    votes, answers = votes_of(result), Answers(votes_of(result))
+    asked, yes = all_questions(votes, answers), result.posterior.ravel()
+    quality = quality_of(answers, result.posterior)
+    return replace(
+        result,
+        task_names=asked.task_names,
+        class_names=asked.class_names,
+        unlabelled=result.unlabelled[:0],
+        posterior=np.stack([1 - yes, yes], axis=1),
+        label_codes=(yes > 0.5).astype(np.int32),
+        tied=yes == 0.5,
+        votes_per_task=asked.votes_per_task,
+        gold=asked.gold,
+        votes_per_annotator=result.votes_per_annotator * answers.n_options,
+        learned=Learned(np.array([1 - yes.mean(), yes.mean()]), confusion=quality.confusion()),
+        annotations=asked,
+        label_sets=None,
+    )
+
+
+def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
+    """[T] Return whether most answers about any option of a task contradict its label; False for known sets."""
+    answers = Answers(votes_of(result))
+    outvoted = np.zeros(answers.n_tasks, np.bool_)
+    for block in answers.blocks():
+        chosen, answered, label = answers.on_cells(block), answers.per_task[block, None], result.posterior[block] > 0.5
+        outvoted[block] = np.where(label, 2 * chosen < answered, 2 * chosen > answered).any(axis=1)
+    outvoted[result.gold != MISSING] = False
+    return outvoted
+
+
+def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotations:
+    """Return the answers about all options as votes for "no" and "yes"; the tasks are called "task: option"."""
+    answers = answers or Answers(votes)
+    needed = 32 * int(answers.per_task.sum()) * answers.n_options
+    if needed > available_memory():
+        raise InputError(
+            f"{votes.n_tasks:,} tasks with {answers.n_options:,} options need {in_words(needed)} of memory as "
+            "questions of yes or no, which is more than there is"
+        )
+    options = [str(name) for name in to_list(votes.class_names)[:-1]]
+    names = [f"{task}: {option}" for task in to_list(votes.task_names) for option in options]
+    return question_votes(votes, answers, slice(0, len(options)), series_like(names, votes.task_names))
+
+
+def question_votes(votes: Annotations, answers: Answers, options: slice, names: Any = None) -> Annotations:
+    """Return the answers about some options as votes for "no" and "yes", with a task for each task and option."""
+    task, annotator = answers.by_task.nonzero()
+    n = options.stop - options.start
+    mine = np.flatnonzero((answers.option >= options.start) & (answers.option < options.stop))
+    width, who = np.int64(answers.n_options), np.int64(answers.n_annotators)
+    chosen = (answers.task[mine] * who + answers.annotator[mine]) * width + answers.option[mine]
+    option = np.arange(options.start, options.stop)
+    every = ((task * who + annotator)[:, None] * width + option).ravel()
+    label = np.isin(every, chosen).astype(np.int32)
+    known = np.flatnonzero(votes.gold != MISSING)
+    truths = answers.gold_sets[votes.gold[known], options].astype(np.int32).ravel()
+    cells = (known[:, None] * n + np.arange(n)).ravel().astype(np.int32)
+    return Annotations.from_codes(
+        (task[:, None] * n + np.arange(n)).ravel().astype(np.int32),
+        np.repeat(annotator, n).astype(np.int32),
+        label,
+        votes.task_names if names is None else names,
+        votes.annotator_names,
+        np.array(["no", "yes"], dtype=object),
+        gold=(cells, truths),
+    )
+
+
+def refuse_sets(result: ResultData, what: str) -> None:
+    """Refuse what sets of labels do not have, such as "expected score"."""
+    if result.label_sets is not None:
+        remedy = use(multi=False, text="to take each set as a class")
+        raise InputError(f"sets of labels have no {what}", remedies=[remedy])
+
+
+def exact_match(labels: Sets, truth: Sets) -> float:
+    """Return the share of tasks whose set is right as a whole."""
+    return sum(own == true for own, true in zip(labels, truth, strict=True)) / len(truth)
+
+
+def micro_f1(labels: Sets, truth: Sets) -> float:
+    """Return F1 = 2 right / (labels + true) of all labels of all tasks; 1 if there are none."""
+    right = sum(len(own & true) for own, true in zip(labels, truth, strict=True))
+    total = sum(map(len, labels)) + sum(map(len, truth))
+    return 2 * right / total if total else 1.0
+
+
+def macro_f1(labels: Sets, truth: Sets) -> float:
+    """Return the mean of F1 over the options that occur in the truth; 1 if none does."""
+    right = Counter(option for own, true in zip(labels, truth, strict=True) for option in own & true)
+    predicted = Counter(option for own in labels for option in own)
+    true = Counter(option for known in truth for option in known)
+    return sum(2 * right[option] / (predicted[option] + true[option]) for option in true) / len(true) if true else 1.0
+
+
+def set_figures(result: ResultData, task: Sequence[int], truth: Sets) -> dict[str, float]:
+    """Return the metrics of a result for these tasks, whose true sets are known."""
+    sets = result.sets()
+    labels = [set(sets[code]) for code in task]
+    return {
+        "exact_match": exact_match(labels, truth),
+        "micro_f1": micro_f1(labels, truth),
+        "macro_f1": macro_f1(labels, truth),
+    }

@@ -1,0 +1,588 @@
+"""Votes that are sets of labels: reading, fitting, gold, tables, evaluation, archives and reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import finegold
+from finegold import FinegoldWarning, InputError, insight
+from finegold.fitting import multi_label
+from finegold.report.views.sets import view_sets
+from finegold.results import sets as result_sets
+from finegold.results.sets import exact_match, macro_f1, micro_f1
+from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
+from tests.fuzz.archives import pack, unpack
+from tests.support.cli_helpers import run, write
+from tests.support.sets import simulated_sets
+
+ROWS = [
+    ("t1", "ann", ["a", "b"]),
+    ("t1", "bob", ["b", "a"]),
+    ("t1", "eve", ["a"]),
+    ("t2", "ann", ["c"]),
+    ("t2", "bob", ["b", "c"]),
+    ("t2", "eve", []),
+]
+SEEN = {(task, who, option) for task, who, labels in ROWS for option in labels} | {("t2", "eve", "")}
+
+
+def columns(labels: list[Any] | None = None) -> dict[str, list[Any]]:
+    tasks, people, sets = (list(column) for column in zip(*ROWS, strict=True))
+    return {"task": tasks, "worker": people, "label": labels or sets}
+
+
+def chosen_in(votes: finegold.Annotations) -> set[tuple[Any, ...]]:
+    names = [list(one) for one in (votes.task_names, votes.annotator_names, votes.class_names)]
+    return {
+        tuple(name[code] for name, code in zip(names, codes, strict=True)) for codes in zip(*votes.votes(), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "separator", "options"),
+    [
+        ("a;b", ";", ["a", "b"]),
+        (" a ; b;;a", ";", ["a", "b"]),
+        ("Paris, Texas;Rome", ";", ["Paris, Texas", "Rome"]),
+        ('["x;y", "z"]', ";", ["x;y", "z"]),
+        ("['a', 'b']", ";", ["a", "b"]),
+        ("{'a'}", ";", ["a"]),
+        ("[1, 2.0]", ";", ["1", "2"]),
+        ('["caf\\u00e9"]', ";", ["café"]),
+        ("[]", ";", []),
+        ("[a, b]", ",", ["[a", "b]"]),  # no list in JSON or Python
+        ("[[1]]", ";", ["[[1]]"]),
+    ],
+)
+def test_a_cell_is_split_into_options(cell: str, separator: str, options: list[str]) -> None:
+    assert options_of(cell, separator) == options
+
+
+def test_the_separator_is_the_first_that_occurs() -> None:
+    assert separator_of(["a,b", "c|d"]) == "|"
+    assert separator_of(["a,b", '["x;y"]']) == ","
+    assert separator_of(["a"]) == ";"
+
+
+@pytest.mark.parametrize(
+    ("cells", "counts", "found"),
+    [
+        (["a;b", "a", "b"], [3, 1, 1], True),
+        (["a;b", "a", "b"], [3, 2, 2], False),  # most votes hold one label
+        (["a;b", "c;d"], [2, 2], False),  # no option occurs again: these may be texts
+        (["a,b", "a", "b"], [3, 1, 1], False),  # commas occur in ordinary labels
+        (['["a"]', "a"], [2, 1], True),
+        (['["a"]', "a"], [1, 2], False),
+        (['["a", "b"]', "a"], [1, 9], True),
+    ],
+)
+def test_sets_are_found_where_most_votes_hold_several_labels(cells: list[str], counts: list[int], found: bool) -> None:
+    assert hold_sets(cells, np.array(counts)) is found
+
+
+def test_one_answer_of_an_export_with_several_labels_is_enough() -> None:
+    assert hold_sets(["a|b", "a", "b"], np.array([1, 5, 5]), of_export=True)
+    assert not hold_sets(["yes|no", "a", "b"], np.array([1, 5, 5]), of_export=True)
+
+
+def test_truths_are_split_so_that_options_are_known() -> None:
+    known = {"a", "b", "Paris, Texas"}
+    assert known_options("Paris, Texas", known) == ["Paris, Texas"]
+    assert known_options("a;b", {"a;b", "a", "b"}) == ["a;b"]
+    assert known_options("a,b", known) == ["a", "b"]
+    assert known_options("a;new", known) == ["a", "new"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: pl.DataFrame(columns()),
+        lambda: pl.DataFrame(columns()).lazy(),
+        lambda: pd.DataFrame(columns()),
+        lambda: pd.DataFrame(columns([set(labels) for _, _, labels in ROWS])),
+        lambda: pa.table(columns()),
+        lambda: [dict(zip(columns(), row, strict=True)) for row in ROWS],
+        lambda: pl.DataFrame(columns([str(labels) for _, _, labels in ROWS])),
+    ],
+)
+def test_lists_of_any_table_are_sets(made: Any) -> None:
+    assert chosen_in(finegold.read(made(), multi=True)) == SEEN
+    with pytest.warns(FinegoldWarning, match=r"the votes are sets of labels, such as \[.*use multi=False"):
+        found = finegold.aggregate(made())
+    assert found.label_sets is not None
+
+
+def test_files_hold_sets(tmp_path: Path) -> None:
+    table = pl.DataFrame(columns())
+    table.write_parquet(tmp_path / "votes.parquet")
+    table.write_ndjson(tmp_path / "votes.jsonl")
+    joined = [";".join(labels) or "[]" for _, _, labels in ROWS]
+    pl.DataFrame(columns(joined)).write_csv(tmp_path / "votes.csv")
+    for name in ("votes.parquet", "votes.jsonl", "votes.csv"):
+        votes = finegold.read(tmp_path / name, multi=True)
+        assert chosen_in(votes) == SEEN, name
+        assert votes.counts == finegold.Annotations.from_arrays([1], [1], [1]).counts.__class__(6, 0), name
+    wide = "task,ann,bob,eve\nt1,a;b,b;a,a\nt2,c,b;c,[]\n"
+    (tmp_path / "wide.csv").write_text(wide)
+    assert chosen_in(finegold.read(tmp_path / "wide.csv", wide=True, multi=True)) == SEEN
+
+
+def test_rows_of_one_annotator_on_one_task_are_one_set() -> None:
+    rows = [(task, who, option) for task, who, labels in ROWS for option in labels or ["[]"]]
+    table = pl.DataFrame(rows + rows[:2], schema=["task", "worker", "label"], orient="row")
+    votes = finegold.read(table, multi=True)
+    assert (chosen_in(votes), votes.n_votes) == (SEEN, len(SEEN))
+    for rule in ("last", "majority", "error"):
+        with pytest.raises(InputError, match="all rows of an annotator on a task are one answer; leave out repeated"):
+            finegold.read(table, multi=True, repeated=rule)
+
+
+def test_blank_cells_are_no_answers_and_are_counted() -> None:
+    table = pl.DataFrame({"task": [1, 1, 2], "worker": list("abc"), "label": ["x;y", None, ""]})
+    votes = finegold.read(table, multi=True)
+    assert votes.n_tasks == 1
+    assert (votes.counts.rows, votes.counts.missing) == (3, 2)
+    assert list(votes.unlabelled) == [2]
+    result = finegold.aggregate(table, multi=True)
+    assert result.labels()["labels"].to_list()[1:] == [None]
+
+
+def test_options_are_cleaned_as_classes_are() -> None:
+    table = columns(["A;b", "a;b", "a", "c", "b;c", "c"])
+    assert list(finegold.read(table, multi=True, normalise=True).class_names) == ["a", "b", "c", ""]
+    assert list(finegold.read(table, multi=True, alias={"A": "b"}).class_names) == ["a", "b", "c", ""]
+    given = finegold.read(columns(), multi=True, classes=["c", "b", "a", "z"])
+    assert list(given.class_names) == ["c", "b", "a", "z", ""]
+    with pytest.raises(InputError, match=r"row 4: label 'c' is not among the classes a, b"):
+        finegold.read(columns(), multi=True, classes=["a", "b"])
+
+
+def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
+    with pytest.raises(InputError, match='column "label" holds a list'):
+        finegold.read(pd.DataFrame(columns()))
+    table = columns(["a;b", "a;b", "a", "b", "b;a", "b"])
+    with pytest.warns(FinegoldWarning, match="if annotators may choose several labels, use multi=True"):
+        assert list(finegold.aggregate(table, multi=False).class_names) == ["a", "a;b", "b", "b;a"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"gold": {"t9": "a"}}, "none of the 1 truths belongs to a task with votes"),
+        ({"engine": "dask"}, "for sets of labels, the method anchored runs on this machine; leave out engine"),
+        (
+            {"predictions": (["t1"], [[1.0, 0.0, 0.0]])},
+            "predictions cannot be combined with sets of labels; leave out predictions",
+        ),
+        ({"checkpoint": "x.part"}, "checkpoint cannot be combined with sets of labels; leave out checkpoint"),
+    ],
+)
+def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    if "checkpoint" in more:
+        more = {"checkpoint": tmp_path / "x.part"}
+    with pytest.raises(InputError, match=message):
+        finegold.aggregate(columns(), multi=True, **more)
+
+
+def test_methods_are_compared_on_each_task_and_option() -> None:
+    made = simulated_sets(1, n_tasks=40, n_options=4)
+    found = finegold.compare(made.table(), ["mv", "anchored", "ds"], truth=made.truth, multi=True)
+    assert [row["method"] for row in found.rows()] == ["mv", "multi", "ds"]
+    results = [finegold.aggregate(made.table(), method, multi=True) for method in ("mv", "anchored", "ds")]
+    for row, result in zip(found.rows(), results, strict=True):
+        yes = result.posterior > 0.5
+        true = [[name in made.truth[task] for name in result.class_names] for task in result.task_names]
+        assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
+    assert len(found.labels()) == 160
+    assert found.labels()["task"].to_list()[0] == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
+
+
+def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
+    made = simulated_sets(3, n_tasks=60, n_options=4, n_annotators=6)
+    result = finegold.aggregate(made.table(), multi=True)
+    found = result.trust(made.truth)
+    assert (found.n_tasks, found.calibration is not None) == (240, True)
+    assert found.agreement.n_annotators == 6
+    assert len(result.spammers()) == 6
+    flips = result.flips()
+    flipped = {task.split(": ")[0] for task in flips["task"]}
+    assert insight.n_flips(result) == len(flipped)
+    assert set(flips.columns) >= {"task", "label", "majority"}
+    assert found.n_flips == len(flips)
+    for task in flips["task"].to_list()[:1]:
+        assert set(result.why(task)["vote"].drop_nulls()) <= {"no", "yes"}
+    p = result.posterior
+    assert len(result.contested(0.2)) == int((abs(2 * p - 1) < 0.2).sum())
+
+
+def test_the_gain_of_a_task_is_that_of_all_its_options() -> None:
+    made = simulated_sets(3, n_tasks=60, n_options=4, n_annotators=6, votes_per_task=3)
+    result = finegold.aggregate(made.table(), multi=True)
+    plan = finegold.next_votes(result, 5)
+    assert plan.gain.shape == (60,)
+    assert (np.diff(plan.gain[plan.ask]) <= 0).all()
+    assert plan.tasks().columns == ["task", "label", "confidence", "n_votes", "gain"]
+    assert plan.tasks()["label"].to_list() == [";".join(result.sets()[task]) for task in plan.ask]
+    assert (result.confidence[plan.safe] >= 0.95).all()
+
+
+def test_an_update_equals_a_fit_of_all_votes() -> None:
+    made = simulated_sets(5, n_tasks=50, n_options=4, n_annotators=6)
+    table = pl.DataFrame(made.table())
+    gold = {task: made.truth[task] for task in list(made.truth)[:3]}
+    for method in ("anchored", "mv", "ds"):
+        whole = finegold.aggregate(table, method, multi=True, gold=gold)
+        first = finegold.aggregate(table[:120], method, multi=True)
+        updated = first.update(table[120:], gold=gold)
+        assert updated.sets() == whole.sets()
+        assert updated.posterior == pytest.approx(whole.posterior, abs=1e-9)
+        assert list(updated.class_names) == list(whole.class_names)
+        assert updated.method == whole.method
+
+
+def test_an_update_replaces_or_joins_the_answers_of_who_answered_before() -> None:
+    first = finegold.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x;y"]}, "mv", multi=True)
+    new = {"task": [1, 2], "worker": ["a", "c"], "label": ["z", "y"]}
+    shares = {}
+    for repeated in ("first", "last", "all"):
+        result = first.update(new, repeated=repeated)
+        assert list(result.class_names) == ["x", "y", "z"]
+        assert result.sets()[1] == ["y"]
+        shares[repeated] = result.posterior[0].tolist()
+    assert shares == {"first": [1, 0.5, 0], "last": [0.5, 0.5, 0.5], "all": [1, 0.5, 0.5]}
+    with pytest.raises(InputError, match="sets of labels have no majority of two answers"):
+        first.update(new, repeated="majority")
+
+
+def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
+    result = finegold.aggregate(columns(), multi=True)
+    refused = {
+        "confusion matrix": lambda: result.confusion("ann"),
+        "single vote to predict": lambda: result.predict("t1", "ann"),
+        "expected score": result.scores,
+        "single label to train on": lambda: result.export(tmp_path / "x.parquet", "torch"),
+        "matrices that could be a prior": lambda: finegold.aggregate(columns(list("aabbab")), "ds", prior=result),
+        "single label to audit": lambda: finegold.audit(result, {"t1": "a"}),
+    }
+    for what, ask in refused.items():
+        with pytest.raises(
+            InputError, match=f"sets of labels have no {what}.*use multi=False to take each set as a class"
+        ):
+            ask()
+    assert result.soft_labels().columns == ["task", "a", "b", "c"]
+    assert result.sample_weights().shape == (2,)
+    assert "<b>multi</b>: 2 tasks, 3 annotators, 3 options" in result._repr_html_()
+    assert result.label.tolist() == [";".join(labels) for labels in result.sets()]
+
+
+@pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
+def test_answers_without_any_option_have_empty_sets(method: str, tmp_path: Path) -> None:
+    result = finegold.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": ["[]"] * 3}, method, multi=True)
+    result.save(tmp_path / "m.finegold")
+    for one in (result, finegold.load(tmp_path / "m.finegold")):
+        assert one.sets() == [[], []]
+        assert "0 options" in one._repr_html_()
+        with pytest.raises(InputError, match="there are no votes"):
+            one.trust()
+
+
+def test_a_vote_per_option_needs_more_than_half() -> None:
+    result = finegold.aggregate(columns(), "mv", multi=True)
+    assert result.sets() == [["a", "b"], ["c"]]
+    assert result.posterior == pytest.approx(np.array([[3, 2, 0], [0, 1, 2]]) / 3)
+    assert result.votes_per_task.tolist() == [3, 3]
+
+
+def test_sets_are_recovered_better_than_by_a_vote_per_option() -> None:
+    for seed in range(3):
+        made = simulated_sets(seed)
+        ours, vote = finegold.evaluate(made.table(), made.truth, ["anchored", "mv"], multi=True)
+        assert ours["exact_match"] > vote["exact_match"] + 0.05
+        assert ours["micro_f1"] > vote["micro_f1"] + 0.02
+        assert ours["converged"]
+
+
+def test_annotators_are_judged_as_the_truth_judges_them() -> None:
+    made = simulated_sets(7, n_tasks=400)
+    found = finegold.aggregate(made.table(), multi=True).annotators()
+    for row in found.iter_rows(named=True):
+        answers = [
+            (set(label), set(made.truth[task]))
+            for task, who, label in zip(*made[:3], strict=True)
+            if who == row["annotator"]
+        ]
+        hits, true = sum(len(label & truth) for label, truth in answers), sum(len(truth) for _, truth in answers)
+        assert row["sensitivity"] == pytest.approx(hits / true, abs=0.12)
+        assert row["n_chosen"] == sum(len(label) for label, _ in answers)
+        assert row["specificity"] > 0.8
+
+
+def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
+    result = finegold.aggregate(pd.DataFrame(columns()), multi=True)
+    table = result.labels(probabilities=True)
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.columns) == ["task", "labels", "confidence", "n_votes", "a", "b", "c"]
+    assert table["labels"].tolist()[0] == "a;b"
+    assert (
+        (table[["a", "b", "c"]] > 0.5).to_numpy() == [["a" in s, "b" in s, "c" in s] for s in table["labels"]]
+    ).all()
+    p = table[["a", "b", "c"]].to_numpy()
+    assert table["confidence"].to_numpy() == pytest.approx(np.maximum(p, 1 - p).prod(axis=1))
+    by_option = result.annotators(by_option=True)
+    assert by_option[["annotator", "option"]].to_numpy().tolist()[:4] == [
+        ["ann", "a"],
+        ["ann", "b"],
+        ["ann", "c"],
+        ["bob", "a"],
+    ]
+    assert by_option["n_chosen"].tolist() == [1, 1, 1, 1, 2, 1, 1, 0, 0]
+
+
+def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
+    first = finegold.aggregate(table, multi=True).posterior
+    shuffled = finegold.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).posterior
+    assert (first == shuffled).all()
+    monkeypatch.setattr(result_sets, "MOST_CELLS", 200)
+    assert finegold.aggregate(table, multi=True).posterior == pytest.approx(first, abs=1e-9)
+
+
+def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_task() -> None:
+    rows = [(f"t{i}", who, "x") for i in range(30) for who in "abc"]
+    rows += [("seen by all", who, "y") for who in "abc"] + [("seen by one", "a", "y")]
+    table = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    result = finegold.aggregate(table, multi=True)
+    p = dict(zip(result.task_names.to_list(), result.posterior[:, 0], strict=True))
+    assert p["t0"] > 0.9 > 0.5 > p["seen by one"] > p["seen by all"]
+
+
+def test_metrics_of_sets() -> None:
+    truth = [{"a", "b"}, {"c"}, set()]
+    found = [{"a"}, {"c", "a"}, set()]
+    assert exact_match(found, truth) == 1 / 3
+    assert micro_f1(found, truth) == 2 * 2 / (3 + 3)
+    assert macro_f1(found, truth) == pytest.approx((2 / 3 + 0 + 1) / 3)
+    assert micro_f1([set()], [set()]) == macro_f1([set()], [set()]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"t1": "a;b", "t2": ["c"], "t9": "a"},
+        {"t1": {"b", "a"}, "t2": "c", "t9": "a"},
+        pl.DataFrame({"task": ["t1", "t2", "t9"], "truth": [["a", "b"], ["c"], ["a"]]}),
+        pd.DataFrame({"task": ["t1", "t2", "t9"], "truth": ["a,b", "c", "a"]}),
+    ],
+)
+def test_truths_may_be_written_in_many_ways(truth: Any) -> None:
+    score = finegold.evaluate(columns(), truth, "mv", multi=True)[0]
+    assert (score["exact_match"], score["micro_f1"], score["n_truths"], score["n_truths_unused"]) == (1, 1, 2, 1)
+
+
+def test_truths_that_match_nothing_are_refused() -> None:
+    with pytest.raises(InputError, match="none of the 1 truths belongs to a task"):
+        finegold.evaluate(columns(), {"t7": "a"}, multi=True)
+    with pytest.raises(InputError, match=r"holds an option of the votes: the truths have 'z', the votes have 'a'"):
+        finegold.evaluate(columns(), {"t1": "z"}, multi=True)
+
+
+def test_too_many_options_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multi_label, "MOST_PAIRS", 11)  # there are 3 annotators, 3 options and "nothing"
+    with pytest.raises(InputError, match="3 annotators and 3 options are too many for sets of labels"):
+        finegold.aggregate(columns(), multi=True)
+    assert finegold.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
+
+
+def test_constants_of_the_model() -> None:
+    """The prior of the bench, and what keeps probabilities away from 0 and 1."""
+    assert (multi_label.PRIOR_ANSWERS, multi_label.PRIOR_TASKS, multi_label.LEAST) == (20.0, 2.0, 1e-4)
+
+
+VOTES: dict[str, list[Any]] = {
+    "task": ["t1"] * 3 + ["t2"] * 3 + ["t3"] * 3,
+    "worker": list("abc") * 3,
+    "label": [["x", "y"], ["x"], ["x", "z"], ["y"], ["y"], [], ["z"], ["x", "z"], ["z"]],
+}
+CSV = "task,worker,label\n" + "".join(
+    f"{task},{worker},{';'.join(label) or '[]'}\n" for task, worker, label in zip(*VOTES.values(), strict=True)
+)
+
+
+@pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
+def test_known_sets_stay_and_teach(method: str) -> None:
+    drawn = simulated_sets(1, n_tasks=80, n_options=6)
+    gold = {task: drawn.truth[task] for task in list(drawn.truth)[:40]} | {"t0": ["o1", "o2"]}
+    result = finegold.aggregate(drawn.table(), method, gold=gold, multi=True)
+    sets = dict(zip(result.task_names, result.sets(), strict=True))
+    assert all(sets[task] == sorted(labels) for task, labels in gold.items())
+    assert set(np.unique(result.posterior[np.flatnonzero(result.gold >= 0)])) == {0.0, 1.0}
+    assert result.labels()["confidence"].to_list()[0] == 1
+    without = finegold.aggregate(drawn.table(), method, multi=True)
+    others = [task for task in drawn.truth if task not in gold]
+    taught = [
+        micro_f1([set(sets_of(one)[task]) for task in others], truths(drawn, others)) for one in (result, without)
+    ]
+    assert taught[0] >= taught[1] - 0.02
+    changed = result.annotators()["sensitivity"].to_numpy() != without.annotators()["sensitivity"].to_numpy()
+    assert changed.any()
+
+
+def sets_of(result: finegold.Result) -> dict[Any, list[str]]:
+    return dict(zip(result.task_names, result.sets(), strict=True))
+
+
+def truths(drawn: Any, tasks: list[str]) -> list[set[str]]:
+    return [set(drawn.truth[task]) for task in tasks]
+
+
+def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_path: Path) -> None:
+    expected = [["x"], ["y"], ["x", "y"]]
+    gold: dict[str, Any] = {"t3": ["y", "x"]}
+    assert finegold.aggregate(VOTES, "mv", gold=gold, multi=True).sets() == expected
+    assert finegold.aggregate(VOTES, "mv", gold={"t3": "x;y"}, multi=True).sets() == expected
+    read = finegold.read(VOTES, multi=True)
+    assert finegold.aggregate(read, "mv", gold=gold).sets() == expected
+    column = [None] * 6 + [["x", "y"]] * 3
+    assert finegold.aggregate(pl.DataFrame({**VOTES, "gold": column}), "mv", gold="gold", multi=True).sets() == expected
+    votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n")
+    done = run("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", tmp_path / "out.csv")
+    assert done.exit_code == 0, done.stderr
+    out = pl.read_csv(tmp_path / "out.csv")
+    assert out["labels"].to_list() == ["x", "y", "x;y"]
+    assert out["is_gold"].to_list() == [False, False, True]
+
+
+def test_gold_that_cannot_be_used_is_said() -> None:
+    with pytest.warns(FinegoldWarning, match="1 options that nobody chose, such as 'new', which are not used"):
+        result = finegold.aggregate(VOTES, "mv", gold={"t3": ["x", "new"]}, multi=True)
+    assert result.sets()[2] == ["x"]
+    listed = finegold.aggregate(VOTES, "mv", gold={"t3": ["x", "new"]}, classes=["x", "y", "z", "new"], multi=True)
+    assert listed.sets()[2] == ["x", "new"]
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
+        assert finegold.aggregate(VOTES, "mv", gold={"t3": ["x"], "t9": ["x"]}, multi=True).counts.gold_unused == 1
+
+
+@pytest.mark.parametrize("method", ["ds", "hds", "ptbcc"])
+def test_a_method_is_fitted_to_each_option(method: str) -> None:
+    drawn = simulated_sets(2, n_tasks=60, n_options=4, n_annotators=6)
+    result = finegold.aggregate(drawn.table(), method, multi=True)
+    assert result.method == method
+    option = [(task, who, int("o2" in label)) for task, who, label in zip(*drawn[:3], strict=True)]
+    alone = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*option, strict=True), classes=[0, 1]), method)
+    place = list(result.class_names).index("o2")
+    assert result.task_names.to_list() == list(alone.task_names)
+    assert result.posterior[:, place] == pytest.approx(alone.posterior[:, 1], abs=1e-12)
+    assert result.iterations >= alone.iterations
+    assert result.converged <= alone.converged
+
+
+def test_fits_that_do_not_converge_are_counted() -> None:
+    drawn = simulated_sets(2, n_tasks=60, n_options=4, n_annotators=6)
+    result = finegold.aggregate(drawn.table(), "ds", multi=True, max_iterations=1)
+    assert (result.converged, result.iterations) == (False, 1)
+    assert result.stopped == "4 of 4 fits did not converge"
+    assert finegold.aggregate(drawn.table(), "ds", multi=True, tolerance=0.5).stopped == "4 fits converged"
+
+
+def test_too_many_tasks_and_options_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multi_label, "MOST_PROBABILITIES", 8)
+    with pytest.raises(InputError, match="3 tasks and 3 options are too many for a fit of each option"):
+        finegold.aggregate(VOTES, "ds", multi=True)
+
+
+def test_sets_are_evaluated_by_several_methods(tmp_path: Path) -> None:
+    votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\nt3,z\n")
+    done = run("evaluate", votes, "--multi", "--truth", truth, "--method", "anchored,mv,ds,hds,ptbcc", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert all(f'"method": "{name}"' in done.stdout for name in ("multi", "mv", "ds", "hds", "ptbcc"))
+
+
+@pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
+def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
+    drawn = simulated_sets(3, n_tasks=30, n_options=5, n_annotators=6)
+    gold = {"t0": drawn.truth["t0"], "t1": ["o1"]}
+    result = finegold.aggregate(drawn.table(), method, gold=gold, multi=True)
+    result.save(tmp_path / "m.finegold")
+    loaded = finegold.load(tmp_path / "m.finegold")
+    assert isinstance(loaded, finegold.Result)
+    assert loaded.label_sets == result.label_sets
+    assert np.array_equal(loaded.posterior, result.posterior)
+    assert loaded.sets() == result.sets()
+    assert repr(loaded) == repr(result)
+    assert loaded.labels().equals(result.labels())
+    assert loaded.annotators(by_option=True).equals(result.annotators(by_option=True))
+    assert (loaded.annotations.gold_sets, loaded.seconds) == (result.annotations.gold_sets, result.seconds)
+    assert loaded.counts == result.counts
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("gold.npy", lambda gold: gold + 9),
+        ("posterior.npy", lambda found: found[:, :2]),
+        ("posterior.npy", lambda found: found + 1),
+        ("votes.annotator.npy", lambda who: who + 99),
+    ],
+)
+def test_damaged_sets_are_refused(name: str, change: Any, tmp_path: Path) -> None:
+    finegold.aggregate(VOTES, "ds", gold={"t3": ["x"]}, multi=True).save(tmp_path / "m.finegold")
+    path = tmp_path / "m.finegold"
+    manifest, arrays = unpack(path.read_bytes())
+    arrays[name] = change(arrays[name])
+    path.write_bytes(pack(manifest, arrays))
+    with pytest.raises(InputError, match="is not a result saved by Finegold, or it is damaged"):
+        finegold.load(path)
+
+
+def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) -> None:
+    drawn = simulated_sets(3, n_tasks=60, n_options=5, n_annotators=6, votes_per_task=3)
+    votes = tmp_path / "votes.jsonl"
+    pl.DataFrame(drawn.table()).write_ndjson(votes)
+    truth = write(
+        tmp_path / "truth.csv", "task,truth\n" + "".join(f"{t},{';'.join(o) or '[]'}\n" for t, o in drawn.truth.items())
+    )
+    page, model = tmp_path / "report.html", tmp_path / "m.finegold"
+    done = run("report", votes, "--multi", "--truth", truth, "-o", page)
+    assert done.exit_code == 0, done.stderr
+    shown = page.read_text()
+    result = finegold.aggregate(drawn.table(), multi=True)
+    view = view_sets(result, drawn.truth, title="votes")
+    p = result.posterior
+    doubtful = (p > 0.2) & (p < 0.8)
+    assert view.tasks_shown.total == doubtful.any(axis=1).sum() > 0
+    assert [row.confidence for row in view.tasks] == sorted(result.confidence[doubtful.any(axis=1)])
+    first = list(result.task_names).index(view.tasks[0].task)
+    assert [option for option, _ in view.tasks[0].doubtful] == list(result.class_names[np.flatnonzero(doubtful[first])])
+    by_name = {row.option: row for row in view.options}
+    assert [by_name[name].n_tasks for name in list(result.class_names)] == (p > 0.5).sum(axis=0).tolist()
+    assert [by_name[name].n_doubtful for name in list(result.class_names)] == doubtful.sum(axis=0).tolist()
+    assert all(row["asked"] >= 5 for row in view.pairs)
+    assert view.judged is not None
+    assert f"{100 * view.judged['exact_match']:.0f}\u202f% are right as a whole" in shown
+    for word in (
+        *list(result.class_names),
+        *map(str, result.annotator_names),
+        "in doubt",
+        "sensitivity",
+        view.tasks[0].task,
+    ):
+        assert word in shown
+    assert "<script" not in shown
+    result.save(model)
+    assert run("report", model, "-o", page).exit_code == 0
+    refused = run("report", model, "--method", "ds", "-o", page)
+    assert refused.exit_code == 2
+
+
+def test_the_command_saves_sets(tmp_path: Path) -> None:
+    votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "m.finegold"
+    done = run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
+    assert done.exit_code == 0, done.stderr
+    assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()
