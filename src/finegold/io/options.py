@@ -120,7 +120,6 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
         "default the votes are sets if the cells hold lists, or if most of them hold several options.",
-        surfaces=frozenset({"python", "cli"}),
     )
     encoding: str | None = option(
         None,
