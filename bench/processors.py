@@ -40,7 +40,8 @@ PAPER = " paper"
 def main() -> None:
     options = _options()
     if options.run is not None:
-        return fit_all(options)
+        fit_all(options)
+        return
     with tempfile.TemporaryDirectory() as folder:
         for name, variables in VARIANTS.items():
             began = time.monotonic()

@@ -5,7 +5,9 @@ from finegold import judges as judges
 from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
-from finegold.api.dawid_skene import DawidSkene as DawidSkene
+from finegold.api.crowd_estimators import DawidSkene as DawidSkene
+from finegold.api.crowd_estimators import MajorityVote as MajorityVote
+from finegold.api.crowd_estimators import Wawa as Wawa
 from finegold.api.estimators import Estimator
 from finegold.api.evaluate import agreement as agreement
 from finegold.api.evaluate import audit as audit
@@ -13,8 +15,6 @@ from finegold.api.evaluate import compare as compare
 from finegold.api.evaluate import evaluate as evaluate
 from finegold.api.result import Result as Result
 from finegold.api.result import load as load
-from finegold.api.weighted_votes import MajorityVote as MajorityVote
-from finegold.api.weighted_votes import Wawa as Wawa
 from finegold.errors import FinegoldError as FinegoldError
 from finegold.errors import FinegoldWarning as FinegoldWarning
 from finegold.errors import InputError as InputError

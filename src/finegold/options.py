@@ -7,14 +7,32 @@ are made from these fields, so an option that is added to a dataclass is added e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal, TypeVar
 
-__all__ = ["Option", "Surface", "option", "options_of"]
+__all__ = ["Constant", "Option", "Surface", "documented", "option", "options_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
+
+
+TYPES = {
+    " | None": "", "Sequence[str]": "sequence of str", "Sequence[Any]": "sequence", "Mapping[str, Any]": "mapping",
+    "Any": "object", " | ": " or ",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A further flag of the command line that stands for one value, such as --no-header for `header=0`."""
+
+    value: Any
+    help: str
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,8 +57,10 @@ class Option:
         The range of a number.
     flag : str
         How the command line spells it, if not `--` and its name with hyphens.
-    constants : mapping of str to Any
-        Further flags that stand for one value, such as {"--no-header": 0}.
+    constants : mapping of str to Constant
+        Further flags that stand for one value, such as --no-header.
+    example : str
+        A value that is right, for messages about values that are not.
     doc : str
         What Python's documentation says, if more than `help`.
     surfaces : frozenset of str
@@ -55,9 +75,14 @@ class Option:
     low: float | None = None
     high: float | None = None
     flag: str = ""
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    example: str = ""
     doc: str = ""
     surfaces: frozenset[Surface] = EVERYWHERE
+
+    def flag_of(self, name: str) -> str:
+        """Return how the command line spells this option, given its name."""
+        return self.flag or f"--{name.replace('_', '-')}"
 
 
 def option(default: Any, help: str, **about: Any) -> Any:
@@ -67,5 +92,29 @@ def option(default: Any, help: str, **about: Any) -> Any:
 
 def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Option]:
     """Return the options of a dataclass by name, or those that a surface has."""
-    found = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
-    return {name: about for name, about in found.items() if surface is None or surface in about.surfaces}
+    options = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
+    return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
+
+
+def documented(declared: Any) -> Callable[[F], F]:
+    """Return a decorator that lists the options of a dataclass at the end of the parameters in a docstring."""
+
+    def document(function: F) -> F:
+        before, section, after = (function.__doc__ or "").partition("\n\n    Returns\n")
+        entries = "\n".join(_entry(each) for each in fields(declared) if "option" in each.metadata)
+        if section:  # Python may run without docstrings
+            function.__doc__ = f"{before}\n\n{textwrap.indent(entries, ' ' * 8)}{section}{after}"
+        return function
+
+    return document
+
+
+def _entry(each: Field[Any]) -> str:
+    """Return the type of an option and its explanation as numpydoc writes them."""
+    about: Option = each.metadata["option"]
+    kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
+    for annotation, words in TYPES.items():
+        kind = kind.replace(annotation, words)
+    default = "" if each.default in (None, ()) else f", default {each.default!r}"
+    words = textwrap.fill(about.doc or about.help, 104, initial_indent="    ", subsequent_indent="    ")
+    return f"{each.name} : {kind}{default}\n{words}"

@@ -4,7 +4,6 @@ import doctest
 import json
 import signal
 import sys
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -12,10 +11,12 @@ import typer
 
 import finegold
 from finegold.api import job as front_door
-from finegold.cli import options as o
+from finegold.api.options import FitOptions
 from finegold.cli.app import app
 from finegold.errors import InputError
+from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
+from finegold.options import options_of
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run, write
 
@@ -103,12 +104,11 @@ def test_a_saved_model_is_not_fitted_again(name, option, model):
 def test_reading_options_are_those_of_every_command_that_reads():
     commands = typer.main.get_command(app).commands
     named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
-    groups = {"reading": o.Reading, "execution": o.Execution}
-    for group, expected in (
-        ("reading", {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
-        ("execution", {*COMMANDS, "audit"}),
+    for declared, without, expected in (
+        (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
+        (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit"}),
     ):
-        options = [option.name for option in fields(groups[group])]
+        options = options_of(declared, "cli").keys() - without
         having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
         assert having == expected
         for option in options:

@@ -118,25 +118,9 @@ def test_gold_truths_are_kept_and_counted(votes: Path, tmp_path: Path) -> None:
     assert "1 given by gold truths" in result.stderr
 
 
-def test_gold_of_a_task_that_is_not_there_is_a_warning_with_a_count(votes: Path, tmp_path: Path) -> None:
-    gold = write(tmp_path / "gold.csv", "task,truth\nt1,z\nt8,x\nt9,x\n")
-    result = run("aggregate", votes, "--gold", gold)
-    assert result.exit_code == 0
-    assert result.stderr.startswith("warning: 2 gold truths")
-    assert result.stderr.count("warning") == 1
-
-
 def test_given_classes_keep_their_order(votes: Path) -> None:
     result = run("aggregate", votes, "--classes", "z,y,x,w", "--probabilities")
     assert result.stdout.splitlines()[0].endswith("tied,is_gold,z,y,x,w")
-
-
-def test_repeated_votes_follow_the_policy(tmp_path: Path) -> None:
-    file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n")
-    assert run("aggregate", file, "--method", "mv").stdout.splitlines()[1].startswith("1,x,")
-    assert run("aggregate", file, "--method", "mv", "--repeated", "last").stdout.splitlines()[1].startswith("1,y,")
-    assert run("aggregate", file, "--method", "mv", "--repeated", "all").stdout.splitlines()[1].endswith("2,true,false")
-    assert run("aggregate", file, "--repeated", "error").exit_code == 2
 
 
 def test_settings_reach_the_method(votes: Path) -> None:
@@ -157,23 +141,6 @@ def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
     assert result.exit_code == 0
     assert "warning: stopped at max_iterations = 1" in result.stderr
     assert "warning" not in run("aggregate", votes).stderr
-
-
-def test_labels_against_the_majority_are_counted_without_regard_to_ties(votes: Path, tmp_path: Path) -> None:
-    assert json.loads(run("aggregate", votes, "--method", "mv", "--json").stdout)["differs_from_majority"] == 0
-    found = json.loads(run("aggregate", finegold_sample(), "--json").stdout)
-    majority = pl.read_csv(io.StringIO(run("aggregate", finegold_sample(), "--method", "mv").stdout))
-    labels = pl.DataFrame(found["labels"])
-    untied = majority.filter(~pl.col("tied")).join(labels, on="task", suffix="_other")
-    plain = untied.filter(pl.col("label") != pl.col("label_other")).height
-    assert 0 < plain <= found["differs_from_majority"]
-    assert found["differs_from_majority"] < labels.height / 4
-
-
-def finegold_sample() -> Path:
-    from finegold.votes.sample import VOTES
-
-    return VOTES
 
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:

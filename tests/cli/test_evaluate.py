@@ -44,14 +44,6 @@ def test_people_get_a_table(votes: Path, tmp_path: Path) -> None:
         assert words in result.stdout
 
 
-def test_truths_of_tasks_without_votes_are_counted_and_do_not_count(votes: Path, tmp_path: Path) -> None:
-    key = truth(tmp_path, "task,truth\nt1,x\nt8,x\nt9,x\n")
-    result = run("evaluate", votes, "--truth", key, "--json")
-    assert "warning: 2 truths belong to tasks without votes" in result.stderr
-    found = json.loads(result.stdout)
-    assert (found["n_truths"], found["n_truths_unused"], found["accuracy"]) == (1, 2, 1.0)
-
-
 def test_a_truth_that_nobody_voted_for_is_a_mistake_not_left_out(votes: Path, tmp_path: Path) -> None:
     key = truth(tmp_path, "task,truth\nt1,x\nt2,owl\nt4,fox\n")
     found = json.loads(run("evaluate", votes, "--truth", key, "--method", "mv", "--json").stdout)
@@ -81,14 +73,10 @@ def test_a_truth_of_other_tasks_is_refused(votes: Path, tmp_path: Path) -> None:
     assert "none of the 1 truth" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "accuracy", "iterations"), [("val5", 0.56, 57), ("aircr", None, 83), ("cf", None, 74)]
-)
-def test_the_data_sets_of_the_paper_come_out(name: str, accuracy: float | None, iterations: int) -> None:
-    folder = DATASETS / name
+def test_a_data_set_of_the_paper_comes_out() -> None:
+    folder = DATASETS / "val5"
     if not folder.exists():
         pytest.skip("the data sets are not beside the repository (../shared/datasets)")
     asked = ["evaluate", folder / "label.csv", "--truth", folder / "truth.csv", "--method", "ptbcc", "--json"]
     found = json.loads(run(*asked).stdout)
-    assert found["iterations"] == iterations
-    assert accuracy is None or found["accuracy"] == pytest.approx(accuracy, abs=1e-12)
+    assert (found["accuracy"], found["iterations"]) == (pytest.approx(0.56, abs=1e-12), 57)

@@ -152,7 +152,7 @@ def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
     votes = write(tmp_path / "votes.csv", CSV)
     labels, annotators = write(tmp_path / "labels.csv", "old"), tmp_path / "annotators.csv"
 
-    def fill_up(frame: object, path: Path) -> None:
+    def fill_up(frame: object, path: Path, **_: bool) -> None:
         if "annotators" in Path(path).name:
             write(Path(path), "half")
             raise OSError(28, "No space left on device")

@@ -136,7 +136,7 @@ def test_a_system_that_always_wins_has_a_finite_strength_and_a_note():
 
 
 def test_logs_without_systems_and_pointwise_logs_are_refused():
-    with pytest.raises(InputError, match="--system-a COLUMN --system-b COLUMN"):
+    with pytest.raises(InputError, match="system_a=COLUMN system_b=COLUMN"):
         finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["A"]}))
     with pytest.raises(InputError, match="needs pairwise verdicts"):
         finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "verdict": ["pass"]}))

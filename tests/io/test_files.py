@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,6 +69,12 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_every_format_gives_the_same_votes(tmp_path: Path, name: str) -> None:
+    assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.jsonl", "v.parquet", "v.feather", "v.csv.gz"])
+def test_the_usual_files_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
     assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
 
 

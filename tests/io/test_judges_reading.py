@@ -299,3 +299,38 @@ def test_what_is_not_used_is_said():
 def test_damaged_judgements_are_refused_in_words(tmp_path, row, games):
     with pytest.raises(InputError, match=r"log\.jsonl"):
         read(lines(tmp_path / "log.jsonl", {name: games if value is ... else value for name, value in row.items()}))
+
+
+def test_a_log_is_a_table_of_calls_with_times_and_lengths():
+    log = read(
+        table(
+            question_id=[1, 1, 2],
+            judge=["j", "k", "j"],
+            model_a=["y", "x", "x"],
+            model_b=["x", "y", "y"],
+            response_a=["four", "a", "a"],
+            response_b=["a", "four", "bb"],
+            winner=["A", "error", "tie"],
+            gold=["model_a", "y", None],
+            cost=[0.1, None, 0.3],
+            timestamp=["2026-01-02T03:04:05", "2026-01-02T03:04:06", None],
+        )
+    )
+    calls = log.calls()
+    assert calls["verdict"].to_list() == ["y", None, "tie"]
+    assert calls["failure"].to_list() == [None, "error", None]
+    assert calls["shown_first"].to_list() == ["y", "x", "x"]
+    assert calls["gold"].to_list() == ["y", "y", None]
+    assert calls["cost"].to_list() == [0.1, None, 0.3]
+    assert calls["time"].dt.second().to_list() == [5, 6, None]
+    assert calls.select("system_a", "system_b", "length_a", "length_b").rows()[::2] == [
+        ("x", "y", 1, 4),
+        ("x", "y", 1, 2),
+    ]
+
+
+@pytest.mark.parametrize("times", [[1.7e9, 1.7e9 + 1], [1.7e12, 1.7e12 + 1000], ["noon", "later"]])
+def test_times_are_seconds_milliseconds_or_unknown(times):
+    log = read(table(item=[1, 2], judge=["j", "j"], verdict=["pass", "fail"], tstamp=times))
+    years = log.calls()["time"].dt.year().to_list()
+    assert years == ([None, None] if isinstance(times[0], str) else [2023, 2023])

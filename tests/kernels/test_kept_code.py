@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import pytest
 
-from finegold.cli import guard
+from finegold.cli import messages
 from finegold.errors import FinegoldWarning
 from finegold.kernels import jit as kept
 from tests.support.cli_helpers import run
@@ -119,5 +119,5 @@ def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.Monk
     monkeypatch.setattr("finegold.io.read.read", end)
     (tmp_path / "v.csv").write_text("task,worker,label\n1,a,x\n")
     done = run("aggregate", tmp_path / "v.csv")
-    assert done.exit_code == guard.FAILED
+    assert done.exit_code == messages.FAILED
     assert "failed unexpectedly (EOFError: Ran out of input)" in done.stderr

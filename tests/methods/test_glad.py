@@ -86,6 +86,12 @@ def test_accuracy_at_the_maximum(name, accuracy, data_set):
     assert data.accuracy(fit(GLAD(), data.annotations).posterior) == pytest.approx(accuracy, abs=1e-3)
 
 
+def test_the_papers_program_says_that_its_labels_depend_on_the_processor():
+    votes = Annotations.from_arrays(*sample_votes())
+    assert any("kind of processor" in note for note in fit(GLAD(**PAPER), votes).notes)
+    assert not any("kind of processor" in note for note in fit(GLAD(), votes).notes)
+
+
 def test_the_path_to_the_maximum_does_not_matter():
     """Steps of other lengths round differently, as another processor does."""
     votes = Annotations.from_arrays(*sample_votes(n_tasks=300, n_annotators=20, n_classes=4))

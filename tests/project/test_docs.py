@@ -154,6 +154,14 @@ def test_every_method_is_documented_with_an_example_that_runs(name):
     assert sum(result.failed for result in results) == 0
 
 
+@pytest.mark.parametrize("name", ["cli", "options"])
+def test_pages_that_scripts_make_are_current(name):
+    sys.path.insert(0, str(ROOT / "tools"))
+    made = importlib.import_module(f"make_{name}").page()
+    is_current = (ROOT / "docs" / f"{name}.md").read_text("utf-8") == made
+    assert is_current, f"docs/{name}.md is not current: run python tools/make_{name}.py"
+
+
 def test_the_readme_has_the_figures_of_the_page_on_choosing():
     """Accuracy on the families and on the paper's sets, sets under the vote by a point, log loss."""
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))
@@ -176,11 +184,3 @@ def test_the_examples_of_the_package_run():
     from finegold.votes import annotations
 
     assert doctest.testmod(annotations).failed == 0
-
-
-def test_the_page_of_commands_is_made_from_them():
-    sys.path.insert(0, str(ROOT / "tools"))
-    import make_cli
-
-    is_current = (ROOT / "docs" / "cli.md").read_text("utf-8") == make_cli.page()
-    assert is_current, "docs/cli.md is not current: run python tools/make_cli.py"

@@ -1,4 +1,4 @@
-"""Imports follow the layers of pyproject.toml, wherever they stand; old module names still lead to the new ones."""
+"""Imports follow the layers of pyproject.toml, wherever they stand."""
 
 from __future__ import annotations
 

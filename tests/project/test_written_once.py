@@ -5,9 +5,10 @@ from typing import get_args
 import pytest
 
 import finegold
-from finegold.cli import options
+from finegold.io.options import ReadOptions
 from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
 from finegold.io.writers import write_votes
+from finegold.options import options_of
 from finegold.studio.files import Files
 from finegold.studio.reading import Reading
 from finegold.votes.annotations import Repeated
@@ -38,4 +39,4 @@ def test_what_is_written_is_read_by_its_suffix(tmp_path, suffix):
 
 def test_the_studio_and_the_commands_offer_every_choice_of_repeated_votes():
     assert get_args(Reading.model_fields["repeated"].annotation) == CHOICES
-    assert options.Repeated.__metadata__[0].metavar == "|".join(CHOICES)
+    assert options_of(ReadOptions)["repeated"].choices == CHOICES

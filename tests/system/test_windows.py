@@ -18,8 +18,7 @@ from typing import Any, Never
 import pytest
 
 import finegold
-from finegold.cli import aggregate
-from finegold.cli.standard import Stream
+from finegold.cli import Stream, aggregate
 from finegold.errors import OutputError
 from finegold.report.html import written_date
 from finegold.studio import files as scratch

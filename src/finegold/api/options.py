@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from finegold.engines.registry import ENGINES
-from finegold.io.options import Reading
+from finegold.io.options import EXPORTS, Reading
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
-from finegold.options import option
+from finegold.options import Constant, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,7 @@ class FitOptions:
         DEFAULT_METHOD,
         f"One of {', '.join(REGISTRY)}; by default {DEFAULT_METHOD}.",
         metavar="M",
+        choices=tuple(REGISTRY),
         doc="A name from `finegold methods`, or a method with its settings, such as `finegold.PTBCC(n_prototypes=3)`.",
     )
     settings: Mapping[str, Any] | None = option(
@@ -40,13 +41,18 @@ class FitOptions:
         kind="pairs",
         metavar="NAME=VALUE",
         flag="--set",
+        example="max_iterations=100",
         doc="Settings of a method that is given by name.",
     )
     gold: Any = option(
         None,
         "Known truths of some tasks: a file, or the name of a column of FILE.",
         metavar="FILE",
-        constants={"--gold-from-export": True},
+        constants={
+            "--gold-from-export": Constant(
+                True, "Use the annotations that FILE marks as gold as known truths.", EXPORTS
+            )
+        },
         doc="Known truths of some tasks. They become the labels of these tasks, and the method learns from them.",
     )
     predictions: Any = option(

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from finegold.cli import database as d
-from finegold.cli import exports as e
 from finegold.cli import options as o
+from finegold.cli import outputs as out
+from finegold.cli.messages import as_flag, say
+from finegold.cli.source import ALL, job_of
+from finegold.errors import InputError
+from finegold.io.databases import is_database, parse, table_parts
+from finegold.io.options import DATABASES, EXPORTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from finegold.api.job import Job
     from finegold.api.result import Result
-    from finegold.cli.outputs import Write
+    from finegold.io.source import Source
 
 __all__ = ["aggregate"]
 
@@ -24,31 +35,50 @@ def aggregate(
     files: o.Files,
     output: Annotated[
         str | None,
-        typer.Option(
+        o.value(
             "--output",
             "-o",
-            metavar="OUT",
             help="The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine dask. "
             "By default, CSV is printed.",
         ),
     ] = None,
-    method: o.Method = None,
-    fitting: o.Fitting = o.FITTING,
-    known: o.Gold = o.GOLD,
-    reading: o.Reading = o.READING,
-    annotators: Annotated[
-        str | None, typer.Option("--annotators", metavar="OUT", help="Write a table of the annotators.")
-    ] = None,
+    fit: o.Fit = o.FIT_ONE,
+    reading: o.ReadOptions = o.READING,
+    annotators: Annotated[str | None, o.value("--annotators", help="Write a table of the annotators.")] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add one column per class with its probability.")
     ] = False,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
+        str | None, o.value("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
     ] = None,
     json: o.Json = False,
-    to_table: d.ToTable = None,
-    to_database: d.ToDatabase = None,
-    write_back: e.WriteBack = None,
+    to_table: Annotated[
+        str | None,
+        o.value(
+            "--to-table",
+            metavar="NAME",
+            help="Write the labels to this table. Its rows are replaced in one transaction.",
+            panel=DATABASES,
+        ),
+    ] = None,
+    to_database: Annotated[
+        str | None,
+        o.value(
+            "--to-database",
+            metavar="ADDRESS",
+            help="The database of --to-table, by default the one with the votes.",
+            panel=DATABASES,
+        ),
+    ] = None,
+    write_back: Annotated[
+        str | None,
+        o.value(
+            "--write-back",
+            help="Write FILE with the labels as predictions (Label Studio) or suggestions (Argilla), "
+            "as JSON to import into the tool.",
+            panel=EXPORTS,
+        ),
+    ] = None,
     raw: o.Raw = False,
 ) -> None:
     """Compute the most probable label of every task and its probability.
@@ -58,35 +88,101 @@ def aggregate(
 
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from finegold.cli.folder import aggregate_into
-    from finegold.cli.questions import refuse_single_question_options
-    from finegold.cli.source import inputs_of
-
-    output = None if output == "-" else output
-    single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
-    single |= {"predictions": next(iter(fitting.predictions_files), None)}
+    job = job_of(files, reading, fit)
+    single = {"--save": save, "--checkpoint": fit.checkpoint, "--prior": fit.prior, "--to-table": to_table}
+    single |= {"--predictions": fit.predictions}
     if output is not None and is_folder(output):
-        wanted = fitting.run(files, reading, method, known.gold)
-        refused = {**single, **_local_only_options(reading), "write_back": write_back}
-        refused |= {"gold_from_export": known.gold_from_export, "resume": fitting.resume}
-        refused |= {"overwrite": fitting.overwrite}
-        aggregate_into(wanted, output, annotators=annotators, probabilities=probabilities, json=json, refused=refused)
+        refused = single | _local_only_options(reading, fit) | {"--write-back": write_back}
+        _aggregate_into_folder(job, output, annotators, probabilities, json, raw, refused)
         return
-    if reading.reads_all_questions:
-        refuse_single_question_options(**single, query=reading.query, table=reading.table)
-    wanted = fitting.run(files, reading, method, known.given())
-    export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
-    ordered = reading.ordered is not None
-    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
-    outputs.check(inputs_of(files, known.gold, reading=reading, fitting=fitting))
-    into = d.destination(files, reading.table, to_table, to_database)
-    if into is not None:
-        into.check()
-    wanted = replace(wanted, votes=export.votes)  # the sources that were already opened for --write-back
-    if reading.reads_all_questions:
-        outputs.write_questions(wanted.run_questions())
+    output = None if output == "-" else output
+    export = WriteBack(write_back, files, reading)
+    if reading.question == ALL:
+        refuse_for_all_questions(single | {"--query": reading.query, "--table": reading.table})
+    out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
+    export.check()
+    table = _destination(files, reading.table, to_table, to_database)
+    outputs = Outputs(output, annotators, save, table, export, probabilities, json, raw, reading.ordered is not None)
+    if export.output is not None:
+        job = replace(job, votes=export.sources)  # each file is opened once
+    if reading.question == ALL:
+        outputs.write_questions(job.run_questions())
     else:
-        outputs.write(wanted.run(), into)
+        outputs.write(job.run())
+
+
+def is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep))
+
+
+def refuse_for_all_questions(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option is given that works with one question only."""
+    if given := [flag for flag, value in options.items() if value]:
+        raise InputError(f"{given[0]} works with one question only; choose it with --question NAME")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The database table to write the labels to."""
+
+    address: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} in {parse(self.address).name}"
+
+
+def _destination(files: list[str], source: str | None, name: str | None, address: str | None) -> Table | None:
+    """Return the table for the labels, or None. It must not be the table with the votes."""
+    from finegold.io.database_tables import check_database_table
+
+    if name is None:
+        if address is not None:
+            raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
+        return None
+    if address is None and not is_database(files):
+        raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
+    if source is not None and table_parts(source) == table_parts(name) and address in (None, files[0]):
+        raise InputError(f"{name} is read here and would be overwritten; name another table")
+    table = Table(address or files[0], name)
+    check_database_table(table.address, table.name)
+    return table
+
+
+@dataclass(frozen=True)
+class WriteBack:
+    """The option --write-back, which writes labels into a copy of the export that the votes come from."""
+
+    output: str | None
+    files: list[str]
+    reading: o.ReadOptions
+
+    def check(self) -> None:
+        """Check before the fit that the format of the export can hold labels."""
+        if self.output is None:
+            return
+        from finegold.io.exports import look
+        from finegold.io.writeback import writable
+
+        if "-" in self.files:
+            raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
+        writable(look(self.sources), self.reading.format)
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        from finegold.io.source import sources_of
+
+        return sources_of(self.files)
+
+    def writers(self, result: Any) -> dict[str | None, out.Write]:
+        def write(path: Path) -> None:
+            from finegold.io.writeback import write_back
+
+            reading: Any = self.reading
+            question = None if reading.question == ALL else reading.question
+            write_back(result, self.sources, path, format=reading.format, question=question, task=reading.task)
+
+        return {self.output: write}
 
 
 @dataclass(frozen=True)
@@ -96,78 +192,87 @@ class Outputs:
     labels: str | None
     annotators: str | None
     model: str | None
-    checkpoint: str | None
-    export: e.WriteBackOptions
+    table: Table | None
+    export: WriteBack
     probabilities: bool
     json: bool
-    ordered: bool = False
+    raw: bool
+    ordered: bool
 
-    def check(self, inputs: list[str]) -> None:
-        """Check before the fit that everything can be written."""
-        from finegold.cli.outputs import check_outputs
+    @property
+    def files(self) -> dict[str, str | None]:
+        return {"labels": self.labels, "annotators": self.annotators, "model": self.model} | {
+            "write_back": self.export.output
+        }
 
-        others = _not_none(self.model, self.checkpoint, self.export.output)
-        check_outputs(_not_none(self.labels, self.annotators), others, inputs)
-        self.export.check()
+    def write(self, result: Result) -> None:
+        from finegold.io.writers import write_labels
+        from finegold.results.tables import labels_pieces
 
-    def write(self, result: Result, into: d.Destination | None) -> None:
-        from finegold.cli.outputs import write_all
-        from finegold.cli.summary import print_summary, summary_of
-
-        found = summary_of(result)
-        names = {"labels": self.labels, "annotators": self.annotators, "model": self.model}
-        found["files"] = {**names, "write_back": self.export.output}
-        found["table"] = into.name if into else None
-        write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
-        self._print(result, found, has_place=bool(self.labels or into))
-        print_summary(found, result)
+        summary, columns = out.summary_of(result), {"probabilities": self.probabilities, "scores": self.ordered}
+        summary |= {"files": self.files, "table": str(self.table) if self.table else None}
+        out.write_all(
+            self.export.writers(result)
+            | out.result_writers(result, self.labels, self.annotators, self.model, self.raw, **columns),
+            then=lambda: self._write_table(result),
+        )
+        is_printed = not (self.labels or self.table)
+        if self.json:
+            pieces = labels_pieces(result, for_users=True, **columns) if is_printed else ()
+            rows = {"labels": [row for piece in pieces for row in piece.to_dicts()]} if is_printed else {}
+            out.print_json(summary | rows)
+        elif is_printed:
+            write_labels(result, "-", escape_formulas=not self.raw, **columns)
+        out.print_summary(summary, result)
         if not self.ordered and result.label_sets is None:
             _propose_order(result)
 
+    def _write_table(self, result: Result) -> None:
+        if self.table is not None:
+            result.to_table(self.table.address, self.table.name, probabilities=self.probabilities)
+
     def write_questions(self, results: dict[str, Result]) -> None:
-        from finegold.cli.questions import write_questions
+        """Write the results of every question into tables with a column of the question."""
+        import polars as pl
 
-        back = self.export.files(results)
-        write_questions(results, self.labels, self.annotators, self.probabilities, self.json, back)
+        from finegold.io.writers import write_frame
+        from finegold.results.tables import annotators_for_users, labels_pieces
 
-    def _files(self, result: Result) -> dict[str, Write]:
-        from finegold.io.writers import write_frame, write_labels
-        from finegold.results.tables import annotators_for_users
+        def labels_of(result: Result) -> pl.DataFrame:
+            return pl.concat(labels_pieces(result, probabilities=self.probabilities, for_users=True))
 
-        makers: dict[str | None, Write] = {
-            self.labels: lambda path: write_labels(result, path, **self._columns),
-            self.annotators: lambda path: write_frame(annotators_for_users(result), path),
-            self.model: result.save,
-        }
-        return {**self.export.files(result), **{path: make for path, make in makers.items() if path is not None}}
-
-    def _print(self, result: Result, found: dict[str, Any], has_place: bool) -> None:
-        """Print the labels if they are not written to a file or a table."""
-        from finegold.cli.summary import print_json
-        from finegold.io.writers import write_labels
-
+        labels = _concatenate(results, labels_of)
+        files = self.export.writers(results) | {self.labels: out.frame_writer(lambda: labels, self.raw)}
+        files[self.annotators] = out.frame_writer(lambda: _concatenate(results, annotators_for_users), self.raw)
+        out.write_all(files)
+        summaries = {question: out.summary_of(result) for question, result in results.items()}
         if self.json:
-            labels = {} if has_place else {"labels": _rows(result, **self._columns)}
-            print_json({**found, **labels})
-        elif not has_place:
-            write_labels(result, "-", **self._columns)
+            written = {"labels": self.labels, "annotators": self.annotators}
+            rows = {} if self.labels else {"labels": labels.to_dicts()}
+            out.print_json({"questions": summaries, "files": written, **rows})
+        elif not self.labels:
+            write_frame(labels, "-", escape_formulas=not self.raw)
+        for question, result in results.items():
+            say(f'question "{question}"')
+            out.print_summary(summaries[question], result)
 
-    @property
-    def _columns(self) -> dict[str, bool]:
-        """The columns that are wanted beside the usual ones."""
-        return {"probabilities": self.probabilities, "scores": self.ordered}
 
+def _concatenate(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate tables. Columns that are numbers for one question and text for another become text."""
+    import polars as pl
 
-def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
-    from finegold.results.tables import labels_pieces
-
-    pieces = labels_pieces(result, for_users=True, **columns)
-    return [row for piece in pieces for row in piece.to_dicts()]
+    tables = [
+        table_of(result).select(pl.lit(question).alias("question"), pl.all()) for question, result in results.items()
+    ]
+    mixed = {
+        name for table in tables for name in table.columns if len({part.schema.get(name, None) for part in tables}) > 1
+    }
+    names = sorted(mixed & {"task", "annotator", "label"})
+    return pl.concat([table.cast(dict.fromkeys(names, pl.String)) for table in tables], how="diagonal")
 
 
 def _propose_order(result: Result) -> None:
     """Say that classes look like a scale."""
-    from finegold.cli.messages import say
     from finegold.results.metrics import consecutive_integers
 
     if classes := consecutive_integers(result.class_names):
@@ -175,16 +280,51 @@ def _propose_order(result: Result) -> None:
         say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
 
 
-def is_folder(output: str) -> bool:
-    return output.endswith(("/", os.sep))
+# ---- A folder of labels, which the workers of a cluster write
 
 
-def _local_only_options(reading: o.Reading) -> dict[str, Any]:
-    """Return the reading options that do not work on a cluster."""
-    names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
-    more = {"header_line": reading.header_line != 1, "multi": reading.multi}
-    return {name: getattr(reading, name) for name in names} | more
+def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
+    """Return the options that do not work on a cluster."""
+    both = {
+        "task",
+        "annotator",
+        "label",
+        "classes",
+        "ordered",
+        "missing",
+        "keep_missing",
+        "normalise",
+        "alias",
+        "repeated",
+    }
+    local = {as_flag(name, getattr(reading, name))[0]: True for name in reading.given() if name not in both}
+    return local | {"--gold-from-export": fit.gold is True, "--resume": fit.resume, "--overwrite": fit.overwrite}
 
 
-def _not_none(*paths: str | None) -> list[str]:
-    return [path for path in paths if path is not None]
+def _aggregate_into_folder(
+    job: Job,
+    folder: str,
+    annotators: str | None,
+    probabilities: bool,
+    json: bool,
+    raw: bool,
+    refused: Mapping[str, Any],
+) -> None:
+    """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
+    from finegold.api.job import run_into_folder
+
+    if job.engine != "dask":
+        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
+    if given := [flag for flag, value in refused.items() if value]:
+        raise InputError(
+            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
+        )
+    out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
+    outcome = run_into_folder(job, folder, probabilities=probabilities)
+    out.write_all({annotators: out.frame_writer(outcome.annotators, raw)})
+    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
+    summary = out.summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    summary["files"] = {"labels": folder, "annotators": annotators, "model": None}
+    if json:
+        out.print_json(summary)
+    out.print_summary(summary, outcome.result)

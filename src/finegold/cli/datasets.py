@@ -1,31 +1,125 @@
-"""`finegold datasets`: list, fetch and verify the public data sets of the paper."""
+"""`finegold demo`, `datasets` and `reproduce`: the sample, the public data sets and the tables of the paper."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from finegold.cli.help import Command, Group
-from finegold.errors import InputError
+from finegold.cli import options as o
+from finegold.cli.messages import count, on_terminal, say
+from finegold.cli.outputs import Write, extremes, heat_map, write_all
+from finegold.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from finegold.paper.datasets import Bar, DataSet
+    from finegold.api.result import Result
+    from finegold.paper.datasets import Bar
+    from finegold.paper.reproduce import Watch
+    from finegold.votes.annotations import Annotations
 
-__all__ = ["datasets"]
+__all__ = ["data_set_info", "demo", "fetch", "list_data_sets", "reproduce", "verify"]
 
 EXPECTED = "val5/ with label.csv and truth.csv"
-
-datasets = typer.Typer(
-    cls=Group, help="List, fetch and verify the public data sets of the paper.", no_args_is_help=True
-)
+COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 
 
-@datasets.command("list", cls=Command)
-def list_() -> None:
+def demo(
+    out: Annotated[str, o.value("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
+) -> None:
+    """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
+    from finegold.api.job import Job
+    from finegold.io.read import read
+    from finegold.io.writers import write_bytes, write_frame
+    from finegold.system.files import prepared
+    from finegold.votes.sample import TRUTH, VOTES
+
+    folder = Path(out)
+    earlier = folder / "votes.csv"
+    if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
+        raise OutputError(f"{earlier} exists and is not the sample of the demo; choose another folder with --out")
+    votes = read(VOTES)
+    result = Job(votes, progress=on_terminal()).run()
+    majority = Job(votes, method="mv").run()
+    files: dict[str, tuple[str, Write]] = {
+        "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
+        "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),
+        "labels.csv": ("a label for every task", lambda path: write_frame(result.labels(), path)),
+        "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
+        "model.finegold": ("the whole result, for finegold.load", result.save),
+    }
+    with prepared(folder):
+        write_all({str(folder / name): write for name, (_, write) in files.items()})
+    _show_job(votes, result)
+    _show_accuracy(votes, result, majority)
+    _show_annotators(result)
+    _show_prototypes(result)
+    _heading("Written")
+    for name, (words, _) in files.items():
+        typer.echo(f"  {folder / name!s:<28}{words}")
+    typer.echo("\nNow with your own votes: finegold aggregate votes.csv -o labels.csv")
+
+
+def _show_job(votes: Annotations, result: Result) -> None:
+    from finegold.votes.frames import to_list
+
+    typer.echo(
+        f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
+        f"is it a {', '.join(to_list(votes.class_names)[:-1])} or {to_list(votes.class_names)[-1]}?"
+    )
+    typer.echo(f"{result.method}: {result.stopped}, {result.seconds:.2f} s.")
+    for note in result.notes:
+        typer.echo(note)
+
+
+def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
+    from finegold.io.read import match_truth
+    from finegold.results.metrics import accuracy
+    from finegold.votes.sample import TRUTH
+
+    truth = match_truth(votes, TRUTH).codes
+    _heading("How many labels are right")
+    for name, labels in (("majority vote", majority), (result.method, result)):
+        share = accuracy(labels.posterior, truth)
+        typer.echo(f"  {name:<14}{share:6.1%}  {'█' * round(40 * share)}")
+
+
+def _show_annotators(result: Result) -> None:
+    from finegold.votes.frames import to_list
+
+    names = to_list(result.annotator_names)
+    for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
+        _heading(f"{title} (expected accuracy, 95 % interval, votes)")
+        for code in codes:
+            typer.echo(
+                f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  "
+                f"[{result.accuracy_low[code]:.2f}, {result.accuracy_high[code]:.2f}]"
+                f"  {result.votes_per_annotator[code]:4d}"
+            )
+
+
+def _show_prototypes(result: Result) -> None:
+    from finegold.votes.frames import to_list
+
+    known = result.learned
+    if known.prototypes is None or known.weights is None:
+        return
+    shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
+    for s, (matrix, share) in enumerate(zip(known.prototypes, shares, strict=True), start=1):
+        _heading(f"Prototype {s}, behind {share:.0%} of the votes (in %)")
+        for line in heat_map(matrix, to_list(result.class_names)):
+            typer.echo(f"  {line}")
+
+
+def _heading(text: str) -> None:
+    typer.echo()
+    typer.secho(text, bold=True)
+
+
+def list_data_sets() -> None:
     """List the data sets, with their counts and whether they are in the cache."""
     from rich.box import SIMPLE
     from rich.console import Console
@@ -34,30 +128,30 @@ def list_() -> None:
     from finegold.paper.datasets import cache_folder, data_sets, find
 
     table = Table(box=SIMPLE, caption=f"cache: {cache_folder()}")
-    for heading in ("name", "domain"):
-        table.add_column(heading)
-    for heading in ("tasks", "annotators", "truths", "classes", "labels"):
-        table.add_column(heading, justify="right")
-    table.add_column("cached")
+    for title in ("name", "domain", *COUNTS, "cached"):
+        table.add_column(title, justify="right" if title in COUNTS else "left")
     for entry in data_sets().values():
         here = "yes" if find(entry.name, cache_folder()) else "no"
         table.add_row(entry.name, entry.domain, *(f"{number:,}" for number in entry.counts), here)
     Console().print(table)
 
 
-@datasets.command(cls=Command)
-def info(name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `finegold datasets list`.")]) -> None:
+def data_set_info(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `finegold datasets list`.")],
+) -> None:
     """Show the details of a data set."""
     from finegold.paper.datasets import cache_folder, data_set, find
 
     entry = data_set(name)
-    place = find(entry.name, cache_folder())
-    for line in _lines(entry):
-        typer.echo(line)
-    typer.echo(f"in the cache  {place or 'no; run: finegold datasets fetch ' + entry.name}")
+    details = {"name": f"{entry.name} ({entry.title} in the paper)", "domain": entry.domain}
+    details |= {what: f"{number:,}" for what, number in zip(COUNTS, entry.counts, strict=True)}
+    details |= {file: f"{checksum} (SHA-256)" for file, checksum in entry.sha256.items()}
+    details["source"] = entry.address or "none"
+    details["in the cache"] = str(find(entry.name, cache_folder()) or f"no; run: finegold datasets fetch {entry.name}")
+    for what, text in details.items():
+        typer.echo(f"{what:<13} {text}")
 
 
-@datasets.command(cls=Command)
 def fetch(
     names: Annotated[
         list[str] | None,
@@ -65,11 +159,10 @@ def fetch(
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="DIR", help="Copy the files from this folder instead of downloading them."),
+        o.value("--from", metavar="DIR", help="Copy the files from this folder instead of downloading them."),
     ] = None,
 ) -> None:
     """Fetch data sets into the cache and verify them. Data sets in the cache are not fetched again."""
-    from finegold.cli.messages import say
     from finegold.paper import datasets as library
 
     wanted = names or list(library.data_sets())
@@ -79,18 +172,16 @@ def fetch(
     with _bars() as bar:
         for name in wanted:
             if name not in absent:
-                place = library.fetch([name], source=source, bar=bar)[name.lower()]
-                say(f"{name}: {place}")
+                folder = library.fetch([name], source=source, bar=bar)[name.lower()]
+                say(f"{name}: {folder}")
     if absent:
         say(f"not in {source}: {', '.join(absent)}")
 
 
-@datasets.command(cls=Command)
 def verify(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with one subfolder per data set.")],
 ) -> None:
     """Compare the files of a folder with the checksums of the registry."""
-    from finegold.cli.messages import count, say
     from finegold.paper.datasets import refusal
     from finegold.paper.datasets import verify as look
 
@@ -105,16 +196,6 @@ def verify(
     if changed:
         raise InputError("\n       ".join(changed))
     say(f"{count(len(findings) - len(wrong), 'file')} as they should be, {len(wrong)} absent")
-
-
-def _lines(entry: DataSet) -> Iterator[str]:
-    yield f"name          {entry.name} ({entry.title} in the paper)"
-    yield f"domain        {entry.domain}"
-    for what, number in zip(("tasks", "annotators", "truths", "classes", "labels"), entry.counts, strict=True):
-        yield f"{what:<13} {number:,}"
-    for file, checksum in entry.sha256.items():
-        yield f"{file:<13} {checksum} (SHA-256)"
-    yield f"source        {entry.address or 'none'}"
 
 
 @contextmanager
@@ -145,3 +226,67 @@ class _Bar:
 
     def close(self) -> None:
         self._progress.stop_task(self._task)
+
+
+def reproduce(
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="PART", help="A part to reproduce, as in --only.", show_default=False)
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="DIR", help="A folder with one subfolder per data set; by default the cache."),
+    ] = None,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "finegold-paper",
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="PART", help="table2 ... table5, figure2 ... figure5. Can be repeated."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="M", help="A method to run, besides majority vote. Can be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="The number of fits at a time, each with one thread; by default one per core.",
+        ),
+    ] = None,
+    allow_unverified: Annotated[
+        bool,
+        typer.Option("--allow-unverified", help="Accept data files with other checksums; the output says so."),
+    ] = False,
+) -> None:
+    """Compute the tables and figures of the PTBCC paper and compare them with the published numbers."""
+    from finegold.paper.reproduce import reproduce as make
+
+    with _progress() as watch:
+        results, files = make(
+            data,
+            out,
+            only=[*(parts or []), *(only or [])],
+            methods=methods,
+            workers=jobs,
+            verified=not allow_unverified,
+            watch=watch,
+        )
+    for line in results.remarks:
+        say(line)
+    say(f"wrote {len(files)} files to {out}; start with {files[0]}")
+
+
+@contextmanager
+def _progress() -> Iterator[Watch | None]:
+    """Show one progress bar over all fits, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("reading", total=None)
+        yield lambda done, total, words: progress.update(bar, completed=done, total=total, description=words)

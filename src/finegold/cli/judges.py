@@ -1,23 +1,75 @@
-"""`finegold judges`: find out what LLM judges are worth."""
+"""`finegold judges` and `rank`: what LLM judges are worth, and how the systems that they compared rank."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from finegold.cli import options as o
-from finegold.cli.judge_options import JUDGE_LOG, JudgeLogOptions, Logs
+from finegold.cli.messages import count, warn
+from finegold.cli.outputs import check_outputs, console, frame_table, frame_writer, print_json, write_all
 from finegold.errors import InputError
+from finegold.options import option
 
 if TYPE_CHECKING:
     from finegold.insight.judges.panels import JudgeComparison, Panel
-    from finegold.judges import JudgeReport
+    from finegold.judges import JudgeLog, JudgeReport
 
-__all__ = ["judges"]
+__all__ = ["judges", "rank"]
 
-JUDGES_SHOWN = 50
-PANELS_SHOWN = 20
+JUDGES_SHOWN, PANELS_SHOWN, SYSTEMS_SHOWN, COLUMNS_SHOWN = 50, 20, 50, 12
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG",
+        help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a folder.",
+        show_default=False,
+    ),
+]
+
+
+def column(help: str) -> Any:
+    return option(None, help, group="Columns of the log", metavar="NAME")
+
+
+@dataclass(frozen=True)
+class JudgeLogOptions:
+    """How to read a judge log."""
+
+    item: str | None = column("The column with the items.")
+    judge: str | None = column("The column with the judges.")
+    verdict: str | None = column("The column with the verdicts.")
+    order: str | None = column("The column with the order of the answers: AB or BA.")
+    system_a: str | None = column("The column with the first system.")
+    system_b: str | None = column("The column with the second system.")
+    repeat: str | None = column("The column with the number of the repeat.")
+    cost: str | None = column("The column with the price of the call.")
+    error: str | None = column("The column with the error or the status of the call.")
+    kind: str | None = option(
+        None,
+        "Whether verdicts compare two answers or judge one.",
+        group="Columns of the log",
+        kind="choice",
+        choices=("pairwise", "pointwise"),
+    )
+    verdicts: str = option(
+        "position",
+        "What A and B mean in a log with orders: positions, or the answers.",
+        group="Columns of the log",
+        kind="choice",
+        choices=("position", "answer"),
+    )
+
+    def read(self, files: list[str], gold: str | None = None) -> JudgeLog:
+        from finegold.judges import read
+
+        return read(files, gold=gold, **{each.name: getattr(self, each.name) for each in fields(self)})
+
+
+JUDGE_LOG: Any = o.Group(JudgeLogOptions)
 
 
 @o.with_groups
@@ -25,17 +77,15 @@ def judges(
     logs: Logs,
     gold: Annotated[
         str | None,
-        typer.Option(
-            "--gold", metavar="FILE", help="Known truths of some items: a file, or the name of a column of LOG."
-        ),
+        o.value("--gold", metavar="FILE", help="Known truths of some items: a file, or the name of a column of LOG."),
     ] = None,
     torn: Annotated[
         str,
-        typer.Option("--torn", metavar="tie|half", help="What counts where a judge contradicts itself after a swap."),
+        o.value("--torn", metavar="tie|half", help="What counts where a judge contradicts itself after a swap."),
     ] = "tie",
     versus: Annotated[
         list[str] | None,
-        typer.Option(
+        o.value(
             "--compare", metavar="A,B:C,D", help="Compare two judges or panels on the same items. Can be repeated."
         ),
     ] = None,
@@ -44,16 +94,12 @@ def judges(
     ] = False,
     price: Annotated[
         list[str] | None,
-        typer.Option("--price", metavar="JUDGE=X", help="The price of an item; by default that of the log, or 1."),
+        o.value("--price", metavar="JUDGE=X", help="The price of an item; by default that of the log, or 1."),
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table of judges to a file.")
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option("--labels", metavar="OUT", help="Write the label of every item, by all judges.")
-    ] = None,
+    output: Annotated[str | None, o.value("-o", "--output", help="Write the table of judges to a file.")] = None,
+    labels: Annotated[str | None, o.value("--labels", help="Write the label of every item, by all judges.")] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="OUT", help="Write an HTML report with a section on the judges.")
+        str | None, o.value("--report", help="Write an HTML report with a section on the judges.")
     ] = None,
     reading: JudgeLogOptions = JUDGE_LOG,
     json: o.Json = False,
@@ -64,22 +110,19 @@ def judges(
     LOG is a raw log with a row per call. Its columns are found by their usual names, verdicts are understood in the
     usual forms, the swap of the answers is undone, and failed calls are counted. With --gold, accuracies are unbiased.
     """
-    from finegold.cli.outputs import check_outputs
-    from finegold.cli.source import inputs_of
     from finegold.judges import assess
 
-    check_outputs([path for path in (output, labels) if path], [report] if report else [], inputs_of(logs, gold))
+    check_outputs([output, labels], [report], [*logs, gold])
     pairs = [_pair(text) for text in versus or []]
-    found = assess(reading.read(logs, gold), torn=torn)  # type: ignore[arg-type]  # checked there
-    compared = [found.compare(*pair) for pair in pairs]
-    best = found.panels(_prices(price)) if panels or price else []
-    _write(found, output, labels, report)
+    assessed = assess(reading.read(logs, gold), torn=torn)  # type: ignore[arg-type]  # checked there
+    compared = [assessed.compare(*pair) for pair in pairs]
+    best = assessed.panels(_prices(price)) if panels or price else []
+    tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(assessed.labels, raw)}
+    write_all(tables | {report: assessed.report})
     if json:
-        from finegold.cli.summary import print_json
-
-        print_json(found.to_dict() | {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))})
+        print_json(assessed.to_dict() | {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))})
         return
-    _show(found, compared, best)
+    _show(assessed, compared, best)
 
 
 def _pair(text: str) -> list[list[str]]:
@@ -90,62 +133,47 @@ def _pair(text: str) -> list[list[str]]:
 
 
 def _prices(given: list[str] | None) -> dict[str, float] | None:
-    if not given:
-        return None
     try:
-        return {name: float(value) for name, _, value in (text.rpartition("=") for text in given)}
+        return {name: float(value) for name, _, value in (text.rpartition("=") for text in given or ())} or None
     except ValueError:
-        raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(given)}") from None
+        raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(given or ())}") from None
 
 
-def _write(found: JudgeReport, output: str | None, labels: str | None, report: str | None) -> None:
-    from finegold.cli.outputs import Write, frame_writer, write_all
-
-    makers: dict[str | None, Write] = {
-        output: frame_writer(found.table),
-        labels: frame_writer(found.labels),
-        report: found.report,
-    }
-    write_all({path: make for path, make in makers.items() if path is not None})
-
-
-def _show(found: JudgeReport, compared: list[JudgeComparison], best: list[Panel]) -> None:
+def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Panel]) -> None:
     import polars as pl
 
-    from finegold.cli.messages import count, warn
-    from finegold.cli.show import console, frame_table
-
-    log, screen = found.log, console()
+    log, screen = assessed.log, console()
     title = (
         f"{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')} on {count(log.n_items, 'item')}, "
-        f"{log.n_failed:,} failed; the judges are worth {found.effective:.1f} independent ones"
+        f"{log.n_failed:,} failed; the judges are worth {assessed.effective:.1f} independent ones"
     )
-    screen.print(frame_table(title, pl.DataFrame(_rows(found)), JUDGES_SHOWN))
+    screen.print(frame_table(title, pl.DataFrame(_judge_rows(assessed)), JUDGES_SHOWN))
     if best:
         screen.print(frame_table("Best panels for the money", pl.DataFrame(_panel_rows(best)), PANELS_SHOWN))
-    for one in compared:
-        screen.print(str(one), markup=False, soft_wrap=True)
-    for note in found.notes:
+    for comparison in compared:
+        screen.print(str(comparison), markup=False, soft_wrap=True)
+    for note in assessed.notes:
         warn(note)
 
 
-def _rows(found: JudgeReport) -> list[dict[str, Any]]:
+def _judge_rows(assessed: JudgeReport) -> list[dict[str, Any]]:
+    """Return a row per judge, with the columns that some judge has a figure in."""
     from finegold.insight.notebook import percent, with_interval
 
     rows = [
         {
-            "judge": one.judge,
-            "accuracy": with_interval(one.accuracy),
-            "position bias": with_interval(one.position_bias),
-            "p": "–" if one.position_p != one.position_p else f"{one.position_p:.2g}",
-            "same after swap": percent(one.swap_consistency.value),
-            "same in repeats": percent(one.repeat_consistency.value),
-            "ties": percent(one.tie_rate.value),
-            "failed": percent(one.failure_rate.value),
-            "agreement": percent(one.agreement.value),
-            "cost": "–" if one.cost != one.cost else f"{one.cost:.3g}",
+            "judge": score.judge,
+            "accuracy": with_interval(score.accuracy),
+            "position bias": with_interval(score.position_bias),
+            "p": "–" if score.position_p != score.position_p else f"{score.position_p:.2g}",
+            "same after swap": percent(score.swap_consistency.value),
+            "same in repeats": percent(score.repeat_consistency.value),
+            "ties": percent(score.tie_rate.value),
+            "failed": percent(score.failure_rate.value),
+            "agreement": percent(score.agreement.value),
+            "cost": "–" if score.cost != score.cost else f"{score.cost:.3g}",
         }
-        for one in sorted(found.scores, key=lambda one: -one.accuracy.value)
+        for score in sorted(assessed.scores, key=lambda score: -score.accuracy.value)
     ]
     shown = [name for name in rows[0] if any(row[name] != "–" for row in rows)]
     return [{name: row[name] for name in shown} for row in rows]
@@ -156,14 +184,51 @@ def _panel_rows(best: list[Panel]) -> list[dict[str, Any]]:
 
     return [
         {
-            "cost per item": f"{one.cost:.3g}",
-            "accuracy": with_interval(one.accuracy),
-            "on gold": percent(one.gold_accuracy),
-            "judges": ", ".join(one.judges),
+            "cost per item": f"{panel.cost:.3g}",
+            "accuracy": with_interval(panel.accuracy),
+            "on gold": percent(panel.gold_accuracy),
+            "judges": ", ".join(panel.judges),
         }
-        for one in best
+        for panel in best
     ]
 
 
-def _plain(one: JudgeComparison | Panel) -> dict[str, Any]:
-    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in vars(one).items()}
+def _plain(figures: JudgeComparison | Panel) -> dict[str, Any]:
+    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in vars(figures).items()}
+
+
+@o.with_groups
+def rank(
+    logs: Logs,
+    weights: Annotated[
+        str,
+        o.value("--weights", metavar="learned|equal", help="How much judges count: by what was learned, or alike."),
+    ] = "learned",
+    seed: Annotated[int, o.value("--seed", metavar="N", help="The seed of the bootstrap.")] = 0,
+    output: Annotated[str | None, o.value("-o", "--output", help="Write the ranking to a file.")] = None,
+    matrix: Annotated[str | None, o.value("--matrix", help="Write the win rates of all pairs to a file.")] = None,
+    reading: JudgeLogOptions = JUDGE_LOG,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of ranks.
+
+    LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position effect, a tie rate and
+    a weight; judges that err alike count less. Intervals are from a bootstrap over items.
+    """
+    from finegold.judges import rank as rank_log
+    from finegold.votes.frames import to_polars
+
+    check_outputs([output, matrix], [], logs)
+    ranking = rank_log(reading.read(logs), weights=weights, seed=seed)  # type: ignore[arg-type]  # checked there
+    write_all({output: frame_writer(ranking.table, raw), matrix: frame_writer(ranking.matrix, raw)})
+    if json:
+        print_json(ranking.to_dict())
+        return
+    screen, n = console(), len(ranking.standings)
+    screen.print(frame_table(f"Ranking of {n:,} systems", ranking.table(), SYSTEMS_SHOWN))
+    if n <= COLUMNS_SHOWN:
+        rates = to_polars(ranking.matrix())
+        screen.print(frame_table("Share of verdicts that the row wins against the column", rates, SYSTEMS_SHOWN))
+    for note in ranking.notes:
+        warn(note)

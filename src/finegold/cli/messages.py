@@ -1,15 +1,30 @@
-"""Messages to the user. They go to standard error, so that standard output holds results only."""
+"""Messages to the user: lines, progress, warnings and errors. They go to standard error; standard output holds results.
+
+Exit codes: 0 success, 1 unexpected error, 2 bad usage, bad input or an output that cannot be written, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from finegold.api.options import FitOptions
+from finegold.errors import FinegoldError, FinegoldWarning, InputError, Placeholder, Remedy, in_python
+from finegold.io.databases import is_database, parse
+from finegold.io.options import ReadOptions
 from finegold.kernels.compiling import compiling
+from finegold.options import Option, options_of
+from finegold.system.files import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +32,18 @@ if TYPE_CHECKING:
     from finegold.api.job import Progress as RunProgress
     from finegold.io.read import Progress
 
-__all__ = ["count", "on_terminal", "print_error", "say", "warn"]
+__all__ = ["CommandLine", "count", "guarded", "on_terminal", "report_error", "say", "warn"]
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+OS_ERROR_MESSAGES = {
+    errno.ENOSPC: "cannot write: the disk is full; free some space",
+    errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
+    errno.EFBIG: "cannot write: the file is too large; raise the limit (ulimit -f), or write elsewhere",
+    errno.EIO: "cannot write: the disk failed",
+    errno.EBADF: "cannot write: standard output is closed; name a file (-o)",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine; close some programs",
+}
 
 
 def say(line: str) -> None:
@@ -28,13 +54,12 @@ def warn(line: str) -> None:
     typer.secho(f"warning: {line}", fg=typer.colors.YELLOW, err=True)
 
 
-def print_error(line: str) -> None:
-    typer.secho(f"error: {line}", fg=typer.colors.RED, err=True)
-
-
-def count(number: int, thing: str, plural: str = "s") -> str:
+def count(number: int, noun: str, plural: str = "s") -> str:
     """Return text such as "1 task", "2 tasks" or "1,000 tasks"."""
-    return f"{number:,} {thing}{'' if number == 1 else plural}"
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
+
+
+# ---- Progress
 
 
 def on_terminal() -> RunProgress:
@@ -62,3 +87,154 @@ def reading_line(done: Progress) -> str:
     of_all = "" if done.expected is None else f" of about {done.expected:,}"
     left = "" if done.seconds_left is None else f", {done.seconds_left:.0f} s left"
     return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million per second{left}"
+
+
+# ---- Remedies as flags
+
+
+DECLARED = options_of(ReadOptions) | options_of(FitOptions)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The words of a command line, and the flags of its command. Remedies are worded for it."""
+
+    words: tuple[str, ...] = ()
+    takes_value: Mapping[str, bool] | None = None  # by flag; None if the command is not known
+
+    def has(self, flag: str) -> bool:
+        return self.takes_value is None or flag in self.takes_value
+
+    def word(self, name: str, value: Any) -> str:
+        """Return an option of Python as this command spells it: ("wide", True) becomes --wide."""
+        flag, text = as_flag(name, value)
+        if value is None:  # leave out the spelling that was used
+            used = {word.partition("=")[0] for word in self.words}
+            flag = next((spelling for spelling in spellings(name) if spelling in used), flag)
+        if not self.has(flag):
+            return f"{in_python(name, value)} in Python"
+        return flag if text is None else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
+
+    def repaired(self, remedies: Iterable[Remedy]) -> str:
+        """Return this command line with the first remedy that can be pasted and that the command has, or nothing."""
+        for remedy in remedies if self.words else ():
+            added = [as_flag(name, value)[0] for name, value in remedy.options.items() if value is not None]
+            if remedy.can_be_pasted and all(map(self.has, added)):
+                return self.changed(remedy.options)
+        return ""
+
+    def changed(self, options: Mapping[str, Any]) -> str:
+        """Return this command line with these options, ready to paste; None leaves an option out."""
+        replaced = {spelling for name in options for spelling in spellings(name)}
+        kept, rest = ["finegold"], iter(self.words)
+        for word in rest:
+            flag, has_value, _ = word.partition("=")
+            if flag not in replaced:
+                kept.append(parse(word).name if is_database(word) else word)
+            elif not has_value and (self.takes_value or {}).get(flag):
+                next(rest, None)
+        added = [part for name, value in options.items() if value is not None for part in as_flag(name, value)]
+        return shlex.join([*kept, *(part for part in added if part is not None)])
+
+
+def as_flag(name: str, value: Any) -> tuple[str, str | None]:
+    """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0) is --no-header."""
+    declared = DECLARED.get(name, Option(""))
+    for flag, constant in declared.constants.items():
+        if isinstance(value, int) and value == constant.value:
+            return flag, None
+    flag = declared.flag_of(name)
+    if value is None or value is True:
+        return flag, None
+    if value is False:
+        return f"--no-{flag[2:]}", None
+    return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def spellings(name: str) -> list[str]:
+    """Return all flags that give an option of Python, the usual one first."""
+    return [as_flag(name, None)[0], *DECLARED.get(name, Option("")).constants, as_flag(name, False)[0]]
+
+
+# ---- Errors and warnings
+
+
+@contextmanager
+def guarded(line: CommandLine) -> Iterator[None]:
+    """Handle the errors of a command: Typer would print other messages and use other exit codes."""
+    WRITTEN.clear()
+    try:
+        with _warnings_as_lines(line):
+            yield
+    except (FinegoldError, KeyboardInterrupt, OSError, EOFError) as error:
+        raise typer.Exit(report_error(error, line)) from error
+
+
+def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int:  # noqa: B008
+    """Print the error and return the exit code."""
+    if isinstance(error, InputError):
+        command = line.repaired([*error.remedies, Remedy(_by_name(error.options))])
+        return _fail(error.worded(line.word) + (f"\ntry: {command}" if command else ""), BAD_INPUT)
+    if isinstance(error, FinegoldError):
+        return _fail(str(error), BAD_INPUT)
+    if isinstance(error, KeyboardInterrupt):
+        return _fail(f"interrupted; {_what_is_kept(error, line)}", INTERRUPTED)
+    if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
+        _discard_output()
+        return 0
+    if isinstance(error, OSError) and error.errno in OS_ERROR_MESSAGES:
+        _discard_output()
+        return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
+    how = "" if _wants_traceback() else "; run `finegold --traceback ...` for details, and please report it"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _fail(f"failed unexpectedly ({what}){how}", FAILED)
+
+
+def _by_name(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Transitional: errors of io/ that still name flags."""
+    names: dict[str, tuple[str, Any]] = {as_flag(name, None)[0]: (name, True) for name in DECLARED}
+    for name, about in DECLARED.items():
+        names |= {flag: (name, constant.value) for flag, constant in about.constants.items()}
+    named = {flag: names.get(flag, (flag[2:].replace("-", "_"), True)) for flag in options}
+    return {named[flag][0]: named[flag][1] if value == "" else value for flag, value in options.items()}
+
+
+def _what_is_kept(error: KeyboardInterrupt, line: CommandLine) -> str:
+    """Return where the work is kept, with the command that continues it, or what was written."""
+    if not str(error):
+        return f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+    return f"{error}: {line.changed({'overwrite': None, 'resume': True})}" if line.words else str(error)
+
+
+def _fail(message: str, code: int) -> int:
+    if _wants_traceback():
+        traceback.print_exc()
+    typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
+    return code
+
+
+def _wants_traceback() -> bool:
+    return "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG"))
+
+
+@contextmanager
+def _warnings_as_lines(line: CommandLine) -> Iterator[None]:
+    """Print Finegold's warnings as yellow lines; other warnings are shown as usual."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+        warnings.simplefilter("always", FinegoldWarning)
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, FinegoldWarning):
+                warn(message.worded(line.word) if isinstance(message, FinegoldWarning) else str(message))
+            else:
+                others(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+def _discard_output() -> None:
+    """Discard buffered output that cannot be written, so that Python does not print an error at exit."""
+    with suppress(OSError, ValueError):  # standard output is not a file, for example in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

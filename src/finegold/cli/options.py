@@ -1,44 +1,198 @@
-"""Options that several commands share. Each is declared once; `with_groups` adds groups of them to a command."""
+"""The options of commands. Those of reading and fitting are made from `ReadOptions` and `FitOptions`.
+
+`with_groups` replaces a parameter of a command by the options of such a dataclass; the command gets the dataclass,
+filled in. Options of the command line alone, which several commands share, are declared here.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from finegold.cli.completion import complete_method, complete_methods
-from finegold.cli.database import Param, Query, Table, parameters
-from finegold.cli.exports import ALL, Format, GoldFromExport, Include, Question
-from finegold.cli.groups import with_groups
-from finegold.cli.settings import method_from_options, split_commas
-from finegold.cli.text_files import Encoding, HeaderLine, NoHeader, Separator
-from finegold.engines.registry import ENGINES
+from finegold.api.options import FIT, FitOptions
 from finegold.errors import InputError
-from finegold.io.formulas import ESCAPE
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.io.options import ReadOptions
+from finegold.methods.registry import REGISTRY
+from finegold.options import Option, option, options_of
 
 if TYPE_CHECKING:
-    from finegold.api.job import Job
-    from finegold.votes.annotations import Annotations
+    from finegold.methods.base import Method
 
-__all__ = [
-    "EXECUTION",
-    "FITTING",
-    "GOLD",
-    "READING",
-    "Execution",
-    "Fitting",
-    "Gold",
-    "Reading",
-    "split_commas",
-    "with_groups",
-]
+__all__ = ["FIT_ONE", "FIT_SEVERAL", "READING", "Fit", "Group", "ReadOptions", "with_groups"]
 
-METHOD_CHOICES = ", ".join(REGISTRY)
-ENGINE_CHOICES = "|".join(ENGINES)
-COLUMNS_PANEL = "Columns and labels"
-FIT_PANEL = "Fit"
+
+# ---- Options that are made from declarations
+
+
+@dataclass(frozen=True)
+class Fit(FitOptions):
+    """What every fit takes, and the settings that have options of their own here."""
+
+    seed: int | None = option(
+        None, "The seed of methods that draw random numbers.", group=FIT, kind="number", metavar="N", low=0
+    )
+    paper: bool = option(
+        False,
+        "Use the settings of the tables in the PTBCC paper instead of the recommended ones.",
+        group=FIT,
+        kind="flag",
+    )
+    given: tuple[str, ...] = ()  # the names of the options that stand on the command line
+
+
+class Group:
+    """Options of a command that are the fields of a dataclass. It stands for them in the signature of the command.
+
+    Parameters
+    ----------
+    declared : type
+        A dataclass whose fields are made by `finegold.options.option`.
+    only, but : iterable of str
+        The names of the options that the command has, or does not have.
+    defaults : Any
+        Defaults of this command that differ from those of the dataclass.
+    """
+
+    def __init__(self, declared: type, *, only: Iterable[str] = (), but: Iterable[str] = (), **defaults: Any) -> None:
+        self.declared, names = declared, options_of(declared, "cli")
+        self.options = {name: about for name, about in names.items() if name not in but and (name in only or not only)}
+        self.defaults = {each.name: each.default for each in fields(declared)} | defaults
+
+    def parameters(self) -> Iterator[inspect.Parameter]:
+        """Yield the parameters that Typer makes options from."""
+        for name, about in self.options.items():
+            yield _parameter(name, *_typer_option(about, name, self.defaults[name]))
+            for flag, constant in about.constants.items():
+                made = typer.Option(flag, help=constant.help, rich_help_panel=constant.group or None)
+                yield _parameter(_name_of(flag), bool, False, made)
+
+    def fill(self, texts: dict[str, Any], context: typer.Context) -> Any:
+        """Return the dataclass with the values that these texts stand for, and remove them from `texts`."""
+        values = dict(self.defaults)
+        for name, about in self.options.items():
+            text, flag = texts.pop(name), about.flag_of(name)
+            values[name] = values[name] if text is None else _value(flag, about, text)
+            for other, constant in about.constants.items():
+                if texts.pop(_name_of(other)):
+                    if is_given(context, name):
+                        raise InputError(f"{flag} and {other} cannot be combined; leave one of them out")
+                    values[name] = constant.value
+        if "given" in values:
+            values["given"] = tuple(
+                name
+                for name, about in self.options.items()
+                if any(is_given(context, spelling) for spelling in (name, *map(_name_of, about.constants)))
+            )
+        if values.get("wide") and isinstance(values["annotator"], str):
+            values["annotator"] = split_commas(values["annotator"])
+        return self.declared(**values)
+
+
+READING: Any = Group(ReadOptions)
+EVERY_VOTE: Any = Group(ReadOptions, repeated="all")
+FIT_ONE: Any = Group(Fit)
+FIT_SEVERAL: Any = Group(Fit, but=("method", "gold"))  # methods that are compared
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter whose default is a `Group` by its options.
+
+    Typer sees one parameter per option. The command gets the dataclass of the group, filled in.
+    """
+    signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
+    groups: dict[str, Group] = {
+        name: each.default for name, each in signature.parameters.items() if isinstance(each.default, Group)
+    }
+
+    @wraps(command)
+    def fill_and_run(*, context: typer.Context, **given: Any) -> None:
+        filled = {name: group.fill(given, context) for name, group in groups.items()}
+        if "context" in hints:
+            filled["context"] = context
+        command(**given, **filled)
+
+    parameters = [] if "context" in hints else [_parameter("context", typer.Context, inspect.Parameter.empty)]
+    for name, each in signature.parameters.items():
+        if name in groups:
+            parameters += groups[name].parameters()
+        else:
+            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+    fill_and_run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    fill_and_run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return fill_and_run
+
+
+def _parameter(name: str, kind: Any, default: Any, made: Any = None) -> inspect.Parameter:
+    annotation = kind if made is None else Annotated[kind, made]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any]:
+    """Return the type of an option's text, its default, and what Typer needs to know of it."""
+    flag = about.flag_of(name)
+    more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
+    if about.kind == "flag":
+        return bool, False, typer.Option(flag, **more)
+    if about.kind == "switch":
+        return bool | None, None, typer.Option(f"{flag}/--no-{flag[2:]}", show_default=False, **more)
+    more["metavar"] = about.metavar or "|".join(about.choices)
+    if about.kind == "number":
+        kind = type(default) if type(default) in (int, float) else int
+        shown = default if type(default) is kind else None
+        return kind | None, shown, typer.Option(flag, min=about.low, max=about.high, **more)
+    if about.kind in ("pairs", "paths"):
+        return list[str] | None, None, typer.Option(flag, **more)
+    if about.choices:
+        more["autocompletion"] = completing(about.choices)
+    shown = default if isinstance(default, str) and not about.help.endswith(f"by default {default}.") else None
+    return str | None, shown, typer.Option(flag, **more)
+
+
+def _value(flag: str, about: Option, text: Any) -> Any:
+    if about.kind == "list":
+        return split_commas(text)
+    if about.kind == "pairs":
+        return dict(_pair(flag, about, pair) for pair in text) or None
+    return text or None if about.kind == "paths" else text
+
+
+def _pair(flag: str, about: Option, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"{flag} takes {about.metavar}, e.g. {flag} {about.example}, not {text!r}")
+    return name.strip().removeprefix(":").replace("-", "_"), value
+
+
+def _name_of(flag: str) -> str:
+    return flag[2:].replace("-", "_")
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def split_commas(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that offers these names to the shell, also for the last name of a list with commas."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last.lower())]
+
+    return complete
+
+
+# ---- Options of the command line alone
 
 Files = Annotated[
     list[str],
@@ -55,123 +209,27 @@ Source = Annotated[
         metavar="FILE|MODEL", help="Votes, as for finegold aggregate, or a model written by --save.", show_default=False
     ),
 ]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
-TruthTask = Annotated[
-    str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
-]
-TruthLabel = Annotated[
-    str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
-]
-TaskColumn = Annotated[
-    str | None, typer.Option("--task", metavar="NAME", help="The column with the tasks.", rich_help_panel=COLUMNS_PANEL)
-]
-AnnotatorColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--annotator",
-        metavar="NAME",
-        help="The column with the annotators (with --wide: the columns, separated by commas).",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option("--label", metavar="NAME", help="The column with the labels.", rich_help_panel=COLUMNS_PANEL),
-]
-Wide = Annotated[
-    bool, typer.Option("--wide", help="The table has one column per annotator.", rich_help_panel=COLUMNS_PANEL)
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        metavar="A,B,C",
-        help="All classes, in this order; any other label is an error.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Ordered = Annotated[
-    str | None,
-    typer.Option(
-        "--ordered",
-        metavar="A,B,C",
-        help="All classes, from the lowest to the highest: aggregate adds expected scores, evaluate and agreement know "
-        "the order.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Missing = Annotated[
-    str | None,
-    typer.Option(
-        "--missing",
-        metavar="A,B",
-        help="Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -, ?, {}.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-KeepMissing = Annotated[
-    bool,
-    typer.Option("--keep-missing", help="Keep labels such as NA and None as classes.", rich_help_panel=COLUMNS_PANEL),
-]
-Normalise = Annotated[
-    bool,
-    typer.Option(
-        "--normalise",
-        help="Merge labels that differ only in case, spaces, Unicode form, a final dot or number format.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Alias = Annotated[
-    str | None,
-    typer.Option(
-        "--alias",
-        metavar="FILE",
-        help="A table of two columns: spellings of labels, and the classes that they mean.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Repeated = Annotated[
-    str,
-    typer.Option(
-        "--repeated",
-        metavar="first|last|majority|all|error",
-        help="Which votes count if an annotator votes on a task more than once.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Multi = Annotated[
-    bool | None,
-    typer.Option(
-        "--multi/--no-multi",
-        help="Whether votes are sets of labels, such as a;b; by default, aggregate and evaluate find out.",
-        show_default=False,
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Method = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="M",
-        help=f"One of {METHOD_CHOICES}; by default {DEFAULT_METHOD}.",
-        autocompletion=complete_method,
-    ),
-]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
         "--methods",
         metavar="A,B,C",
-        help=f"Some of {METHOD_CHOICES}. Can be repeated.",
-        autocompletion=complete_methods,
+        help=f"Some of {', '.join(REGISTRY)}. Can be repeated.",
+        autocompletion=completing(REGISTRY),
     ),
 ]
 
 
-def _write_raw(raw: bool) -> bool:
-    ESCAPE.set(not raw)
-    return raw
+def value(*flags: str, help: str, metavar: str = "OUT", panel: str | None = None) -> Any:
+    """Return an option with a value, by default the name of a file to write."""
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+Truth = Annotated[str | None, value("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
+TruthTask = Annotated[str | None, value("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")]
+TruthLabel = Annotated[str | None, value("--truth-label", metavar="NAME", help="The column of the truths in --truth.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
 Raw = Annotated[
@@ -179,205 +237,55 @@ Raw = Annotated[
     typer.Option(
         "--raw",
         help="In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1.",
-        callback=_write_raw,
-    ),
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A setting of the method, e.g. max_iterations=100. Can be repeated."
     ),
 ]
 
 
-def fit_option(name: str, help_text: str, **more: Any) -> Any:
-    return typer.Option(name, help=help_text, rich_help_panel=FIT_PANEL, **more)
+# ---- Methods with their settings
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+def chosen_method(fit: Fit) -> Method:
+    """Return the method of the command line with its settings."""
+    return _make_method(str(fit.method), fit)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Options for reading votes."""
-
-    task: TaskColumn = None
-    annotator: AnnotatorColumn = None
-    label: LabelColumn = None
-    wide: Wide = False
-    classes: Classes = None
-    missing: Missing = None
-    keep_missing: KeepMissing = False
-    normalise: Normalise = False
-    alias: Alias = None
-    encoding: Encoding = None
-    separator: Separator = None
-    no_header: NoHeader = False
-    header_line: HeaderLine = 1
-    repeated: Repeated = "first"
-    query: Query = None
-    table: Table = None
-    param: Param = None
-    format: Format = None
-    question: Question = None
-    include: Include = None
-    multi: Multi = None
-    ordered: Ordered = None
-
-    @property
-    def reads_all_questions(self) -> bool:
-        return self.question == ALL
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the options as keywords of `finegold.read`."""
-        given = {
-            "task": self.task,
-            "annotator": split_commas(self.annotator) if self.wide else self.annotator,
-            "label": self.label,
-            "wide": self.wide,
-            "classes": split_commas(self.classes),
-            "ordered": split_commas(self.ordered),
-            "missing": split_commas(self.missing),
-            "keep_missing": self.keep_missing,
-            "normalise": self.normalise,
-            "alias": self.alias,
-            "encoding": self.encoding,
-            "separator": self.separator,
-            "repeated": self.repeated,
-            "query": self.query,
-            "table": self.table,
-            "params": parameters(self.param),
-            "format": self.format,
-            "question": self.question,
-            "include": split_commas(self.include),
-        }
-        more = {} if self._header == 1 else {"header": self._header}
-        more |= {} if self.multi is None else {"multi": self.multi}
-        return {name: value for name, value in given.items() if value} | more
-
-    @property
-    def _header(self) -> int:
-        if self.no_header and self.header_line != 1:
-            raise InputError("--no-header and --header-line cannot be combined; leave one of them out")
-        return 0 if self.no_header else self.header_line
-
-    def options(self) -> dict[str, Any]:
-        """Return the values that differ from the default by option name, without --repeated."""
-        given = [one for one in fields(self) if one.name != "repeated" and getattr(self, one.name) != one.default]
-        return {one.name: getattr(self, one.name) for one in given}
-
-    def read(self, files: list[str], gold: str | bool | None = None, sets: bool = False) -> Annotations:
-        """Read the votes for a command that fits nothing and may take sets of labels."""
-        if self.multi and not sets:
-            raise InputError("sets of labels have no meaning here; leave out --multi")
-        return self.run(files, gold).read(may_be_sets=False)
-
-    def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:
-        """Read the votes for every question of an export."""
-        return self.run(files, gold).read_questions()
-
-    def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Job:
-        from finegold.api.job import Job
-        from finegold.cli.messages import on_terminal
-
-        return Job(files, self.keywords(), gold=gold, progress=on_terminal(), **more)
+def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> list[Method]:
+    """Return the methods that an option lists. If there are several, each gets the settings that it has."""
+    listed = [name for text in names or [] for name in split_commas(text) or []] or default
+    methods = [_make_method(name, fit, only_known=len(listed) > 1) for name in listed]
+    for setting in fit.settings or {}:
+        if not any(setting in method.settings for method in methods):
+            raise InputError(f"none of {', '.join(listed)} has a setting {setting}")
+    return methods
 
 
-@dataclass(frozen=True)
-class Gold:
-    """Options for known truths that the method learns from."""
+def _make_method(name: str, fit: Fit, *, only_known: bool = False) -> Method:
+    """With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only."""
+    from finegold.methods.lookup import in_paper, make_method, method_class, no_setting
 
-    gold: Annotated[
-        str | None,
-        typer.Option(
-            "--gold", metavar="FILE", help="Known truths of some tasks: a file, or the name of a column of FILE."
-        ),
-    ] = None
-    gold_from_export: GoldFromExport = False
-
-    def given(self) -> str | bool | None:
-        if self.gold is not None and self.gold_from_export:
-            raise InputError("--gold and --gold-from-export cannot be combined; leave one of them out")
-        return True if self.gold_from_export else self.gold
+    chosen = method_class(name)
+    defaults, given = chosen().settings, fit.settings or {}
+    unknown = [key for key in given if key not in defaults]
+    if unknown and not only_known:
+        raise no_setting(chosen.name, unknown[0])
+    values = {key: _setting(key, text.strip(), defaults[key]) for key, text in given.items() if key in defaults}
+    if fit.seed is not None:
+        values["seed"] = fit.seed
+    return make_method(name, values, paper=fit.paper and (in_paper(chosen.name) or not only_known))
 
 
-@dataclass(frozen=True)
-class Execution:
-    """Options for where a fit runs and what it starts from."""
+def _setting(name: str, text: str, default: Any) -> Any:
+    """Convert the text to the type of the setting."""
+    import json
 
-    prior: Annotated[
-        str | None,
-        fit_option(
-            "--prior",
-            "A saved model; what it learned about annotators is the prior for those who vote again.",
-            metavar="MODEL",
-        ),
-    ] = None
-    predictions: Annotated[
-        list[str] | None,
-        fit_option(
-            "--predictions",
-            "Class probabilities of a model: a table with a task column and a column per class. Can be repeated.",
-            metavar="FILE",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        fit_option(
-            "--threads",
-            "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
-            min=1,
-            metavar="N",
-        ),
-    ] = None
-    engine: Annotated[str, fit_option("--engine", "Where the fit runs.", metavar=ENGINE_CHOICES)] = "local"
-    scheduler: Annotated[
-        str | None,
-        fit_option(
-            "--scheduler",
-            "The cluster for --engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is started.",
-            metavar="ADDRESS",
-        ),
-    ] = None
-    checkpoint: Annotated[
-        str | None,
-        fit_option("--checkpoint", "Save unfinished work to this file, every minute and on Ctrl-C.", metavar="FILE"),
-    ] = None
-    resume: Annotated[bool, fit_option("--resume", "Continue from --checkpoint, if the file exists.")] = False
-    overwrite: Annotated[bool, fit_option("--overwrite", "Discard the work of an earlier run in --checkpoint.")] = False
-
-    @property
-    def predictions_files(self) -> list[str]:
-        return self.predictions or []
-
-    def run_fields(self) -> dict[str, Any]:
-        """Return the options as fields of a `Job`."""
-        return {one.name: getattr(self, one.name) for one in fields(Execution)}
-
-
-@dataclass(frozen=True)
-class Fitting(Execution):
-    """Options for fitting a method."""
-
-    settings: Setting = None
-    seed: Annotated[
-        int | None, fit_option("--seed", "The seed of methods that draw random numbers.", min=0, metavar="N")
-    ] = None
-    paper: Annotated[
-        bool,
-        fit_option("--paper", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."),
-    ] = False
-
-    def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Job:
-        """Return the job of one method."""
-        chosen = method_from_options(method or DEFAULT_METHOD, self.settings, self.seed, paper=self.paper)
-        return reading.run(files, gold, method=chosen, **self.run_fields(), **more)
-
-    def options(self) -> dict[str, Any]:
-        """Return the values by option name, without --threads, which is also allowed with a saved model."""
-        given = {name: value for name, value in self.run_fields().items() if name not in ("threads", "engine")}
-        engine = None if self.engine == "local" else self.engine
-        return {"set": self.settings, "seed": self.seed, "paper": self.paper, "engine": engine, **given}
-
-
-READING, GOLD, EXECUTION, FITTING = Reading(), Gold(), Execution(), Fitting()
+    try:
+        if isinstance(default, str):
+            return text
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+        return json.loads(text)
+    except (ValueError, KeyError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
+        raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None

@@ -1,78 +1,347 @@
-"""Write the output files of a command: all of them or none, and never over an input."""
+"""What commands write: files (all or none, and never over an input), summaries, JSON, tables on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import typer
+
+from finegold.cli.messages import count, say, warn
 from finegold.errors import InputError, OutputError
 
-__all__ = ["Write", "check_outputs", "frame_writer", "write_all"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from finegold.cli.options import Fit, ReadOptions
+    from finegold.results.data import ResultData
+    from finegold.votes.annotations import Annotations
+
+__all__ = ["Write", "check_outputs", "console", "figures_table", "frame_table", "print_json", "write_all"]
 
 Write = Callable[[Path], None]
 
 
-def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable[str]) -> None:
-    """Check before the fit that every output can be written, is not an input and is not named twice."""
+# ---- Files
+
+
+def check_outputs(
+    tables: Iterable[str | None],
+    others: Iterable[str | None],
+    inputs: Iterable[str | None],
+    reading: ReadOptions | None = None,
+    fit: Fit | None = None,
+) -> None:
+    """Check before the fit that every output can be written, is not an input and is not named twice.
+
+    The files that the options of reading and fitting name are inputs as well, and the checkpoint is an output.
+    """
     from finegold.io.writers import check_table_path, check_writable
 
-    tables, read = list(tables), {file.resolve() for name in inputs for file in _files_of(name)}
-    outputs = [*tables, *others]
-    places = [Path(path).expanduser().resolve() for path in outputs]
+    named: list[Any] = [*inputs, reading.alias if reading else None]
+    if fit is not None:
+        named += [None if fit.gold is True else fit.gold, fit.prior, *(fit.predictions or ())]
+    read = {file.resolve() for name in named if name is not None for file in _files_of(name)}
+    tables = [path for path in tables if path is not None]
+    outputs: list[Any] = [*tables, *others, fit.checkpoint if fit else None]
+    outputs = [path for path in outputs if path is not None]
+    targets = [Path(path).expanduser().resolve() for path in outputs]
     for path in tables:
-        check_table_path(path)
-    for path, place in zip(outputs, places, strict=True):
-        if place in read:
+        check_table_path(str(path))
+    for path, target in zip(outputs, targets, strict=True):
+        if target in read:
             raise InputError(f"{path} is an input and would be overwritten; name another output")
-        if places.count(place) > 1:
+        if targets.count(target) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
         check_writable(path)
-
-
-def frame_writer(make: Callable[[], Any]) -> Write:
-    """Return a function that writes the data frame that `make` returns."""
-    from finegold.io.writers import write_frame
-
-    return lambda path: write_frame(make(), path)
 
 
 def _files_of(name: str) -> list[Path]:
     """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel sheet."""
     from finegold.io.databases import is_database, parse
+    from finegold.io.source import EXPORTS, Source, by_extension
 
     if is_database(name):
         return [Path(parse(name).target)] if parse(name).is_file else []
     path = Path(name).expanduser()
     if path.is_dir():
-        return _data_files(path.iterdir()) or _data_files(path.rglob("*"))
+        for found in (path.iterdir(), path.rglob("*")):
+            files = [file for file in found if file.is_file()]
+            data = [file for file in files if by_extension(Source("", file))[0] or file.name.lower().endswith(EXPORTS)]
+            if data:
+                return data
+        return []
     if path.exists():
         return [path]
     book = Path(str(path).rpartition("#")[0])
-    return [book] if book.is_file() else [Path(found) for found in glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
+    return [book] if book.is_file() else [Path(file) for file in glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
 
 
-def _data_files(found: Iterable[Path]) -> list[Path]:
-    from finegold.io.source import EXPORTS, Source, by_extension
-
-    files = [path for path in found if path.is_file()]
-    return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(EXPORTS)]
-
-
-def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
-    """Write all files under temporary names, call `then`, and move the files to their final names."""
+def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
+    """Write all files under temporary names, call `then`, and move the files to their final names; None is no file."""
     from finegold.system.files import replacing_all
 
-    with replacing_all(files) as temporary_paths:
-        for temporary, (path, write) in zip(temporary_paths, files.items(), strict=True):
-            _write_to(temporary, path, write)
+    wanted = {path: write for path, write in files.items() if path is not None}
+    with replacing_all(wanted) as temporary_paths:
+        for temporary, (path, write) in zip(temporary_paths, wanted.items(), strict=True):
+            try:
+                write(temporary)
+            except OutputError as error:
+                raise OutputError(str(error).replace(str(temporary), path)) from error
         if then is not None:
             then()
 
 
-def _write_to(temporary: Path, path: str, write: Write) -> None:
-    try:
-        write(temporary)
-    except OutputError as error:
-        raise OutputError(str(error).replace(str(temporary), path)) from error
+def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
+    """Return a function that writes the data frame that `make` returns; see --raw."""
+    from finegold.io.writers import write_frame
+
+    return lambda path: write_frame(make(), path, escape_formulas=not raw)
+
+
+def result_writers(
+    result: Any, labels: str | None, annotators: str | None, model: str | None, raw: bool, **columns: bool
+) -> dict[str | None, Write]:
+    """Return the functions that write the labels, the annotators and the model of a result, by path."""
+    from finegold.io.writers import write_labels
+    from finegold.results.tables import annotators_for_users
+
+    return {
+        labels: lambda path: write_labels(result, path, escape_formulas=not raw, **columns),
+        annotators: frame_writer(lambda: annotators_for_users(result), raw),
+        model: result.save,
+    }
+
+
+# ---- The summary of a fit: a few lines on standard error, or one JSON object on standard output
+
+ANNOTATORS_SHOWN = 3  # best and worst annotators in the summary
+NAMES_SHOWN = 10  # annotators without any vote in the summary
+
+
+def summary_of(result: ResultData) -> dict[str, Any]:
+    """Return the summary of a result."""
+    from finegold.insight import n_flips
+    from finegold.insight.expected import expected_of
+    from finegold.insight.votes import votes_of
+    from finegold.votes.encoding import MISSING
+
+    votes = votes_of(result)
+    gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
+    n_votes = int(result.votes_per_task.sum())
+    summary = summary_fields(result, n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    if result.label_sets is not None:
+        sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
+        summary["options"] = summary.pop("classes")
+        summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
+    expected = expected_of(result)
+    return {**summary, "expected_accuracy": None if expected is None else expected._asdict()}
+
+
+def summary_fields(
+    result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int
+) -> dict[str, Any]:
+    """Return the summary of a result, given the counts of its tasks."""
+    from finegold.votes.frames import to_list
+
+    return {
+        "method": result.method,
+        "settings": result.all_settings,
+        "n_votes": n_votes,
+        "n_tasks": n_tasks,
+        "n_annotators": len(result.annotator_names),
+        "classes": to_list(result.class_names),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "bound": result.steps[-1].bound,
+        "seconds": result.seconds,
+        "notes": result.notes,
+        "tied": tied,
+        "differs_from_majority": outvoted,
+        "expected_accuracy": None,
+        "gold": gold,
+        "unlabelled": len(result.unlabelled),
+        "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
+        "models": [record._asdict() for record in result.combined.records] if result.combined else [],
+        "predictions_only": len(result.combined.posterior) if result.combined else 0,
+        "rows": asdict(result.counts),
+        "no_vote": {} if result.annotations is None else result.annotations.hygiene.no_vote,
+    }
+
+
+def print_summary(summary: dict[str, Any], result: ResultData) -> None:
+    """Print the summary on standard error."""
+    from finegold.insight.expected import Expected, in_words
+    from finegold.votes.frames import to_list
+
+    of_sets = result.label_sets is not None
+    votes = f"{count(summary['n_votes'], 'set')} of labels" if of_sets else count(summary["n_votes"], "vote")
+    classes = count(len(summary["options"]), "option") if of_sets else count(len(summary["classes"]), "class", "es")
+    say(
+        f"{summary['method']}: {votes} by {count(summary['n_annotators'], 'annotator')} "
+        f"on {count(summary['n_tasks'], 'task')}, {classes}"
+    )
+    (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
+    say(
+        f"{count(summary['tied'], 'task')} tied, {summary['differs_from_majority']:,} against the majority vote"
+        + (" (finegold trust shows why)" if summary["differs_from_majority"] else "")
+        + (f", {summary['gold']:,} given by gold truths" if summary["gold"] else "")
+    )
+    if of_sets:
+        say(f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none")
+    if summary["expected_accuracy"]:
+        say(in_words(Expected(**summary["expected_accuracy"])))
+    for note in result.notes:
+        say(note)
+    if words := left_out(summary):
+        say(f"left out: {words}")
+    if summary.get("table"):
+        say(f"labels written to {summary['table']}")
+    names, (best, worst) = to_list(result.annotator_names), extremes(result)
+    good, bad = (", ".join(f"{names[code]} ({result.accuracy[code]:.2f})" for code in codes) for codes in (best, worst))
+    say(f"best annotators: {good}; worst: {bad}")
+
+
+def extremes(result: ResultData, shown: int = ANNOTATORS_SHOWN) -> tuple[list[int], list[int]]:
+    """Return the annotators with the highest and the lowest expected accuracy, at most half of all in each list."""
+    order = (-result.accuracy).argsort(kind="stable").tolist()
+    shown = max(min(shown, len(order) // 2), 1)
+    return order[:shown], order[::-1][:shown]
+
+
+def left_out(summary: Mapping[str, Any]) -> str:
+    """Describe what was read but left out; empty if nothing was."""
+    rows, names = summary["rows"], summary["never_voted"]
+    words = [f'{number:,} "{word}"' for word, number in summary["no_vote"].items()]
+    no_vote = f" ({_first(words, ' more words')})" if words else ""
+    pairs = rows["disagreeing"]
+    clash = f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes that disagree)"
+    parts = [
+        (rows["missing"], f"{count(rows['missing'], 'row')} without a label{no_vote}"),
+        (rows["repeated"], count(rows["repeated"], "repeated vote") + (clash if pairs else "")),
+        (summary["unlabelled"], f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)"),
+        (len(names), f"{count(len(names), 'annotator')} without any vote: {_first(names, ' more')}"),
+        *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
+    ]
+    return ", ".join(words for number, words in parts if number)
+
+
+def _first(names: list[Any], more: str) -> str:
+    """List the first names, and the number of the others."""
+    others = f" and {len(names) - NAMES_SHOWN:,}{more}" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
+
+
+def print_left_out(votes: Annotations) -> None:
+    """Print what was left out, for commands that print no other summary of the votes."""
+    from finegold.votes.frames import to_list
+
+    names = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
+    if words := left_out({"rows": asdict(votes.counts), "no_vote": votes.hygiene.no_vote, **names}):
+        say(f"left out: {words}")
+
+
+def print_json(value: Any) -> None:
+    """Print JSON; where standard output is not UTF-8, as pipes on Windows are not, other letters are escaped."""
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=_plain))
+
+
+def _without_nan(value: Any) -> Any:
+    """Replace NaN and infinity, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {str(key): _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+# ---- Tables on the terminal
+
+
+def console() -> Any:
+    from rich.console import Console
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # report_error ends with exit code 0 then; Rich would end with 1
+
+    made = Screen(highlight=False)
+    if not made.is_terminal:  # files and pipes have no width
+        made.width = 140
+    return made
+
+
+def frame_table(title: str, frame: Any, rows: int) -> Any:
+    """Return a table of the first rows of a data frame; its caption has the number of further rows."""
+    from rich.box import SIMPLE
+    from rich.markup import escape
+    from rich.table import Table
+
+    from finegold.votes.frames import to_polars
+
+    shown = to_polars(frame)
+    more = max(len(shown) - rows, 0)
+    table = Table(box=SIMPLE, title=title, title_justify="left", caption=f"{more:,} more" if more else None)
+    for name in shown.columns:
+        table.add_column(name.replace("_", " "), justify="right" if shown[name].dtype.is_numeric() else "left")
+    for row in shown.head(rows).iter_rows(named=True):
+        table.add_row(*(escape(_text(name, value)) for name, value in row.items()))
+    return table
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None or value != value:  # NaN differs from itself
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    is_number_of = type(value) is int and name.startswith("n_")  # other integers are names of tasks and annotators
+    return f"{value:,}" if is_number_of else str(value)
+
+
+def figures_table(title: str | None, rows: Iterable[Iterable[str]], columns: Iterable[str] = (), **more: Any) -> Any:
+    """Return a table whose first column names its rows and whose other columns hold figures."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    headings = list(columns)
+    table = Table(box=SIMPLE, title=title, title_justify="left", show_header=bool(headings), **more)
+    for index, heading in enumerate(headings or ["", ""]):
+        table.add_column(heading, justify="right" if index else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+SHADES = " ░▒▓█"
+CELL_WIDTH = 8  # width in characters: shade, percentage, gap
+MAX_NAME_LENGTH = 7
+
+
+def heat_map(matrix: NDArray[np.float64], names: list[Any]) -> list[str]:
+    """Return a heat map in lines: truths in rows, votes in columns; the darker a cell, the more probable the vote."""
+
+    def cell(p: float) -> str:
+        shade = SHADES[min(int(p * len(SHADES)), len(SHADES) - 1)]
+        return f"{shade * 3}{100 * p:3.0f}".ljust(CELL_WIDTH)
+
+    texts = map(str, names)
+    short = [text if len(text) <= MAX_NAME_LENGTH else text[: MAX_NAME_LENGTH - 1] + "…" for text in texts]
+    margin = max(len("truth"), *map(len, short))
+    head = " " * (margin + 2) + "".join(f"{name:<{CELL_WIDTH}}" for name in short)
+    rows = [
+        f"{name:>{margin}}  " + "".join(cell(float(p)) for p in row) for name, row in zip(short, matrix, strict=True)
+    ]
+    return [line.rstrip() for line in (f"{'truth':>{margin}}  vote", head, *rows)]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from finegold.cli import options as o
+from finegold.api.options import FitOptions
+from finegold.cli.messages import on_terminal
+from finegold.cli.options import Fit, ReadOptions, chosen_method, is_given
+from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
 
@@ -17,65 +21,58 @@ if TYPE_CHECKING:
     from finegold.api.result import Result
     from finegold.votes.annotations import Annotations
 
-__all__ = [
-    "command_line",
-    "inputs_of",
-    "outputs_of",
-    "result_of",
-    "title_of",
-    "truths_of",
-    "votes_or_saved",
-]
+__all__ = ["ALL", "command_line", "job_of", "read", "result_of", "title_of", "truths_of", "votes_or_saved"]
+
+ALL = "all"  # the value of --question that selects all questions
 
 
-def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
-    """Load the saved result, or read the votes and fit the method."""
+def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
+    """Return what is to be read, and what is to be fitted to it."""
+    from finegold.api.job import Job
+
+    if fit is not None:
+        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": None}
+        more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
+    return Job(files, reading, progress=on_terminal(), **more)
+
+
+def read(files: list[str], reading: ReadOptions, gold: Any = None, *, sets: bool = False) -> Annotations:
+    """Read the votes for a command that fits nothing and may take sets of labels."""
+    if reading.multi and not sets:
+        raise InputError("sets of labels have no meaning here; leave out --multi")
+    return job_of(files, reading, gold=gold).read(may_be_sets=False)
+
+
+def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
+    """Load the saved result, or read the votes and fit the method. Options that need votes are refused for a model."""
     from finegold.api.job import saved
 
     result = saved(files)
-    job = _checked(result, files, reading, fitting, method, known)
-    return job.run() if result is None else result
-
-
-def _checked(
-    result: Any, files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
-) -> Job:
-    """Return the job. Options that need votes are refused with a saved result."""
-    from finegold.api.job import refuse_for_model
-    from finegold.cli.summary import print_left_out
-
     if result is not None:
-        gold = {"gold": known.gold, "gold_from_export": known.gold_from_export}
-        refuse_for_model({"method": method, **fitting.options(), **gold, **reading.options()})
-    elif reading.reads_all_questions:
+        _refuse_for_model([name for name in fit.given if name != "threads"], reading)
+        return result
+    if reading.question == ALL:
         raise InputError("this command works with one question only; choose it with --question NAME")
-    return fitting.run(files, reading, method, known.given(), on_read=print_left_out)
+    return job_of(files, reading, fit, on_read=print_left_out).run()
 
 
-def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:
+def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
-    from finegold.api.job import refuse_for_model, saved
-    from finegold.cli.summary import print_left_out
+    from finegold.api.job import saved
 
     if (result := saved(files)) is not None:
-        refuse_for_model(reading.options())
+        _refuse_for_model([], reading)
         return result
-    votes = reading.read(files, sets=True)
+    votes = read(files, reading, sets=True)
     print_left_out(votes)
     return votes
 
 
-def inputs_of(
-    files: list[str], *others: str | None, reading: o.Reading | None = None, fitting: o.Execution | None = None
-) -> list[str]:
-    """Return the input files, which no output may replace, with those that options for reading and fitting name."""
-    named = [*others, reading.alias if reading else None, fitting.prior if fitting else None]
-    return [*files, *(fitting.predictions_files if fitting else []), *(name for name in named if name is not None)]
+def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
+    from finegold.api.job import refuse_for_model
 
-
-def outputs_of(execution: o.Execution) -> list[str]:
-    """Return the files that the fit itself writes."""
-    return [] if execution.checkpoint is None else [execution.checkpoint]
+    names += [name for name in reading.given() if name != "repeated"]
+    refuse_for_model(dict.fromkeys(names, True))
 
 
 def truths_of(path: str | None, task: str | None = None, label: str | None = None) -> Any:
@@ -96,16 +93,15 @@ def command_line(context: typer.Context) -> str:
     """Return the command line, without passwords of databases."""
     words = ["finegold", context.info_name or ""]
     for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE":
+        if is_given(context, parameter.name or ""):
             words += _arguments(parameter, context.params[parameter.name or ""])
     return shlex.join(words)
 
 
 def _arguments(parameter: Any, value: Any) -> list[str]:
     """Return the command-line arguments that set this parameter."""
-    values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+    values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
     if parameter.param_type_name == "argument":
-        return [parse(one).name if is_database(one) else one for one in values]
+        return [parse(each).name if is_database(each) else each for each in values]
     option = parameter.opts[0]
-    return [option] if value is True else [word for one in values for word in (option, one)]
+    return [option] if value is True else [word for each in values for word in (option, each)]

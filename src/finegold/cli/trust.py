@@ -1,28 +1,34 @@
-"""`finegold trust`: check how far labels can be trusted."""
+"""`finegold trust` and `audit`: how far labels can be trusted, and which labels in use are probably wrong."""
 
 from __future__ import annotations
 
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from finegold.cli import options as o
-from finegold.cli import source as s
+from finegold.cli.messages import count, say, warn
+from finegold.cli.outputs import (
+    check_outputs,
+    console,
+    figures_table,
+    frame_table,
+    frame_writer,
+    print_json,
+    write_all,
+)
+from finegold.cli.source import result_of, truths_of
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.api.result import Result
     from finegold.insight import Trust
 
-__all__ = ["trust"]
+__all__ = ["audit", "trust"]
 
 ROWS_SHOWN = 5  # rows of a table
-TABLES_PANEL = "Tables to write"
 
 
-def table_option(name: str, help_text: str) -> Any:
-    return typer.Option(name, metavar="OUT", help=help_text, rich_help_panel=TABLES_PANEL)
+def table_option(flag: str, help: str) -> Any:
+    return o.value(flag, help=help, panel="Tables to write")
 
 
 @o.with_groups
@@ -30,7 +36,7 @@ def trust(
     files: o.Source,
     truth: Annotated[
         str | None,
-        typer.Option("--truth", metavar="FILE", help="Known truths: measure the calibration and fit a temperature."),
+        o.value("--truth", metavar="FILE", help="Known truths: measure the calibration and fit a temperature."),
     ] = None,
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
@@ -49,94 +55,107 @@ def trust(
     calibration: Annotated[
         str | None, table_option("--calibration", "Write the reliability curve (needs --truth).")
     ] = None,
-    method: o.Method = None,
-    fitting: o.Fitting = o.FITTING,
-    known: o.Gold = o.GOLD,
-    reading: o.Reading = o.READING,
+    fit: o.Fit = o.FIT_ONE,
+    reading: o.ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
     """Show how far labels can be trusted: flips of the majority, spammers, correlated annotators, calibration."""
-    from finegold.cli.outputs import check_outputs
+    from finegold.insight.expected import caution, in_words
 
     if calibration is not None and truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
-    paths = {name: path for name, path in wanted.items() if path is not None}
-    check_outputs(
-        paths.values(),
-        s.outputs_of(fitting),
-        s.inputs_of(files, truth, known.gold, reading=reading, fitting=fitting),
-    )
-    result = s.result_of(files, reading, fitting, method, known)
-    found = result.trust(s.truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)
-    _write(result, found, paths)
-    _show(result, found, json)
-
-
-def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
-    from finegold.cli.outputs import frame_writer, write_all
-
-    makers = {
-        "flips": result.flips,
-        "contested": result.contested,
-        "spammers": result.spammers,
-        "pairs": found.correlated.pairs,
-    }
-    if found.calibration is not None:
-        makers["calibration"] = found.calibration.curve
-    write_all({path: frame_writer(makers[name]) for name, path in paths.items()})
-
-
-def _show(result: Result, found: Trust, as_json: bool) -> None:
-    if as_json:
-        from finegold.cli.summary import print_json
-
-        print_json(found.figures())
+    check_outputs([flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit)
+    result = result_of(files, reading, fit)
+    checked = result.trust(truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)
+    tables = {flips: result.flips, contested: result.contested, spammers: result.spammers}
+    tables |= {pairs: checked.correlated.pairs}
+    if checked.calibration is not None:
+        tables[calibration] = checked.calibration.curve
+    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
+    if json:
+        print_json(checked.figures())
         return
-    from finegold.cli.messages import count, say, warn
-    from finegold.cli.show import console, figures_table, frame_table
-    from finegold.insight.expected import caution, in_words
-
     screen = console()
-    title = f"{found.method}: {count(found.n_tasks, 'task')}, {count(found.agreement.n_annotators, 'annotator')}"
-    screen.print(figures_table(title, _figures(found)))
-    if found.n_flips:
+    title = f"{checked.method}: {count(checked.n_tasks, 'task')}, {count(checked.agreement.n_annotators, 'annotator')}"
+    screen.print(figures_table(title, _figures(checked)))
+    if checked.n_flips:
         screen.print(
             frame_table("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)
         )
-    if found.n_spammers:
-        screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), found.n_spammers))
-    if found.correlated.n_groups:
-        screen.print(frame_table("Annotators with correlated errors", found.correlated.groups(), ROWS_SHOWN))
-    for warning in found.warnings:
+    if checked.n_spammers:
+        screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), checked.n_spammers))
+    if checked.correlated.n_groups:
+        screen.print(frame_table("Annotators with correlated errors", checked.correlated.groups(), ROWS_SHOWN))
+    for warning in checked.warnings:
         warn(warning)
-    if found.expected is not None:
-        say(in_words(found.expected))
+    if checked.expected is not None:
+        say(in_words(checked.expected))
     if words := caution(result):
         warn(words)
 
 
-def _figures(found: Trust) -> list[tuple[str, str]]:
-    panel = found.correlated
-    alpha = f"{found.agreement.alpha:.3f}" if isfinite(found.agreement.alpha) else "undefined"
+def _figures(checked: Trust) -> list[tuple[str, str]]:
+    panel = checked.correlated
+    alpha = f"{checked.agreement.alpha:.3f}" if isfinite(checked.agreement.alpha) else "undefined"
     rows = [
         ("agreement beyond chance (alpha)", alpha),
-        ("labels against the majority vote", f"{found.n_flips:,}"),
-        ("labels hardly more probable than the next class", f"{found.n_contested:,}"),
-        ("ties", f"{found.n_tied:,}"),
-        ("annotators whose votes do not depend on the truth", f"{found.n_spammers:,}"),
+        ("labels against the majority vote", f"{checked.n_flips:,}"),
+        ("labels hardly more probable than the next class", f"{checked.n_contested:,}"),
+        ("ties", f"{checked.n_tied:,}"),
+        ("annotators whose votes do not depend on the truth", f"{checked.n_spammers:,}"),
         ("effective number of independent annotators", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
     ]
-    judged = found.calibration
-    if judged is not None:
+    measured = checked.calibration
+    if measured is not None:
         rows += [
-            (f"accuracy on {judged.n:,} truths", f"{judged.accuracy:.1%}"),
-            ("mean confidence", f"{judged.confidence:.1%}"),
-            ("calibration error (ECE)", f"{judged.ece:.4f}"),
-            ("log loss", f"{judged.log_loss:.4f}"),
-            ("best temperature", f"{judged.temperature:.2f}"),
-            ("calibration error at this temperature", f"{judged.ece_after:.4f}"),
-            ("log loss at this temperature", f"{judged.log_loss_after:.4f}"),
+            (f"accuracy on {measured.n:,} truths", f"{measured.accuracy:.1%}"),
+            ("mean confidence", f"{measured.confidence:.1%}"),
+            ("calibration error (ECE)", f"{measured.ece:.4f}"),
+            ("log loss", f"{measured.log_loss:.4f}"),
+            ("best temperature", f"{measured.temperature:.2f}"),
+            ("calibration error at this temperature", f"{measured.ece_after:.4f}"),
+            ("log loss at this temperature", f"{measured.log_loss_after:.4f}"),
         ]
     return rows
+
+
+@o.with_groups
+def audit(
+    files: o.Source,
+    labels: Annotated[
+        str,
+        o.value("--labels", metavar="FILE", help="The labels in use: a table with a task and a label column."),
+    ],
+    output: Annotated[
+        str | None,
+        o.value("--output", "-o", help="The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed."),
+    ] = None,
+    labels_task: Annotated[
+        str | None, o.value("--labels-task", metavar="NAME", help="The column of the tasks in --labels.")
+    ] = None,
+    labels_label: Annotated[
+        str | None, o.value("--labels-label", metavar="NAME", help="The column of the labels in --labels.")
+    ] = None,
+    fit: o.Fit = o.FIT_ONE,
+    reading: o.ReadOptions = o.READING,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """List how likely each label in use is wrong, judged by votes and predictions; the worst labels come first."""
+    from finegold.api.evaluate import audit_result
+    from finegold.io.writers import write_frame
+    from finegold.votes.frames import to_polars
+
+    output = None if output == "-" else output
+    check_outputs([output], [], [*files, labels], reading, fit)
+    current = truths_of(labels, labels_task, labels_label)
+    audited = audit_result(result_of(files, reading, fit), current)
+    table = to_polars(audited)
+    write_all({output: frame_writer(lambda: audited, raw)})
+    if json:
+        print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
+    elif output is None:
+        write_frame(audited, "-", escape_formulas=not raw)
+    judges = "votes and predictions" if "predicted" in table.columns else "votes"
+    say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by {judges}")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from finegold.api.options import FitOptions
 from finegold.cli import options as o
+from finegold.cli.messages import on_terminal, say
+from finegold.cli.outputs import check_outputs, print_json, print_summary, result_writers, summary_of, write_all
+from finegold.cli.source import job_of
 from finegold.errors import InputError
 
-if TYPE_CHECKING:
-    from finegold.api.result import Result
-
 __all__ = ["update"]
+
+FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))  # which the model has
 
 
 @o.with_groups
@@ -24,18 +28,13 @@ def update(
         typer.Argument(metavar="FILE", help="New votes, as for finegold aggregate.", show_default=False),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The file for the new model; it may be the old one.")
+        str, o.value("--output", "-o", metavar="MODEL", help="The file for the new model; it may be the old one.")
     ] = ...,  # type: ignore[assignment]  # required
     refit: Annotated[bool, typer.Option("--refit", help="Fit all votes again, old and new.")] = False,
-    labels: Annotated[
-        str | None, typer.Option("--labels", metavar="OUT", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
-    ] = None,
-    annotators: Annotated[
-        str | None, typer.Option("--annotators", metavar="OUT", help="Write a table of the annotators.")
-    ] = None,
-    execution: o.Execution = o.EXECUTION,
-    known: o.Gold = o.GOLD,
-    reading: o.Reading = o.READING,
+    labels: Annotated[str | None, o.value("--labels", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")] = None,
+    annotators: Annotated[str | None, o.value("--annotators", help="Write a table of the annotators.")] = None,
+    fit: o.Fit = FIT_AGAIN,
+    reading: o.ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -46,49 +45,25 @@ def update(
     """
     from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
-    from finegold.cli.messages import say
-    from finegold.cli.outputs import check_outputs, write_all
-    from finegold.cli.source import inputs_of, outputs_of
-    from finegold.cli.summary import print_json, print_summary, summary_of
     from finegold.results.archive import load
     from finegold.system.files import locked
 
+    execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
+    gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
+    keywords = job_of(files, reading).reading_keywords
     if not refit:
-        check_no_fit({**execution.run_fields(), "threads": None, "predictions": None})
-    if known.gold_from_export and not files:
+        check_no_fit({**execution, "threads": None, "predictions": None})
+    if gold is True and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
-    tables = [path for path in (labels, annotators) if path is not None]
-    check_outputs(tables, [], [model])  # only the new model may replace the old one
-    check_outputs(
-        tables,
-        [output, *outputs_of(execution)],
-        inputs_of(files or [], known.gold, reading=reading, fitting=execution),
-    )
-    options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
+    check_outputs([labels, annotators], [], [model])  # only the new model may replace the old one
+    check_outputs([labels, annotators], [output], files or [], reading, fit)
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
-        result = _updated(Result.of(load(model)), files, options)
-        found = summary_of(result)
-        found["files"] = {"labels": labels, "annotators": annotators, "model": output}
-        write_all(_files(result, found["files"]))
+        before = Result.of(load(model))
+        with on_terminal().fitting(f"{before.method} (update)") as on_step:
+            result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
+        summary = summary_of(result)
+        summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
+        write_all(result_writers(result, labels, annotators, output, raw))
     if json:
-        print_json(found)
-    print_summary(found, result)
-
-
-def _updated(before: Result, files: list[str] | None, options: dict[str, Any]) -> Result:
-    from finegold.cli.messages import on_terminal
-
-    with on_terminal().fitting(f"{before.method} (update)") as on_step:
-        return before.update(files, on_step=on_step, **options)
-
-
-def _files(result: Result, paths: dict[str, str | None]) -> dict[str, Any]:
-    from finegold.io.writers import write_frame, write_labels
-    from finegold.results.tables import annotators_for_users
-
-    writers = {
-        "labels": lambda path: write_labels(result, path),
-        "annotators": lambda path: write_frame(annotators_for_users(result), path),
-        "model": result.save,
-    }
-    return {path: writers[name] for name, path in paths.items() if path is not None}
+        print_json(summary)
+    print_summary(summary, result)

@@ -7,15 +7,13 @@ text that begins with apostrophes before such a character. Removing one apostrop
 from __future__ import annotations
 
 import re
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ESCAPE", "escape_cells", "unescape_cells", "unescape_name"]
+__all__ = ["escape_cells", "unescape_cells", "unescape_name"]
 
-ESCAPE: ContextVar[bool] = ContextVar("escape_formulas", default=True)  # unless a writer is told otherwise
 
 MARK = "'"
 FORMULA = r"^'*[=+\-@\t\r\n]"

@@ -344,21 +344,22 @@ def read_judge_log(
         is_pairwise = chosen.system_a is not None or is_ordered or is_clearly_pairwise(some)
         kind = "pairwise" if is_pairwise else "pointwise"
     if kind == "pointwise":
-        found = pointwise_log(table, opened.name)
-        if found.is_ordered and len(found.class_names) > MOST_CLASSES:
+        read_log = pointwise_log(table, opened.name)
+        if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
             raise InputError(
-                f"the verdicts have {len(found.class_names):,} different scores, more than {MOST_CLASSES}",
+                f"the verdicts have {len(read_log.class_names):,} different scores, more than {MOST_CLASSES}",
                 opened.name,
                 [Remedy(text="round them to fewer, such as 1 to 5"), use(verdict=Placeholder("COLUMN"))],
             )
     else:
-        found = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=verdicts == "position")
+        by_position = verdicts == "position"
+        read_log = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=by_position)
     if "order" in table.columns and (kind == "pointwise" or not is_ordered):
         notes.append(f'the column "{chosen.order}" is not used: its values are not AB and BA, or answers stand alone')
     if chosen.cost is not None:
         n = table.get_column("cost").null_count() - frame.get_column(chosen.cost).null_count()
         notes += [f'{n:,} values in the column "{chosen.cost}" are not numbers and are left out'] if n > 0 else []
-    return replace(found, notes=[*found.notes, *notes])
+    return replace(read_log, notes=[*read_log.notes, *notes])
 
 
 def _name_judges_by_files(opened: Opened, judge: str | None) -> Opened:

@@ -49,7 +49,7 @@ from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import kind_of, series_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_words, totals_of
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
-from finegold.votes.names import Coded, encode_series, integer_names, renumber, text_of
+from finegold.votes.names import Coded, encode_series, integer_names, match, renumber, text_of
 
 __all__ = [
     "Labels",
@@ -100,6 +100,8 @@ def assemble(
     where: Where,
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
+    if options.limit is not None:
+        tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
     label = str(labels.coded.names.name)
     alias = options.alias.class_of if options.alias else {}
     known = Hygiene(label=label, normalise=options.normalise, alias=alias)
@@ -133,6 +135,30 @@ def assemble(
         )
     findings += examine_votes(totals_of(annotations), options.repeated)
     return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
+
+
+def _first_tasks(
+    n: int, tasks: Coded, annotators: Coded, labels: Labels, truth: Truth | None, where: Where
+) -> tuple[Coded, Coded, Labels, Truth | None, Where]:
+    """Keep the votes and truths of the first tasks of a file, as if it ended there."""
+    codes, first = np.unique(tasks.codes, return_index=True)
+    present = codes != MISSING
+    kept = codes[present][np.argsort(first[present])[:n]]
+    rows = np.flatnonzero(np.isin(tasks.codes, kept))
+    if truth is not None:
+        matched = match(to_list(truth.task), tasks.names)
+        here = np.flatnonzero(np.isin(matched, kept) | (matched == MISSING))
+        truth = Truth(truth.task[here], truth.truth[here])
+
+    def cut(column: Coded) -> Coded:
+        codes = column.codes[rows]
+        used = np.unique(codes[codes != MISSING])
+        new = np.where(codes == MISSING, MISSING, np.searchsorted(used, codes)).astype(np.int32)
+        return Coded(new, column.names[used])
+
+    hygiene = replace(labels.hygiene, no_vote={})  # which were counted in the whole file
+    votes = labels._replace(coded=cut(labels.coded), hygiene=hygiene)
+    return cut(tasks), cut(annotators), votes, truth, lambda row: where(int(rows[row]))
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Where) -> None:
@@ -224,7 +250,8 @@ def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
     task, who = Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names)
     votes = _with_unlabelled(task, who, labels, tasks)
     annotations = assemble(*votes, truth, options, table.is_text, where)
-    return _with_columns(_count_cells(annotations, len(table.frame) * len(columns)), opened, by_task, None)
+    n_rows = min(len(table.frame), options.limit or len(table.frame))
+    return _with_columns(_count_cells(annotations, n_rows * len(columns)), opened, by_task, None)
 
 
 def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) -> tuple[list[Any], list[Finding]]:
@@ -280,7 +307,8 @@ def read_transposed(opened: Opened, options: ReadOptions) -> Annotations:
     votes_only = Coded(np.where(is_truth, np.int32(MISSING), labels.coded.codes), labels.coded.names)
     votes = _with_unlabelled(task, who, labels._replace(coded=votes_only), items)
     annotations = assemble(*votes, truth, options, table.is_text, where)
-    annotations = _count_cells(annotations, int((~np.isin(people.codes, truth_rows)).sum()) * len(columns))
+    n_columns = min(len(columns), options.limit or len(columns))
+    annotations = _count_cells(annotations, int((~np.isin(people.codes, truth_rows)).sum()) * n_columns)
     silent = to_list(annotations.never_voted)
     kept = np.array([code for code, name in enumerate(silent) if bare_name(name) not in TRUTH.words], np.int64)
     annotations = replace(annotations, never_voted=annotations.never_voted[kept])

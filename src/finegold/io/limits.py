@@ -20,6 +20,7 @@ import polars as pl
 
 from finegold.errors import InputError
 from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_child
+from finegold.system.memory import available_memory, in_words
 
 __all__ = [
     "AGAIN",
@@ -102,11 +103,11 @@ def check_cells(name: str, data: Path | bytes, kind: str) -> None:
     size = n_bytes(data)
     most = max(limit("CELLS"), CELLS_PER_BYTE * size)
     if kind == "stream":  # which has no footer: Polars can only read it as a whole
-        max_bytes = SPARE_BYTES + PACKED_TIMES * size
+        max_bytes = min(SPARE_BYTES + PACKED_TIMES * size, available_memory())
         try:
             rows, columns = _in_child("measure_stream", data, most, max_bytes=max_bytes).facts["size"]
         except ExhaustedError:
-            refuse(name, f"needs more than {max_bytes:,} bytes of memory", "CELLS")
+            refuse(name, f"needs more than {in_words(max_bytes)} of memory", "CELLS")
         except FailedError as error:
             raise InputError(f"{name} is not a complete Arrow file ({error}); {AGAIN}") from None
     else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from finegold.errors import InputError
-from finegold.options import option, options_of
+from finegold.options import Constant, option, options_of
 
 if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
@@ -118,9 +118,10 @@ class ReadOptions:
         "Whether votes are sets of labels, such as a;b; by default, the votes decide.",
         group=COLUMNS,
         kind="switch",
-        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
-        "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If '
+        "None, the votes are sets if the cells hold lists, or if most hold several options; `read` takes False.",
     )
+    limit: int | None = option(None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1)
     encoding: str | None = option(
         None,
         "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
@@ -143,7 +144,11 @@ class ReadOptions:
         low=0,
         high=1000,
         flag="--header-line",
-        constants={"--no-header": 0},
+        constants={
+            "--no-header": Constant(
+                0, "The columns have no names: name them by number, e.g. --task 1 --annotator 2 --label 3.", TEXT
+            )
+        },
         doc="The line with the names of the columns, from 1. False or 0 if there is none: columns are then "
         '"1", "2", ...',
     )
@@ -189,6 +194,7 @@ class ReadOptions:
         kind="pairs",
         metavar="NAME=VALUE",
         flag="--param",
+        example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
     gold: Any = None  # known truths; see `finegold.read`
@@ -202,6 +208,8 @@ class ReadOptions:
             if about.kind == "choice" and value not in about.choices:
                 choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
                 raise InputError(f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}')
+            if about.kind == "number" and value is not None and value < (about.low or 0):
+                raise InputError(f"{name} must be {about.low or 0:g} or more, not {value!r}")
 
     @property
     def no_vote(self) -> Sequence[Any] | None:
@@ -245,6 +253,7 @@ class Reading(TypedDict, total=False):
     alias: Any
     repeated: Repeated
     multi: bool | None
+    limit: int | None
     encoding: str | None
     separator: str | None
     header: bool | int

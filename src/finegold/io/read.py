@@ -24,6 +24,7 @@ from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of
 from finegold.io.tables import Opened, Progress, WatchReading, open_sources, open_table
 from finegold.io.truth import Truth, as_texts, match_truth, read_truth, with_gold
+from finegold.options import documented
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -33,6 +34,7 @@ from finegold.votes.names import text_of
 __all__ = ["Progress", "Truth", "match_truth", "read", "read_alias", "read_each", "read_truth"]
 
 
+@documented(ReadOptions)
 def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
     """Read votes from any source.
 
@@ -50,55 +52,7 @@ def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **r
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
     **reading
-        How to read the votes. What is not given is found out from the file.
-
-        task : str
-            The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
-            transposed table, the columns of the tasks ("Q1,Q2_*").
-        annotator : str or sequence of str
-            The column of the annotators. With `wide=True`, the columns of the annotators.
-        label : str
-            The column of the votes. If an annotator or a label column is named, the file is read as a plain table.
-        wide : bool, default False
-            The table has a row per task and a column per annotator. Many such tables are recognised without it.
-        classes : sequence
-            All classes, in this order; any other label is an error.
-        ordered : sequence
-            All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.
-        missing : sequence
-            Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The default is NA, N/A,
-            #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless listed here.
-        keep_missing : bool, default False
-            Keep words such as NA and None as classes. Only null, NaN and blank then mean that there is no vote.
-        normalise : bool, default False
-            Merge labels that differ only in case, spaces, Unicode form, a final dot or number format into the most
-            frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
-        alias : mapping, path or data frame
-            The class that each spelling of a label means: spelling -> class, or a table with these two columns.
-        repeated : {"first", "last", "majority", "all", "error"}, default "first"
-            Which votes count if an annotator votes on a task more than once.
-        multi : bool or None, default False
-            Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If
-            None, the votes are sets if the cells hold lists, or if most of them hold several options.
-        encoding : str
-            The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.
-        separator : str
-            The character between the columns of a text file: one character, or "tab". By default, it is found.
-        header : bool or int, default True
-            The line with the names of the columns, from 1. False or 0 if there is none: columns are then "1", "2", ...
-        format : str
-            The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a plain table,
-            transposed for a table with one row per annotator.
-        question : str
-            The question to read, if an export has several. `finegold.read_each` reads all of them.
-        include : str or sequence of str
-            Also read votes that are left out by default, e.g. predictions, rejected.
-        query : str
-            The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.
-        table : str
-            The table of the database that holds the votes.
-        params : mapping
-            The value of :NAME in the query.
+        How to read the votes: the options of `ReadOptions`. What is not given is found out from the file.
 
     Returns
     -------

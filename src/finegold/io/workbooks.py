@@ -16,7 +16,7 @@ from xml.parsers.expat import ParserCreate
 from finegold.errors import InputError
 from finegold.io.limits import DEFAULTS, limit, n_bytes, refuse
 from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_child
-from finegold.system.memory import in_words
+from finegold.system.memory import available_memory, in_words
 
 __all__ = ["OLE", "PARTS", "SHEET", "SUFFIXES", "list_sheets", "read_sheet"]
 
@@ -42,7 +42,7 @@ def list_sheets(name: str, data: Path | bytes) -> list[str]:
 def _in_child(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
     if importlib.util.find_spec("fastexcel") is None:
         raise InputError(f"{name} is a workbook; to read it: pip install 'finegold[excel]'")
-    max_bytes = BYTES_PER_CELL * max(limit("CELLS"), DEFAULTS["CELLS"])
+    max_bytes = min(BYTES_PER_CELL * max(limit("CELLS"), DEFAULTS["CELLS"]), available_memory())
     max_seconds = limit("SECONDS") + n_bytes(data) / 1e6
     try:
         return run_in_child(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError, OutputError, use
-from finegold.io.formulas import ESCAPE, escape_cells
+from finegold.io.formulas import escape_cells
 from finegold.system.files import STANDARD_OUTPUT, check_writable, print_bytes, replacing, write_bytes
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def write_pieces(
         formula; by default yes. Finegold's readers remove it.
     """
     kind, is_packed = check_table_path(path)
-    if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
+    if kind in ("csv", "tsv") and escape_formulas is not False:
         pieces = map(escape_cells, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
         for number, piece in enumerate(pieces):

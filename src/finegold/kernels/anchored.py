@@ -42,7 +42,7 @@ def start(
         start_many(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
         return
     v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
-    v.count(known, phi[v.task, v.label], n)
+    v.add_counts(known, phi[v.task, v.label], n)
     votes = np.bincount(v.task, v.size)
     agreeing = np.bincount(v.task, v.size * (v.size - 1))
     several = votes >= 2
@@ -66,8 +66,8 @@ def sweep(
 ) -> float:
     """Return the largest difference between q and the previous phi."""
     if not is_small(task_ptr, cell_ptr):
-        votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-        return sweep_many(*votes, log_prior, log_v, people, settings, phi, tau, n, excess)
+        given = (task_ptr, cell_ptr, cell_class, annotator, known)
+        return sweep_many(*given, log_prior, log_v, people, settings, phi, tau, n, excess)
     v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
     of_pair = log_v[v.who[v.pair_vote], v.label[v.cell[v.pair_vote]], v.label[v.pair_cell]]
     score = _sums(v.pair_cell, of_pair, len(v.task)) + log_prior[v.label]
@@ -81,7 +81,7 @@ def sweep(
     squares = v.size - 2.0 * v.by_cell(chance) + v.by_task(chance**2)[v.task]
     excess[0] += (of_truth * ((v.size - v.by_task(chance)[v.task]) ** 2 - squares)).sum()
     excess[1] += (v.by_task(deviation) ** 2 - v.by_task(deviation**2)).sum()
-    v.count(known, q, n)
+    v.add_counts(known, q, n)
 
     K, unknown = phi.shape[1], known < 0
     dense = np.zeros(phi.shape)
@@ -125,7 +125,7 @@ class Votes(NamedTuple):
     def by_cell(self, values: Floats) -> Floats:
         return _sums(self.cell, values, len(self.task))
 
-    def count(self, known: Any, q: Floats, n: Floats) -> None:
+    def add_counts(self, known: Any, q: Floats, n: Floats) -> None:
         """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
         row = self.who * n.shape[1] + self.label[self.cell]
         truth = known[self.task[self.cell]]

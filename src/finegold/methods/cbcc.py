@@ -13,7 +13,7 @@ paper compares.
     y_ij ~ softmax(s_{j, z_i})      the vote
 
 Inference is variational message passing: r_jm = q(c_j = m), U_mk = E u_mk, q(s_jk) = N(m_jk, V_jk), phi_i = q(z_i),
-with the softmax bounded as in `kernels.knowles_minka`. The messages of the votes depend on the current scores, and an
+with the softmax bounded as in `kernels.cbcc`. The messages of the votes depend on the current scores, and an
 undamped step can overshoot and permute classes, so the messages are updated in five damped repeats.
 """
 

@@ -86,8 +86,8 @@ class GLAD(Method):
     that all kinds of processors agree on the labels; it takes one to six hundred passes over the votes.
     `priors=False` follows the program that the literature compares: maximum likelihood by EM, stopped early, with the
     labels from before the last M step. There the last digits of sums decide where it stops, and labels depend on the
-    processor (up to 2 % of a data set). Accuracy on real data, means over families: .7551, without priors .7590. It
-    learns from known truths.
+    processor (up to 1 % of a data set). Accuracy on real data, means over families: .7551, without priors .7592; log
+    loss 2.475 and 2.999. It learns from known truths.
 
     Parameters
     ----------
@@ -198,6 +198,9 @@ class GLAD(Method):
 
     def _has_converged(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)
+
+    def cautions(self, n_tasks: int) -> list[str]:
+        return [] if self.priors else ["without priors, up to 1 % of GLAD's labels depend on the kind of processor"]
 
     def learned(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()

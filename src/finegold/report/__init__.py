@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError
-from finegold.results.sets import refuse_sets
 from finegold.system.files import write_bytes
 
 if TYPE_CHECKING:
@@ -46,10 +45,11 @@ def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = Non
     `kind` is a key of `finegold.report.charts.style.KINDS`; `who` names the annotator of the chart "annotator".
     """
     require_libraries()
-    refuse_sets(result, "charts")
     from finegold.report.charts import draw, draw_annotator, image
     from finegold.report.views import view
+    from finegold.results.sets import refuse_sets
 
+    refuse_sets(result, "charts")
     drawn = draw_annotator(result, who) if kind == "annotator" else draw(view(result, truth), kind)
     if drawn.spec is None:
         raise InputError(f"there is no chart {kind}: {drawn.absent}")

@@ -99,8 +99,9 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
         array = np.empty(shape, dtype)
         memory, done = array.reshape(-1).view(np.uint8).data, 0
-        while done < size and (more := file.readinto(memory[done : done + CHUNK_BYTES])):
-            done += more
+        while done < size and (chunk := file.read(min(CHUNK_BYTES, size - done))):
+            memory[done : done + len(chunk)] = chunk
+            done += len(chunk)
         if done != size:
             raise EOFError(f"{member.filename} ends too early")
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pandas as pd
 
-from finegold.api.dawid_skene import MIN_PROBABILITY, error_counts
-from finegold.api.dawid_skene import DawidSkene as _Estimator
+from finegold.api.crowd_estimators import MIN_PROBABILITY, error_counts
+from finegold.api.crowd_estimators import DawidSkene as _Estimator
 from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode, run
 from finegold.errors import InputError
 from finegold.methods import ds

@@ -94,7 +94,7 @@ class Vote(NamedTuple):
     task: Any
     annotator: Any = None
     label: Any = None
-    question: str | None = None  # where an export holds several; None belongs to all of them
+    question: str | None = None  # "" where an export asks one; None belongs to all of them
     gold: Any = None  # the known truth, if the export marks one
 
 

@@ -101,10 +101,10 @@ def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
 
 def _form(row: int, cell: str | None) -> dict[str, str]:
     try:
-        found = json.loads(cell or "[]")
+        forms = json.loads(cell or "[]")
     except ValueError as error:
         raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
-    form = found[0] if isinstance(found, list) and found else found
+    form = forms[0] if isinstance(forms, list) and forms else forms
     return dict(_flat("", form)) if isinstance(form, dict) else {}
 
 

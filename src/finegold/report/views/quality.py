@@ -224,5 +224,6 @@ def _of_belief(errors: float, measured: Expected | None) -> str:
         )
     return (
         f"By the method's own probabilities, {errors:,.0f} labels are expected to be wrong. No truths were "
-        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks and give their truths."
+        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks and give their "
+        "truths."
     )

@@ -10,7 +10,9 @@ import finegold
 from finegold.cli.app import app
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
+from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run
+from tests.support.shell import completions
 
 COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]
 COMMANDS += [["datasets", name] for name in ("list", "info", "fetch", "verify")]
@@ -65,3 +67,31 @@ def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None
     for name, line in zip(REGISTRY, lines, strict=True):
         assert line.endswith((method_class(name).__doc__ or "").splitlines()[0])
         assert len(line) > len(name) + 10
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("aggregate votes.csv --method an", {"anchored"}),
+        ("aggregate votes.csv --method p", {"ptbcc"}),
+        ("evaluate votes.csv --methods mv,d", {"mv,ds"}),
+        ("plot model.finegold confu", {kind for kind in KINDS if kind.startswith("confu")}),
+        ("plot model.finegold ", set(KINDS)),
+    ],
+)
+def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
+    assert completions(app, words) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        ("plot v.csv rankin -o x.svg", "ranking"),
+        ("aggregate v.csv --method ptbc", "ptbcc"),
+        ("next v.csv --method zz", ""),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_nearest(words: str, nearest: str) -> None:
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert (f"did you mean {nearest}?" in result.stderr) == bool(nearest)

@@ -1,0 +1,149 @@
+"""Options come from their declarations, and remedies of errors are worded for the command that was run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from finegold.cli.messages import CommandLine, as_flag
+from finegold.cli.options import Group, value, with_groups
+from finegold.errors import InputError, Placeholder, leave_out, use
+from finegold.options import Constant, option
+from tests.support.cli_helpers import CSV, run, write
+
+FLAGS = {"--wide": False, "--label": True, "--header-line": True, "--no-header": False, "--classes": True, "-o": True}
+
+
+@dataclass(frozen=True)
+class Bake:
+    flour: str | None = option(None, "Which flour.", metavar="NAME")
+    minutes: int = option(30, "How long.", kind="number", metavar="N", low=1, high=99, flag="--time")
+    hot: bool = option(False, "Use the oven.", kind="flag")
+    salted: bool | None = option(None, "With salt or without.", kind="switch")
+    shape: str = option("round", "Its shape.", kind="choice", choices=("round", "long"))
+    seeds: list[str] | None = option(None, "What is on it.", kind="list", metavar="A,B")
+    extras: dict[str, str] | None = option(None, "More.", kind="pairs", metavar="A=B", example="oil=3")
+    tins: list[str] | None = option(None, "Tins.", kind="paths", metavar="FILE")
+    rise: int = option(2, "Hours.", kind="number", metavar="N", constants={"--flat": Constant(0, "It does not rise.")})
+    secret: str = option("no", "Not for the command line.", surfaces=frozenset({"python"}))
+    given: tuple[str, ...] = ()
+
+
+def bake(*words: str, group: Any = None) -> Any:
+    """Run a command with the options of Bake, and return what it gets."""
+    app, baked = typer.Typer(), []
+    ovens: Any = group or Group(Bake)
+
+    @app.command()
+    @with_groups
+    def command(how: Bake = ovens, output: Annotated[str, value("-o", help="Where.")] = "x") -> None:
+        baked.append(how)
+
+    result = CliRunner().invoke(app, list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return baked[0] if baked else result
+
+
+def test_every_kind_of_option_becomes_a_typed_value() -> None:
+    words = "--flour rye --time 40 --hot --no-salted --shape long --seeds poppy,flax --extras a-b=1 --extras :c=d=e"
+    got = bake(*words.split(), "--tins", "a", "--tins", "b")
+    assert got == Bake(
+        flour="rye", minutes=40, hot=True, salted=False, shape="long", seeds=["poppy", "flax"],
+        extras={"a_b": "1", "c": "d=e"}, tins=["a", "b"],
+        given=("flour", "minutes", "hot", "salted", "shape", "seeds", "extras", "tins"),
+    )  # fmt: skip
+
+
+def test_what_is_not_given_has_the_default_of_the_declaration_or_of_the_command() -> None:
+    assert bake() == Bake()
+    assert bake(group=Group(Bake, shape="long", but=["flour"])) == Bake(shape="long")
+    assert "No such option" in bake("--flour", "rye", group=Group(Bake, only=["shape"])).stderr
+    assert "No such option" in bake("--secret", "x").stderr
+
+
+def test_values_out_of_range_and_pairs_without_a_value_are_refused() -> None:
+    assert "less than or equal to 99" in bake("--time", "100").stderr
+    with pytest.raises(InputError, match=r"--extras takes A=B, e\.g\. --extras oil=3, not 'salt'"):
+        bake("--extras", "salt")
+
+
+def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
+    assert bake("--flat").rise == 0
+    assert bake("--flat").given == ("rise",)
+    with pytest.raises(InputError, match="--rise and --flat cannot be combined"):
+        bake("--rise", "3", "--flat")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "flag"),
+    [
+        ("wide", True, ("--wide", None)),
+        ("multi", False, ("--no-multi", None)),
+        ("header", 0, ("--no-header", None)),
+        ("header", False, ("--no-header", None)),
+        ("header", 3, ("--header-line", "3")),
+        ("gold", True, ("--gold-from-export", None)),
+        ("params", Placeholder("NAME=VALUE"), ("--param", "NAME=VALUE")),
+        ("settings", None, ("--set", None)),
+        ("classes", ["a", "b"], ("--classes", "a,b")),
+        ("keep_missing", None, ("--keep-missing", None)),
+    ],
+)
+def test_an_option_of_python_is_spelt_as_a_flag(name: str, value: Any, flag: tuple[str, str | None]) -> None:
+    assert as_flag(name, value) == flag
+
+
+def test_remedies_are_worded_for_the_command() -> None:
+    line = CommandLine(("aggregate", "v.csv", "--no-header"), FLAGS)
+    assert line.word("classes", ["red fox", "b"]) == "--classes 'red fox,b'"
+    assert line.word("label", Placeholder("NAME")) == "--label NAME"
+    assert line.word("header", None) == "--no-header"  # which was used
+    assert line.word("engine", "dask") == "engine='dask' in Python"  # this command has no such option
+
+
+@pytest.mark.parametrize(
+    ("words", "remedies", "command"),
+    [
+        ("v.csv", [use(wide=True)], "v.csv --wide"),
+        ("v.csv --label x", [leave_out("label")], "v.csv"),
+        ("v.csv --label=x --wide", [leave_out("label")], "v.csv --wide"),
+        ("v.csv --label x", [use(label="the label")], "v.csv --label 'the label'"),
+        ("v.csv --header-line 3", [use(header=0)], "v.csv --no-header"),
+        ("v.csv", [use(engine="dask"), use(wide=True)], "v.csv --wide"),  # no option of this command comes first
+        ("v.csv", [use("if it is wide", wide=True)], None),
+        ("v.csv", [use(label=Placeholder("NAME"))], None),
+        ("v.csv", [use(text="save it as UTF-8")], None),
+        ("postgresql://me:secret@host/db --wide", [leave_out("wide")], "postgresql://host/db"),
+    ],
+)
+def test_a_command_is_offered_where_a_remedy_can_be_pasted(words: str, remedies: Any, command: str | None) -> None:
+    line = CommandLine(("aggregate", *words.split()), FLAGS)
+    assert line.repaired(remedies) == ("" if command is None else f"finegold aggregate {command}")
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [
+        ("aggregate {v} --json", "use --wide\ntry: finegold aggregate {v} --json --wide\n"),
+        ("judges {v}", "in Python\n"),
+    ],
+)
+def test_an_error_ends_with_what_its_command_can_do(
+    command: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise InputError("that is not it", "v.csv", [use(wide=True)])
+
+    votes = write(tmp_path / "v.csv", CSV)
+    monkeypatch.setattr("finegold.io.read.read", refuse)
+    monkeypatch.setattr("finegold.judges.read", refuse)
+    result = run(*command.format(v=votes).split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: v.csv: that is not it; use ")
+    assert result.stderr.endswith(ending.format(v=votes))
