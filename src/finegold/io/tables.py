@@ -6,6 +6,7 @@ some columns, its `encode` reads them in batches and keeps codes only; both give
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
@@ -374,10 +375,24 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
             return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=types).lazy()
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
+        rows: Any = None
+        with open_bytes(source) as file, suppress(ValueError, RecursionError):
+            rows = json.loads(file.read().removeprefix(BOM))
+        if rows and all(isinstance(row, dict) for row in rows):  # Polars wants one type per field
+            return as_frame([{name: _plain(value) for name, value in row.items()} for row in rows]).lazy()
+        if rows:
+            found = next(f"{row!r:.40}" for row in rows if not isinstance(row, dict))
+            problem = f'the list holds {found}; expected rows, which are objects such as {{"task": 1, ...}}'
+            raise InputError(problem, source.name) from None
         raise InputError(
-            f"{source.name} is neither a list of rows in JSON nor an export that Finegold knows ({reason})",
+            f"{source.name} cannot be read as JSON ({reason})",
             remedies=[Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")],
         ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Write what a row holds inside lists and objects as text: such fields have no common type."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def _without_nan(source: Source) -> Source:
