@@ -227,7 +227,7 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
 
 
 def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
-    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 1.
+    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 0.
 
     A column called gold or truth is not an annotator; it is used only if `gold` asks for it.
     """
@@ -285,7 +285,7 @@ TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime
 
 
 def read_transposed(opened: Opened, options: ReadOptions) -> Annotations:
-    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 1.
+    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 0.
 
     `task` has the columns that are tasks, or patterns of them with commas between; by default all but those that name
     people or tell times. A row called gold or truth is not an annotator; it is used if `gold` is True.

@@ -315,8 +315,8 @@ def open_sources(sources: Sequence[Source]) -> Opened:
 
 
 def row_numbers(table: Table) -> Any:
-    """Return 1, 2, 3, ... as a series of the table's library: the ids of tasks without any."""
-    return series_of(range(1, len(table.frame) + 1), table.frame.implementation)
+    """Return 0, 1, 2, ... as a series of the table's library: the ids of tasks without any."""
+    return series_of(range(len(table.frame)), table.frame.implementation)
 
 
 def as_text(column: pl.Series) -> pl.Series:

@@ -82,7 +82,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
         text = f"{name} has labels with no annotators; these are named 1, 2, ... by their position"
         warnings.warn(text, FinegoldWarning, stacklevel=2)
     if notes.numbered:
-        text = f"the rows of {name} have no id; they are numbered by row"
+        text = f"the rows of {name} have no id; they are numbered from 0"
         warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
 
 
@@ -146,7 +146,7 @@ def _id_of(key: Any, record: dict[str, Any], options: ExportOptions, notes: Note
     if options.has_many_files:
         raise DamagedExport("the row has no id", NAME_TASK)
     notes.numbered = True
-    return notes.rows
+    return notes.rows - 1  # as rows of tables and matrices are numbered
 
 
 # What holds votes.
