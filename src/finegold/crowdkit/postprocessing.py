@@ -30,7 +30,9 @@ def entropy_threshold(answers: Any, workers_skills: Any = None, percentile: int 
     pandas.DataFrame
         The votes that remain.
     """
-    entropy = uncertainty(answers, workers_skills, compute_by="worker", aggregate=False)
-    often = answers["worker"].value_counts() >= min_answers
+    often = answers[answers.groupby("worker")["label"].transform("size") >= min_answers]
+    if not len(often):
+        return answers
+    entropy = uncertainty(often, workers_skills, compute_by="worker", aggregate=False)
     low = entropy[entropy <= np.percentile(entropy, percentile)].index
-    return answers[~answers["worker"].isin(low[often.reindex(low).to_numpy(dtype=bool)])]
+    return answers[~answers["worker"].isin(low)]

@@ -16,6 +16,14 @@ from finegold.errors import InputError
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 
 
+class MissingSkillError(InputError, AssertionError):
+    """A worker has no skill; crowd-kit raises an AssertionError."""
+
+
+class UnknownColumnError(InputError, KeyError):
+    """There is no such column; crowd-kit raises a KeyError."""
+
+
 def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False) -> Any:
     """Return the posterior probability of the aggregated labels, given skills as the chance of a right vote.
 
@@ -90,12 +98,14 @@ def uncertainty(
         The mean, or the entropy of every task or worker.
     """
     if compute_by not in ("task", "worker"):
-        raise InputError(f'compute_by must be "task" or "worker", not {compute_by!r}')
+        raise UnknownColumnError(f'compute_by must be "task" or "worker", not {compute_by!r}')
     if workers_skills is None and aggregator is not None:
         aggregator.fit(answers)
         workers_skills = aggregator.skills_
     votes = encode(answers)
     right, wrong = _chances(answers, workers_skills, len(votes.labels))
+    if np.isnan(right).any():
+        raise MissingSkillError(f"there is no skill for the worker {answers['worker'][np.isnan(right)].iloc[0]!r}")
     if compute_by == "worker":
         votes = votes._replace(task=votes.worker, tasks=votes.workers)
     others = np.bincount(votes.task, wrong, len(votes.tasks))
@@ -129,6 +139,8 @@ def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | Non
     votes = encode(answers)
     counts = weighted_scores(votes, np.ones(len(answers)))
     counts = counts[counts.sum(axis=1) > 1]  # a single vote agrees with no other
+    if not len(counts):
+        return float("nan")  # no two votes can be compared
     apart = _distances(votes.labels, distance)
     n, total = counts.sum(axis=1), counts.sum(axis=0)
     observed = (np.einsum("tk,kl,tl->t", counts, apart, counts) / (n - 1)).sum()

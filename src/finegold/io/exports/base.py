@@ -194,8 +194,8 @@ def _as_text(value: Any) -> str:
 
 def join_labels(labels: list[Any]) -> Any:
     """Return a single label as it is, several as one text in sorted order, and None if there is none."""
-    if len(labels) > 1:
-        return SEVERAL.join(sorted(map(_as_text, labels)))
+    if len(labels) > 1:  # a label that was chosen twice is one label
+        return SEVERAL.join(sorted({_as_text(label) for label in labels}))
     if labels and isinstance(labels[0], list | dict):
         _as_text(labels[0])
     return labels[0] if labels else None

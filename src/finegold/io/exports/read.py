@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
+from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
 from finegold.io.encoders import make_encoder
 from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
@@ -21,7 +22,7 @@ from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list
-from finegold.votes.labels import NOTHING
+from finegold.votes.labels import NOTHING, drop_missing
 from finegold.votes.names import Coded, without
 
 __all__ = ["read_export"]
@@ -53,7 +54,15 @@ def read_export(
     for question, votes in _choose(questions, export_options, name, export.remedy).items():
         for part in common:
             votes.add(part)
-        annotations[question] = _assemble(votes.finish(), export, export_options, options)
+        table = votes.finish()
+        if len(questions) > 1 and export_options.question == ALL:
+            cells = drop_missing(table.values("label"), options.no_vote)
+            if not len(cells.names):  # the other questions can still be read
+                warnings.warn(f'the question "{question}" has no votes and is left out', FinegoldWarning, stacklevel=2)
+                continue
+        annotations[question] = _assemble(table, export, export_options, options)
+    if not annotations:
+        raise InputError(f"{name} holds no votes: every label is missing")
     return annotations
 
 
