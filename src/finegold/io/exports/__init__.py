@@ -121,7 +121,7 @@ def refuse_one_object(seen: Peek) -> None:
     if not isinstance(value, dict):
         return
     fields = ", ".join(map(str, list(value)[:6])) + (", ..." if len(value) > 6 else "")
-    if are_columns(list(value.values())):
+    if are_columns(list(value.values())) and not all(map(str.isdigit, value)):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
         raise InputError(problem, seen.source.name, [Remedy(text='write rows, in pandas with orient="records"')])
     if not candidates(value, LABEL):

@@ -69,7 +69,12 @@ def fits(seen: Peek) -> bool:
         return False
     with suppress(DamagedExport):
         tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
-        if len(tasks) > 1 and all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks):
+        are_names = not all(str(key).isdigit() for key in seen.record)
+        if (
+            are_names
+            and len(tasks) > 1
+            and all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks)
+        ):
             return False  # columns, as pandas writes them: the keys are numbers of rows
         return bool(tasks) and (_are_records(tasks) if any(map(_is_record, tasks)) else _are_votes(tasks))
     return False

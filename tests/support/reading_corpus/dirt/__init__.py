@@ -1,4 +1,4 @@
-"""Dirt that ordinary files hold: spellings, words for no vote, votes that look wrong, gold, nested JSON, odd columns."""
+"""Dirt that ordinary files hold: spellings, words for no vote, votes that look wrong, gold, nested JSON, columns."""
 
 from tests.support.reading_corpus.dirt import alarms, gold, hints, nested, no_votes, spellings
 

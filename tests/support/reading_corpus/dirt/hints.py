@@ -37,18 +37,46 @@ def _hint(name: str, data: bytes, *says: str, pasted: int | None = None, file: s
     return Case(f"hint: {name}", "not votes", "columns with other names", {file: data}, (), None, says, pasted)
 
 
-def _dirt(name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, arguments: tuple[str, ...] = ()) -> Case:
+def _dirt(
+    name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, arguments: tuple[str, ...] = ()
+) -> Case:
     rows = [change(n, f"t{t}", f"w{w}", vote) for n, (t, w, vote) in enumerate(VOTES)]
     return Case(name, "dirty", name, {"v.csv": table([HEADER, *rows])}, arguments, 60, says)
 
 
-NAMES_OF_SNOW = _long("assignment", "!amt_worker_ids", "orig_id", "response", "gold", annotator="!amt_worker_ids", task="orig_id", label="response")
-WORK = _long("Work_id", "education", "tweet", "stance", "majority", "start_time", annotator="Work_id", task="tweet", label="stance")
+NAMES_OF_SNOW = _long(
+    "assignment",
+    "!amt_worker_ids",
+    "orig_id",
+    "response",
+    "gold",
+    annotator="!amt_worker_ids",
+    task="orig_id",
+    label="response",
+)
+WORK = _long(
+    "Work_id",
+    "education",
+    "tweet",
+    "stance",
+    "majority",
+    "start_time",
+    annotator="Work_id",
+    task="tweet",
+    label="stance",
+)
 SPANISH = _long("pregunta", "usuario", "respuesta", "gender", task="pregunta", annotator="usuario", label="respuesta")
-NUMBERED = table([["id", "label", "annotator1", "annotator2", "annotator3"], *([n, row[0], *row] for n, row in enumerate(crowd(3, 15)))])
+NUMBERED = table(
+    [
+        ["id", "label", "annotator1", "annotator2", "annotator3"],
+        *([n, row[0], *row] for n, row in enumerate(crowd(3, 15))),
+    ]
+)
 SETTINGS = json.dumps({"name": "x", "scripts": {"build": "tsc"}, "port": 80}).encode()
 COLUMNS = json.dumps({"age": {str(n): n for n in range(30)}, "city": {str(n): "ab"[n % 2] for n in range(30)}}).encode()
-WIDE_WITH_BLANK = b"id,ann1,ann2\n" + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9)) + b"\n9,cat,dog\n"
+WIDE_WITH_BLANK = (
+    b"id,ann1,ann2\n" + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9)) + b"\n9,cat,dog\n"
+)
 
 CASES = (
     _hint("names of Snow's files", NAMES_OF_SNOW, "--task orig_id --annotator '!amt_worker_ids'", pasted=60),
