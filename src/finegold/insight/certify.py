@@ -30,14 +30,17 @@ __all__ = [
     "Interval",
     "Recalibration",
     "accepted_share",
+    "accepted_strata",
     "accuracy_interval",
     "allocate",
     "allowed_errors",
+    "calibration_error",
     "expected_width",
     "fewest_checks",
     "plan_acceptance",
     "recalibrate",
     "stratify",
+    "weighted_interval",
 ]
 
 Floats = NDArray[np.float64]
@@ -260,3 +263,43 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
         if np.abs(scale * step).max() < 1e-10:
             break
     return Recalibration(float(at[0]), float(at[1]))
+
+
+def accepted_strata(
+    sizes: Codes, stratum: Codes, wrong: NDArray[np.bool_], confidence: Floats, risk: float, alpha: float = 0.05
+) -> int:
+    """Return how many of the most confident tasks are accepted by checks of strata, the last of which are the surest.
+
+    Unions of strata are tested from the surest half of the tasks on, growing by a stratum, until the upper limit of
+    their share of wrong labels exceeds the risk.
+    """
+    checks = np.bincount(stratum, minlength=len(sizes))
+    errors = np.bincount(stratum[wrong], minlength=len(sizes)).astype(float)
+    share = np.cumsum(sizes[::-1])[::-1] / sizes.sum()
+    first = max(int(np.searchsorted(-share, -0.5, side="right")) - 1, 0)  # the smallest union with half of the tasks
+    accepted = 0
+    for least in range(first, -1, -1):
+        top = slice(least, None)
+        found = accuracy_interval(sizes[top], checks[top], checks[top] - errors[top], confidence[top], 2 * alpha)
+        if 1 - found.low > risk:
+            break
+        accepted = int(sizes[top].sum())
+    return accepted
+
+
+def weighted_interval(weight: Floats, right: NDArray[np.bool_], alpha: float = 0.05) -> Interval:
+    """Return the share of right labels among a part of the tasks, from checks with weights."""
+    estimate = float(weight @ right / weight.sum())
+    effective = float(weight.sum() ** 2 / (weight**2).sum())
+    hits = estimate * effective
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, effective - hits + 1, alpha / 2))
+    high = 1.0 if hits >= effective else float(betaincinv(hits + 1, effective - hits, 1 - alpha / 2))
+    return Interval(estimate, low, high, len(right))
+
+
+def calibration_error(confidence: Floats, right: NDArray[np.bool_], weight: Floats, bins: int = 5) -> float:
+    """Return the weighted mean distance of confidence and share of right labels over groups of equal weight."""
+    order = np.argsort(confidence, kind="stable")
+    w = weight[order] / weight.sum()
+    group = np.minimum((bins * (np.cumsum(w) - w / 2)).astype(np.int64), bins - 1)
+    return float(np.abs(np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)).sum())
