@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,6 +215,7 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 # Workbooks.
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
+ROWS_OF_WIDTHS, WIDEST = 200, 60  # rows that columns are made wide enough for, and the most characters of a column
 LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
 OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
 CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
@@ -240,12 +242,19 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     with Workbook(path, OPTIONS) as book:
         book.set_properties({"created": CREATED})
         sheet = book.add_worksheet()
-        for number, row in enumerate(rows()):
+        sheet.freeze_panes(1, 0)
+        start = list(islice(lines := rows(), ROWS_OF_WIDTHS))
+        for column, cells_ in enumerate(zip(*start, strict=True)):
+            longest = max(len(str(value)) for value in cells_ if value is not None)
+            sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))  # room for the button of the filter
+        for number, row in enumerate(chain(start, lines)):
             cells = list(map(cell, row))
             if number >= MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
                 raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
             sheet.write_row(number, 0, cells)
+        if start and start[0]:
+            sheet.autofilter(0, 0, number, len(start[0]) - 1)
 
 
 # Labels for training.

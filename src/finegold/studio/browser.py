@@ -148,8 +148,12 @@ class Browser:
 
     def named(self, part: str, others: Sequence[Any] = ()) -> Mask:
         """Return which tasks have this text in their names, or are among others by name."""
-        mask = _contains(self._task_text, part)
-        codes = match(others, self.labelled.task_names)
+        return _contains(self._task_text, part) | self.among(others)
+
+    def among(self, names: Sequence[Any]) -> Mask:
+        """Return which tasks are among some by name."""
+        mask = np.zeros(len(self.labelled.label_codes), dtype=bool)
+        codes = match(names, self.labelled.task_names)
         mask[codes[codes != MISSING]] = True
         return mask
 

@@ -139,6 +139,21 @@ class Gold:
         )
         return {json.loads(row["task"]): int(row["n"]) for row in rows}
 
+    def sent_back(self, project: int) -> list[Row]:
+        """Return the tasks that were sent back for more votes and that nobody judged, with who did it and the note."""
+        rows = self.store.rows(
+            "SELECT aside.task, aside.reviewer, aside.n_votes, min(aside.at) AS at, coalesce(note.text, '') AS note "
+            "FROM aside LEFT JOIN note ON note.project = aside.project AND note.task = aside.task "
+            "WHERE aside.project = ? AND kind = ? AND aside.task NOT IN (SELECT task FROM gold WHERE project = ?) "
+            "GROUP BY aside.task ORDER BY min(aside.at)",
+            *(project, SEND_BACK, project),
+        )
+        return [row | _names(row, "task") for row in rows]
+
+    def notes(self, project: int) -> dict[Any, str]:
+        rows = self.store.rows("SELECT task, text FROM note WHERE project = ?", project)
+        return {json.loads(row["task"]): row["text"] for row in rows}
+
     def undo(self, project: int, action: int | None, reviewer: str = "") -> Row:
         """Undo an action (None: the last action of the reviewer)."""
         with self.projects.changing(project):
