@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from finegold.errors import FinegoldError
+from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.studio.content import collect
 from finegold.studio.problems import Problem, rename_files, words_of
@@ -57,6 +58,7 @@ class Arrival(BaseModel):
     new_classes: list[str] = Field(description="Labels that nobody has voted for so far.")
     near: dict[str, str] = Field(description="Those of them that look like a misspelled class, and that class.")
     examples: list[Change] = Field(description="Some of the changed votes.")
+    warnings: list[str]
     batch: int | None = Field(default=None, description="The batch, once the votes are taken.")
 
 
@@ -87,7 +89,10 @@ def _add(services: Services, project: int, path: Path, name: str, is_taken: bool
     reading = services.projects.get(project)["reading"]
     known = None if reading is None else Reading(**json.loads(reading))
     options = _options_for(path, known)
-    read = read_votes(path, options, lambda progress: None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FinegoldWarning)
+        # Spellings are replaced when the votes are joined with the others.
+        read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
     if read.n_votes > MAX_VOTES:
         detail = f"There are {read.n_votes:,}; at most {MAX_VOTES:,} are added at a time. Add them in several files."
         raise Problem(422, REFUSED, detail)
@@ -96,7 +101,8 @@ def _add(services: Services, project: int, path: Path, name: str, is_taken: bool
     if waiting:
         before = join_posted(before, waiting, known)
     found = _compare(before, votes, options)
-    arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, **found)
+    said = [words_of(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
+    arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=said, **found)
     if is_taken:
         join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
         arrival.batch = services.posted.add_batch(project, votes, name, arrival.model_dump(exclude={"examples"}))

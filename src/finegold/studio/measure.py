@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from itertools import cycle
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -106,9 +107,8 @@ def tasks_for(audit: Row, reviewer: str) -> list[str]:
         return tasks if not auditors or reviewer in auditors else []
     if reviewer not in auditors:
         return []
-    own = auditors.index(reviewer)
-    shared = [is_shared(place, audit["overlap"]) for place in range(len(tasks))]
-    return [task for place, task in enumerate(tasks) if shared[place] or place % len(auditors) == own]
+    turns = cycle(auditors)  # who checks the tasks that are not shared
+    return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
 
 
 class Settled(BaseModel):
@@ -135,7 +135,9 @@ def _truths(answers: list[Row]) -> tuple[dict[str, str | None], dict[str, dict[s
 
 class Wanted(BaseModel, extra="forbid"):
     n: int = Field(default=100, ge=1, le=100_000, description="The number of tasks to check.")
-    risk: float = Field(default=0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most.")
+    risk: float = Field(
+        default=0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
+    )
     auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
         default=[], max_length=20, description="Who checks them; empty: anybody. Two or more share the tasks."
     )

@@ -322,7 +322,7 @@ async def upload(request: Request, name: FileName, services: ServicesDep) -> Pro
 
 @router.post("/sample", status_code=201)
 def open_sample(services: ServicesDep) -> Project:
-    """Create a project of the sample: simulated votes on 300 pictures of animals."""
+    """Create a project of the sample: simulated votes of 30 annotators on 300 tasks, without pictures."""
     return describe(services, services.projects.create_from_upload("sample.csv", VOTES))
 
 

@@ -10,7 +10,7 @@ import { taskCard } from "../task.js";
 
 const PAGE = 25;
 const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"], ["predicted", "predictions only"]];
-const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"]];
+const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"], ["back", "sent back"]];
 const SURE = [["", "any probability"], ["0.66", "under 66 %"], ["0.9", "under 90 %"], ["0.99", "under 99 %"]];
 
 export async function render(root, { project, params, rest }) {
@@ -33,7 +33,7 @@ export async function render(root, { project, params, rest }) {
 
   async function load() {
     const mine = ++turn;
-    const page = await get(`/projects/${project.id}/tasks${query({ ...asked, most: PAGE })}`);
+    const page = await get(`/projects/${project.id}/tasks${query({ ...asked, ...(asked.judged === "back" ? { judged: "", sent_back: true } : {}), most: PAGE })}`);
     if (mine !== turn) return;
     const place = open === null ? "" : `/${open}`;
     const kept = Object.fromEntries(Object.entries(asked).filter(([name, value]) => value !== "" && !(name === "first" && !value) && !(name === "descending" && !value)));
