@@ -76,18 +76,18 @@ async def add_votes(
     The columns are those of the project's file, or found by their names. A newer vote replaces an older one.
     """
     async with sent_file(request, services, name) as path:
-        if pasted:
-            await run_in_threadpool(_add_header, path)
         try:
-            return await run_in_threadpool(_add, services, project, path, name, take)
+            return await run_in_threadpool(_add, services, project, path, name, take, pasted)
         except FinegoldError as error:
             detail = words_of(rename_files(error, {str(path): name, path.name: name}))
             raise Problem(422, REFUSED, detail) from None
 
 
-def _add(services: Services, project: int, path: Path, name: str, is_taken: bool) -> Arrival:
+def _add(services: Services, project: int, path: Path, name: str, is_taken: bool, is_pasted: bool) -> Arrival:
     reading = services.projects.get(project)["reading"]
     known = None if reading is None else Reading(**json.loads(reading))
+    if is_pasted:
+        _add_header(path, [] if known is None else [known.task, known.annotator, known.label])
     options = _options_for(path, known)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FinegoldWarning)
@@ -179,13 +179,13 @@ def _votes_of(votes: Annotations, task: Any, who: Any) -> Any:
     return np.where(pair[at] == wanted, classes[at], MISSING)
 
 
-def _add_header(path: Path) -> None:
+def _add_header(path: Path, known: list[str | None]) -> None:
     """Name the columns of pasted rows: the task, the annotator and the label, unless the first row names them."""
     with suppress(UnicodeDecodeError):
         text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
         first = text.partition("\n")[0].rstrip("\r")
         separator = next((mark for mark in "\t;," if mark in first), ",")
         cells = first.split(separator)
-        is_named = all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
+        is_named = set(cells) & set(known) or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
         header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
         path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", "utf-8")

@@ -66,7 +66,7 @@ class Items:
 class ItemTable(BaseModel):
     id: int
     name: str
-    n_tasks: int
+    n_tasks: int = Field(description="That it has texts or images of, also if they have no votes yet.")
     at: str
 
 
@@ -152,9 +152,10 @@ def _join(
         raise Problem(422, REFUSED, detail, columns=[*n_inside])
     fields = [column for column in table.columns if column != key]
     rows = table.rename({key: KEY}).select(KEY, *(selectors.by_name(one) for one in fields))
-    inside = rows.filter(pl.col(KEY).is_in(known)).unique(KEY, keep="first", maintain_order=True)
+    rows = rows.drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
+    inside = rows.filter(pl.col(KEY).is_in(known))
     if is_taken:
-        services.items.add(project, name, inside)
+        services.items.add(project, name, rows)  # also those of tasks whose votes arrive later
     return Matched(
         name=name,
         columns=[column for column in table.columns if column != KEY],

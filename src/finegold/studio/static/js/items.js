@@ -3,7 +3,7 @@
 import { Problem, del, get, postNothing, sendFile } from "./api.js";
 import { fill, h, toast } from "./dom.js";
 import { filePicker } from "./files.js";
-import { count, number } from "./format.js";
+import { count } from "./format.js";
 import { field, select } from "./parts.js";
 
 export function itemsCard(project) {
@@ -39,7 +39,7 @@ export function itemsCard(project) {
   async function showList() {
     const tables = await get(`/projects/${project.id}/items`);
     const remove = async (one) => (await del(`/projects/${project.id}/items/${one.id}`), showList());
-    fill(list, tables.length ? h("ul", { class: "list", id: "items" }, tables.map((one) => h("li", {}, h("div", { class: "what" }, h("span", {}, one.name), h("small", {}, `${number(one.n_tasks)} tasks`)), h("button", { class: "quiet danger small", "aria-label": `Remove ${one.name}`, onclick: () => remove(one) }, "Remove")))) : null);
+    fill(list, tables.length ? h("ul", { class: "list", id: "items" }, tables.map((one) => h("li", {}, h("div", { class: "what" }, h("span", {}, one.name), h("small", {}, count(one.n_tasks, "row"))), h("button", { class: "quiet danger small", "aria-label": `Remove ${one.name}`, onclick: () => remove(one) }, "Remove")))) : null);
   }
   showList();
   return h(

@@ -22,6 +22,21 @@ export async function render(root, { go, again }) {
       !isOwner() ? null : card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
     ),
     h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
+    isOwner() ? startCard() : null,
+  );
+}
+
+// How to start it tomorrow.
+function startCard() {
+  const line = (words, command) => h("p", {}, words, " ", h("code", {}, command));
+  return h(
+    "details",
+    { class: "card", id: "start-again" },
+    h("summary", {}, "Start the studio tomorrow, or on another computer"),
+    line("An icon to double-click, for this folder:", "finegold studio --install-shortcut"),
+    line("On another computer, with uv:", "uv tool install 'finegold[studio,excel]'"),
+    line("or with pipx:", "pipx install 'finegold[studio,excel]'"),
+    line("then, in the folder of the data:", "finegold studio"),
   );
 }
 

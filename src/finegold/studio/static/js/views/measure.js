@@ -42,9 +42,12 @@ export async function render(root, { project }) {
     fill(head, h("div", { class: "words" }, h("h1", {}, "Measure"), h("p", { class: "muted", id: "measure-state" }, mayLook ? words : next ? `You have checked ${number(next.done)} of ${count(next.total, "task")}.` : "No sample was drawn yet.")));
     const task = next?.task;
     const isSame = task && place.firstChild?.dataset?.task === String(task.name);
-    if (!isSame) fill(place, task ? taskPart(next) : finished(audit, next));
-    else fill(place.querySelector("#check-progress"), progress(next));
-    fill(side, mayLook ? (audit ? [foundCard(audit), auditorsCard(audit), isOwner() ? againCard(audit) : null] : null) : null);
+    const found = mayLook && audit ? [foundCard(audit), auditorsCard(audit)] : [];
+    const again = audit && isOwner() ? againCard(audit) : null;
+    if (isSame) fill(place.querySelector("#check-progress"), progress(next));
+    else if (task) fill(place, taskPart(next));
+    else fill(place, found.length ? found : finished(audit, next)); // who has nothing to check sees what was found
+    fill(side, task ? [found, again] : found.length ? [finished(audit, next), again] : null);
   }
   function progress(next) {
     return [h("div", { class: "progress", role: "progressbar", "aria-label": "checked", "aria-valuemin": "0", "aria-valuemax": String(next.total), "aria-valuenow": String(next.done) }, h("i", { style: { width: `${(100 * next.done) / Math.max(1, next.total)}%` } })), h("small", {}, `${number(next.done)} of ${number(next.total)} checked`)];

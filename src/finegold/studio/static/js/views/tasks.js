@@ -59,7 +59,7 @@ export async function render(root, { project, params, rest }) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
+        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number wide-only"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
         h("tbody", {}, page.rows.map((task) => row(task, more))),
       ),
     );
@@ -71,7 +71,7 @@ export async function render(root, { project, params, rest }) {
       h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task), task.text && task.text !== task.task ? h("small", { class: "line" }, task.text) : null),
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
-      h("td", { class: "number" }, number(task.n_votes)),
+      h("td", { class: "number wide-only" }, number(task.n_votes)),
       !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(DOUBTS.find(([name]) => name === doubt)[1])))),
       !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );
