@@ -76,7 +76,8 @@ class Lead:
         assert fits_the_width(self.page), name
         if PICTURES:
             self.page.wait_for_timeout(300)
-            self.page.screenshot(path=Path(PICTURES) / f"week_{self.n:02}_{name}.png", animations="disabled")
+            self.page.evaluate("document.getElementById('toasts').replaceChildren()")
+            self.page.screenshot(path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled")
 
     def fitted(self, n_fits):
         """Wait until the fit is shown, and compare the counts of the first view with the store."""
@@ -289,6 +290,11 @@ def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_and_exports(brows
         assert sheet.height == 120
         assert sheet.filter(pl.col("note") == "The picture is missing.")["Post No."].cast(pl.String).to_list() == [task]
         assert sheet.filter(pl.col("decision") == "judged").height == len(lead.get("/gold"))
+        page.emulate_media(color_scheme="dark")
+        lead.open("tasks")
+        page.click("#tasks tbody tr >> nth=0")
+        expect(page.locator("#task h2")).to_be_visible()
+        lead.picture("dark")
         project = lead.project
         gold = studio.gold(project)
 
@@ -317,7 +323,7 @@ def audit_of(browser, studio, lead, links):
                 if n == 3:
                     assert fits_the_width(page)
                     if PICTURES and name == "Kim":
-                        page.screenshot(path=Path(PICTURES) / "week_auditor.png")
+                        page.screenshot(path=Path(PICTURES) / "auditor.png")
                 page.click(f'#checking .choice:has-text("{truth}") >> nth=0')
                 expect(page.locator("main")).to_contain_text(f"You have checked {n + 1} of 15 tasks")
             expect(page.locator("main")).to_contain_text("Everything is checked")

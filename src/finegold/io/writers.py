@@ -243,7 +243,8 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
         book.set_properties({"created": CREATED})
         sheet = book.add_worksheet()
         sheet.freeze_panes(1, 0)
-        start = list(islice(lines := rows(), ROWS_OF_WIDTHS))
+        lines = rows()
+        start = [list(line) for line in islice(lines, ROWS_OF_WIDTHS)]
         for column, cells_ in enumerate(zip(*start, strict=True)):
             longest = max(len(str(value)) for value in cells_ if value is not None)
             sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))  # room for the button of the filter

@@ -26,7 +26,7 @@ from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
-from finegold.results.tables import natural_order
+from finegold.results.tables import annotators_for_users, natural_order
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
@@ -126,7 +126,7 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
             with services.files.of(row) as file:
                 write_frame(add_labels(file, options, result), path)
         case "annotators":
-            write_frame(result.annotators(), path)
+            write_frame(annotators_for_users(result), path)
         case "judgements":
             columns = {
                 by_task: "task",

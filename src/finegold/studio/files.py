@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -86,7 +86,7 @@ class Files:
             )
         return path
 
-    def subfolders(self) -> list[str]:
+    def subfolders(self) -> Sequence[str]:
         """List the folders directly in the folder that hold files to be shown."""
         found = [path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
         return sorted(path.name for path in found if self.subfolder(path.name) is not None)[:MAX_LISTED]

@@ -392,7 +392,7 @@ async def import_truths(
 ) -> Imported:
     """Read truths from the body of the request, or from a file of the folder if the body is empty."""
     async with sent_file(request, services, name) as path:
-        truths = await run_in_threadpool(_read, path, name, task, label)
+        truths = await run_in_threadpool(_read, path, name, task or _own_column(path, shown), label)
     return await run_in_threadpool(_keep, services, project, shown, name, truths)
 
 
@@ -409,6 +409,12 @@ def _read(path: Path, name: str, task: str | None, label: str | None) -> dict[An
         detail = words_of(rename_files(error, {str(path): name, path.name: name}))
         raise Problem(422, "The truths cannot be read", detail, columns=_columns(path)) from None
     return dict(zip(to_list(truths.task), to_list(truths.truth), strict=True))
+
+
+def _own_column(path: Path, shown: Browser) -> str | None:
+    """Return the column that names tasks in the votes, if the file has it: our own exports do."""
+    own = shown.votes.columns[0]
+    return own if own in _columns(path) else None
 
 
 def _columns(path: Path) -> list[str]:

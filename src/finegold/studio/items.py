@@ -15,8 +15,8 @@ from finegold.errors import FinegoldError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
 from finegold.io.diagnosis import reading
 from finegold.io.tables import open_table
-from finegold.studio.content import KEY, MAX_FIELDS, MAX_LENGTH, MEDIA
-from finegold.studio.files import Files
+from finegold.studio.content import KEY, MAX_FIELDS, MAX_LENGTH
+from finegold.studio.files import MEDIA, Files
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, now
 from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, Shown, sent_file

@@ -283,7 +283,7 @@ def folder(request: Request, services: ServicesDep) -> Folder:
         project_file=str(services.store.path),
         upload_limit=services.most_bytes,
         files=services.files.list() if is_owner else [],
-        folders=services.files.subfolders() if is_owner else [],
+        folders=[*services.files.subfolders()] if is_owner else [],
     )
 
 
