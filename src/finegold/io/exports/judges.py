@@ -137,7 +137,7 @@ def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[C
             raise DamagedExport(f"expected an object, found {record!r:.40}")
         value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
         if value is None:
-            plain = use(format="table", text="to read the columns as they are")
+            plain = use("to read the columns as they are", format="table")
             raise DamagedExport(f"found no {what}", f"add a field {names[0]}", plain)
         return value
 
