@@ -297,10 +297,13 @@ def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: P
     temporary = str(one / f".a.csv.{'1' * 12}.part.csv")
     whole = json.dumps({"moves": [[temporary, str(one / "a.csv")]], "lists": lists})
     forged = json.dumps({"moves": [[str(tmp_path / "secret"), str(one / "a.csv")]], "lists": lists})
-    for texts in ((whole,), (whole, ""), (whole, whole[:-9]), (forged, forged), ("", ""), ("[]", "{}")):
+    elsewhere = str(tmp_path / f".a.csv.{'1' * 12}.part.csv")
+    forged_name = json.dumps({"moves": [[elsewhere, str(one / "a.csv")]], "lists": lists})
+    for texts in ((forged_name, forged_name), (whole,), (whole, ""), (whole, whole[:-9]), (forged, forged), ("", ""), ("[]", "{}")):
         for folder in (one, other):
             folder.mkdir(exist_ok=True)
         write(tmp_path / "secret", "s")
+        write(Path(elsewhere), "s")
         write(one / "a.csv", OLD)
         write(Path(temporary), "new")
         for path, text in zip(lists, texts, strict=False):
