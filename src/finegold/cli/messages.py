@@ -171,7 +171,7 @@ def guarded(line: CommandLine) -> Iterator[None]:
     try:
         with _warnings_as_lines(line):
             yield
-    except (FinegoldError, KeyboardInterrupt, OSError, EOFError) as error:
+    except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
         raise typer.Exit(report_error(error, line)) from error
 
 
@@ -184,6 +184,8 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
         return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
         return _fail(f"interrupted; {_what_is_kept(error, line)}", INTERRUPTED)
+    if isinstance(error, MemoryError):
+        return _fail("the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         _discard_output()
         return 0

@@ -151,7 +151,9 @@ def write_pieces(
         pieces = map(escape_cells, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
         for number, piece in enumerate(pieces):
-            print_bytes(piece.write_csv(include_header=number == 0).encode())
+            with _polars_errors(path, kind):
+                text = piece.write_csv(include_header=number == 0)
+            print_bytes(text.encode())
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
