@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
@@ -30,6 +31,12 @@ ANCHORED, SETS = "methods/anchored.py", "results/sets.py"
 def test_the_code_has_each_line_that_is_changed_once() -> None:
     for mutant in MUTANTS:
         assert (ROOT / "src/finegold" / mutant.file).read_text().count(mutant.line) == 1, mutant
+
+
+def test_the_tests_that_the_page_on_robustness_names_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py|test_\w+\.py)`", (ROOT / "docs/robustness.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 # ---- The default method

@@ -36,6 +36,7 @@ COMMANDS = {
     "report": ("model.finegold -o a.html", ["a.html"]),
     "plot": ("model.finegold confidence -o a.svg", ["a.svg"]),
     "simulate": ("--tasks 20 --annotators 5 --out a.csv", ["a.csv", "a-truth.csv"]),
+    "log": ("--judges 3 --tasks 20 --out log", [f"log/{name}.csv" for name in ("log", "truth", "gold", "judges", "systems")]),
     "next": ("model.finegold -o a.csv", ["a.csv"]),
     "trust": ("model.finegold --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
@@ -118,7 +119,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.finegold")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
     write(tmp_path / "games.csv", "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
-    for name in (*SETS, "cache/mine", "demo", "paper"):
+    for name in (*SETS, "cache/mine", "demo", "log", "paper"):
         (tmp_path / name).mkdir(parents=True)
     write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
     for name in SETS:
@@ -131,7 +132,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(command: str) -> list[str]:
-    return ["aggregate" if command == "database" else command, *COMMANDS[command][0].split()]
+    return [{"database": "aggregate", "log": "simulate"}.get(command, command), *COMMANDS[command][0].split()]
 
 
 def put_old(folder: Path, command: str) -> None:
