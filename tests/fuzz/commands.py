@@ -15,7 +15,7 @@ from typer.main import get_command
 from finegold.cli.app import app
 from finegold.report.kinds import FORMATS, KINDS
 from tests.fuzz.case import OUTPUT, Case
-from tests.fuzz.formats import BYTE_MUTATORS, HEADER, ROWS, TEXT_MUTATORS, mutated, samples
+from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, samples
 
 __all__ = ["judged", "odd_votes", "plotted", "predicted", "printed", "ranked", "sets", "simulated", "written"]
 
@@ -29,7 +29,9 @@ QUICK = ("mv", "ds", "ptbcc", "ibcc", "cbcc", "glad", "hds", "catd", "anchored",
 def _flags(command: str) -> set[str]:
     """The options that a command has."""
     group: Any = get_command(app)
-    return {flag for parameter in group.commands[command].params for flag in (*parameter.opts, *parameter.secondary_opts)}
+    return {
+        flag for parameter in group.commands[command].params for flag in (*parameter.opts, *parameter.secondary_opts)
+    }
 
 
 def _options(random: Random, command: str, *kinds: tuple[str, ...]) -> list[str]:
@@ -44,9 +46,34 @@ def _options(random: Random, command: str, *kinds: tuple[str, ...]) -> list[str]
 
 # ---- Judge logs
 
-VERDICTS = ("A", "B", "tie", "[[A]]", "", "null", "I cannot decide", '{"winner": "B"}', "error", "A ", "0.7", "both", "A>>B")
-JUDGE_COLUMNS = ("--item", "--judge", "--verdict", "--order", "--system-a", "--system-b", "--repeat", "--cost", "--error",
-                 "--kind", "--verdicts")  # fmt: skip
+VERDICTS = (
+    "A",
+    "B",
+    "tie",
+    "[[A]]",
+    "",
+    "null",
+    "I cannot decide",
+    '{"winner": "B"}',
+    "error",
+    "A ",
+    "0.7",
+    "both",
+    "A>>B",
+)
+JUDGE_COLUMNS = (
+    "--item",
+    "--judge",
+    "--verdict",
+    "--order",
+    "--system-a",
+    "--system-b",
+    "--repeat",
+    "--cost",
+    "--error",
+    "--kind",
+    "--verdicts",
+)
 
 
 def _log(random: Random) -> tuple[str, bytes]:
@@ -90,12 +117,21 @@ def _odd_column(name: str, random: Random) -> pl.Expr:
     as_text = column.cast(pl.String, strict=False)
     return random.choice(
         [
-            pl.struct(a=column, b=pl.lit(1)), pl.concat_list(as_text, as_text), as_text.cast(pl.Binary),
-            as_text.cast(pl.Categorical), pl.lit(None), pl.lit(1.5), pl.lit(True), pl.lit("2026-01-01").str.to_date(),
-            pl.lit(2**63, dtype=pl.UInt64), pl.lit(float("nan")), pl.lit([], dtype=pl.List(pl.String)),
-            pl.lit(1, dtype=pl.Decimal(38, 3)), pl.lit("x").cast(pl.Binary),
+            pl.struct(a=column, b=pl.lit(1)),
+            pl.concat_list(as_text, as_text),
+            as_text.cast(pl.Binary),
+            as_text.cast(pl.Categorical),
+            pl.lit(None),
+            pl.lit(1.5),
+            pl.lit(True),
+            pl.lit("2026-01-01").str.to_date(),
+            pl.lit(2**63, dtype=pl.UInt64),
+            pl.lit(float("nan")),
+            pl.lit([], dtype=pl.List(pl.String)),
+            pl.lit(1, dtype=pl.Decimal(38, 3)),
+            pl.lit("x").cast(pl.Binary),
         ]
-    ).alias(name)  # fmt: skip
+    ).alias(name)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -107,7 +143,9 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 def judged(random: Random) -> Case:
     name, content = _log(random)
     gold = {"gold.csv": random.choice([b"item,truth\nq0,m1\nq1,m2\n", b"item,truth\nq0,A\nq1,tie\n", b"", b"x\n1\n"])}
-    chosen = _options(random, "judges", ("--price", "--torn"), (*JUDGE_COLUMNS, "--compare"), ("--json", "--panels", "--raw"))
+    chosen = _options(
+        random, "judges", ("--price", "--torn"), (*JUDGE_COLUMNS, "--compare"), ("--json", "--panels", "--raw")
+    )
     chosen += random.choice([[], ["--gold", "gold.csv"], ["--labels", "labels.csv"], ["--compare", "j0:j1,j2"]])
     return Case(f"judges {name}", {name: content, **gold}, ("judges", name, *chosen, "-o", OUTPUT))
 
@@ -125,7 +163,9 @@ def ranked(random: Random) -> Case:
 def odd_votes(random: Random) -> tuple[str, bytes]:
     """Votes of odd shapes: one annotator, one class, all agree, a class per vote, sets, columns of odd types."""
     n, values = random.choice([1, 2, 5, 20, 60]), random.choice([2, 2, 3, 3, 7, 60])
-    marks = random.choice([["x"], ["x", "y"], [str(v) for v in range(values)], ["a;b", "a", "b;c", ""], ["-1", "2.0", "2"]])
+    marks = random.choice(
+        [["x"], ["x", "y"], [str(v) for v in range(values)], ["a;b", "a", "b;c", ""], ["-1", "2.0", "2"]]
+    )
     rows = [(f"t{random.randrange(n)}", f"w{random.randrange(values)}", random.choice(marks)) for _ in range(n * 3)]
     frame = pl.DataFrame(rows, schema=list(HEADER), orient="row")
     if random.random() < 0.3:
@@ -143,8 +183,24 @@ def _arrow(frame: pl.DataFrame) -> bytes:
 
 
 READING_NUMBERS = ("--limit", "--header-line", "--threads", "--seed")
-READING_NAMES = ("--task", "--annotator", "--label", "--classes", "--ordered", "--missing", "--alias", "--repeated",
-                 "--encoding", "--separator", "--format", "--question", "--include", "--set", "--gold", "--prior")  # fmt: skip
+READING_NAMES = (
+    "--task",
+    "--annotator",
+    "--label",
+    "--classes",
+    "--ordered",
+    "--missing",
+    "--alias",
+    "--repeated",
+    "--encoding",
+    "--separator",
+    "--format",
+    "--question",
+    "--include",
+    "--set",
+    "--gold",
+    "--prior",
+)
 
 
 def sets(random: Random) -> Case:
@@ -160,18 +216,30 @@ def sets(random: Random) -> Case:
     for _ in range(random.choice([0, 1, 2])):
         value = mutated(value, random)
     text = "\n".join(map(json.dumps, value if isinstance(value, list) else [value]))
-    command = random.choice(["aggregate", "trust", "agreement", "evaluate", "next", "coverage", "convert", "audit", "report"])
-    chosen = _options(random, command, READING_NUMBERS, ("--classes", "--missing", "--method"), ("--json", "--no-multi"))
-    output = {"aggregate": ["-o", OUTPUT, "--annotators", "annotators.csv"], "convert": ["-o", OUTPUT], "next": ["-o", OUTPUT],
-              "report": ["-o", "a.html"], "trust": ["--flips", OUTPUT], "audit": ["--labels", "truth.csv", "-o", OUTPUT],
-              "evaluate": ["--truth", "truth.csv"]}.get(command, [])  # fmt: skip
+    command = random.choice(
+        ["aggregate", "trust", "agreement", "evaluate", "next", "coverage", "convert", "audit", "report"]
+    )
+    chosen = _options(
+        random, command, READING_NUMBERS, ("--classes", "--missing", "--method"), ("--json", "--no-multi")
+    )
+    output = {
+        "aggregate": ["-o", OUTPUT, "--annotators", "annotators.csv"],
+        "convert": ["-o", OUTPUT],
+        "next": ["-o", OUTPUT],
+        "report": ["-o", "a.html"],
+        "trust": ["--flips", OUTPUT],
+        "audit": ["--labels", "truth.csv", "-o", OUTPUT],
+        "evaluate": ["--truth", "truth.csv"],
+    }.get(command, [])
     files = {"sets.jsonl": text.encode(errors="replace"), "truth.csv": b"task,truth\nt0,a\nt1,a;b\n"}
     return Case(f"sets {command}", files, (command, "sets.jsonl", "--multi", *chosen, *output))
 
 
 def predicted(random: Random) -> Case:
     """Probabilities of a model beside votes: odd sums, classes, tasks and types."""
-    classes = random.choice([["x", "y", "z"], ["x", "y"], ["x", "y", "z", "q"], ["prob_x", "prob_y", "prob_z"], ["x", "x "]])
+    classes = random.choice(
+        [["x", "y", "z"], ["x", "y"], ["x", "y", "z", "q"], ["prob_x", "prob_y", "prob_z"], ["x", "x "]]
+    )
     odd = ["", "nan", "-0.1", "1.5", "inf", "x", "1e-320", "0"]
     lines = ["task," + ",".join(classes)]
     for number in range(random.choice([0, 1, 4, 9])):
@@ -183,11 +251,19 @@ def predicted(random: Random) -> Case:
     for _ in range(random.choice([0, 0, 1, 2])):
         text = random.choice(TEXT_MUTATORS)(text, ",", random)
     command = random.choice(["aggregate", "aggregate", "evaluate", "export", "audit", "trust"])
-    more = {"aggregate": ["-o", OUTPUT, "--probabilities"], "evaluate": ["--truth", "gold.csv"], "trust": ["--flips", OUTPUT],
-            "export": ["--for", random.choice(["sklearn", "datasets", "x"]), "-o", "a.parquet"],
-            "audit": ["--labels", "gold.csv", "-o", OUTPUT]}[command]  # fmt: skip
+    more = {
+        "aggregate": ["-o", OUTPUT, "--probabilities"],
+        "evaluate": ["--truth", "gold.csv"],
+        "trust": ["--flips", OUTPUT],
+        "export": ["--for", random.choice(["sklearn", "datasets", "x"]), "-o", "a.parquet"],
+        "audit": ["--labels", "gold.csv", "-o", OUTPUT],
+    }[command]
     chosen = _options(random, command, READING_NUMBERS, ("--predictions", "--gold"), ("--json",))
-    files = {"votes.csv": samples()["votes.csv"], "p.csv": text.encode(errors="replace"), "gold.csv": b"task,truth\nt0,x\nt1,y\n"}
+    files = {
+        "votes.csv": samples()["votes.csv"],
+        "p.csv": text.encode(errors="replace"),
+        "gold.csv": b"task,truth\nt0,x\nt1,y\n",
+    }
     return Case(f"predictions {command}", files, (command, "votes.csv", "--predictions", "p.csv", *chosen, *more))
 
 
@@ -195,14 +271,34 @@ def predicted(random: Random) -> Case:
 
 
 def simulated(random: Random) -> Case:
-    numbers = ("--tasks", "--annotators", "--classes", "--votes-per-task", "--activity-spread", "--prototypes", "--missing",
-               "--prototype-weights", "--annotator-concentration", "--imbalance", "--judges", "--seed")  # fmt: skip
+    numbers = (
+        "--tasks",
+        "--annotators",
+        "--classes",
+        "--votes-per-task",
+        "--activity-spread",
+        "--prototypes",
+        "--missing",
+        "--prototype-weights",
+        "--annotator-concentration",
+        "--imbalance",
+        "--judges",
+        "--seed",
+    )
     names = ("--class-names", "--format", "--prototype-weights", "--prototypes")
     base = ["--tasks", random.choice(["1", "7", "30"]), "--annotators", random.choice(["1", "4"])]
     out = random.choice([OUTPUT, "folder", "a.parquet", "a.jsonl", "a.xlsx", "a.csv.gz", ""])
-    matrices = random.choice([b"[[[1, 0], [0, 1]]]", b"[]", b"[[1]]", b'{"a": 1}', b"[[[NaN, 1], [0, 1]]]", b"[[[1e308, 1e308], [1, 1]]]"])
-    more = random.choice([[], [], ["--judges", random.choice(["1", "3"])], ["--prototypes", "p.json", "--classes", "2"]])
-    return Case("simulate", {"p.json": matrices}, ("simulate", *base, *more, *_options(random, "simulate", numbers, names), "--out", out))
+    matrices = random.choice(
+        [b"[[[1, 0], [0, 1]]]", b"[]", b"[[1]]", b'{"a": 1}', b"[[[NaN, 1], [0, 1]]]", b"[[[1e308, 1e308], [1, 1]]]"]
+    )
+    more = random.choice(
+        [[], [], ["--judges", random.choice(["1", "3"])], ["--prototypes", "p.json", "--classes", "2"]]
+    )
+    return Case(
+        "simulate",
+        {"p.json": matrices},
+        ("simulate", *base, *more, *_options(random, "simulate", numbers, names), "--out", out),
+    )
 
 
 def plotted(random: Random) -> Case:
@@ -220,7 +316,9 @@ def written(random: Random) -> Case:
     name, content = random.choice([odd_votes, lambda random: random.choice(sorted(samples().items()))])(random)
     if random.random() < 0.3:
         content = random.choice(BYTE_MUTATORS)(content, random)
-    output = random.choice([OUTPUT, "a.tsv", "a.jsonl", "a.parquet", "a.xlsx", "a.csv.gz", "a.jsonl.zst", "-", "a.x", "no/a.csv"])
+    output = random.choice(
+        [OUTPUT, "a.tsv", "a.jsonl", "a.parquet", "a.xlsx", "a.csv.gz", "a.jsonl.zst", "-", "a.x", "no/a.csv"]
+    )
     chosen = _options(random, "convert", READING_NUMBERS, READING_NAMES, FLAGS)
     to = random.choice([[], [], ["--to", "wide"], ["--to", "long"], ["--question", "all"]])
     return Case(f"convert {name}", {name: content}, ("convert", name, *to, *chosen, "-o", output))
@@ -229,14 +327,27 @@ def written(random: Random) -> Case:
 def printed(random: Random) -> Case:
     """Commands that print tables or pages, on odd votes with odd options."""
     name, content = odd_votes(random)
-    command = random.choice(["aggregate", "compare", "evaluate", "trust", "agreement", "next", "coverage", "report", "audit"])
-    more = {"aggregate": ["-o", OUTPUT], "compare": ["-o", OUTPUT, "--labels", "labels.csv"], "trust": ["--pairs", OUTPUT],
-            "agreement": ["--pairs", OUTPUT], "next": ["-o", OUTPUT], "report": ["-o", "a.html"],
-            "evaluate": ["--truth", "truth.csv"], "audit": ["--labels", "truth.csv", "-o", OUTPUT]}.get(command, [])  # fmt: skip
+    command = random.choice(
+        ["aggregate", "compare", "evaluate", "trust", "agreement", "next", "coverage", "report", "audit"]
+    )
+    more = {
+        "aggregate": ["-o", OUTPUT],
+        "compare": ["-o", OUTPUT, "--labels", "labels.csv"],
+        "trust": ["--pairs", OUTPUT],
+        "agreement": ["--pairs", OUTPUT],
+        "next": ["-o", OUTPUT],
+        "report": ["-o", "a.html"],
+        "evaluate": ["--truth", "truth.csv"],
+        "audit": ["--labels", "truth.csv", "-o", OUTPUT],
+    }.get(command, [])
     method = ["--method", ",".join(random.sample(QUICK, 2)) if command == "compare" else random.choice(QUICK)]
     chosen = _options(random, command, READING_NUMBERS, READING_NAMES, FLAGS)
     files = {name: content, "truth.csv": b"task,truth\nt0,x\nt1,y\nt2,0\n"}
-    return Case(f"{command} of odd votes", files, (command, name, *(method if command not in ("agreement", "coverage") else []), *chosen, *more))
+    return Case(
+        f"{command} of odd votes",
+        files,
+        (command, name, *(method if command not in ("agreement", "coverage") else []), *chosen, *more),
+    )
 
 
 FAMILIES: list[Callable[[Random], Case]] = [judged, ranked, sets, predicted, simulated, plotted, written, printed]

@@ -25,7 +25,8 @@ ELSEWHERE = """
 import json, sys
 import numpy as np
 from tests.methods.test_processors import METHODS, posterior
-print(json.dumps({name: [posterior(name, *how).tolist() for how in ((1, False), (2, False), (2, True))] for name in METHODS}))
+WAYS = ((1, False), (2, False), (2, True))
+print(json.dumps({name: [posterior(name, *how).tolist() for how in WAYS] for name in METHODS}))
 """
 
 

@@ -29,6 +29,7 @@ from tests.support.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
 
+LOG = ("log", "truth", "gold", "judges", "systems")
 COMMANDS = {
     "aggregate": ("votes.csv --method mv -o a.csv --annotators b.pq --save c.fg", ["a.csv", "b.pq", "c.fg"]),
     "convert": ("votes.csv -o a.jsonl.gz", ["a.jsonl.gz"]),
@@ -36,7 +37,7 @@ COMMANDS = {
     "report": ("model.finegold -o a.html", ["a.html"]),
     "plot": ("model.finegold confidence -o a.svg", ["a.svg"]),
     "simulate": ("--tasks 20 --annotators 5 --out a.csv", ["a.csv", "a-truth.csv"]),
-    "log": ("--judges 3 --tasks 20 --out log", [f"log/{name}.csv" for name in ("log", "truth", "gold", "judges", "systems")]),
+    "log": ("--judges 3 --tasks 20 --out log", [f"log/{name}.csv" for name in LOG]),
     "next": ("model.finegold -o a.csv", ["a.csv"]),
     "trust": ("model.finegold --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
@@ -61,7 +62,7 @@ CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, ti
 INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
 """
 
-# Reads commands from standard input, and runs each in a fork that kills itself before it puts one of its files in place.
+# Reads commands from standard input, and runs each in a fork that kills itself before it puts one file in place.
 KILLED_RUNS = """
 import importlib, json, os, pkgutil, sys
 import finegold.system.files
@@ -98,7 +99,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Callable[[Path, str, int], int]]:
-    """Return a function that runs a command, kills it after some moves to the final names, and returns its exit code."""
+    """Return a function that runs a command, kills it after some moves to final names, and returns its exit code."""
     environment = {**os.environ, "FINEGOLD_CACHE": "cache"}
     command = [sys.executable, "-c", KILLED_RUNS]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment) as runs:
@@ -300,7 +301,15 @@ def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: P
     forged = json.dumps({"moves": [[str(tmp_path / "secret"), str(one / "a.csv")]], "lists": lists})
     elsewhere = str(tmp_path / f".a.csv.{'1' * 12}.part.csv")
     forged_name = json.dumps({"moves": [[elsewhere, str(one / "a.csv")]], "lists": lists})
-    for texts in ((forged_name, forged_name), (whole,), (whole, ""), (whole, whole[:-9]), (forged, forged), ("", ""), ("[]", "{}")):
+    for texts in (
+        (forged_name, forged_name),
+        (whole,),
+        (whole, ""),
+        (whole, whole[:-9]),
+        (forged, forged),
+        ("", ""),
+        ("[]", "{}"),
+    ):
         for folder in (one, other):
             folder.mkdir(exist_ok=True)
         write(tmp_path / "secret", "s")

@@ -185,7 +185,9 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
     if isinstance(error, KeyboardInterrupt):
         return _fail(f"interrupted; {_what_is_kept(error, line)}", INTERRUPTED)
     if isinstance(error, MemoryError):
-        return _fail("the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT)
+        return _fail(
+            "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT
+        )
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         _discard_output()
         return 0

@@ -232,7 +232,7 @@ def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) 
 
 
 def _prior_scores(K: int, quality: float, iterations: int, keep: float) -> tuple[Floats, Floats, float]:
-    """Return the mean [K, 1] and the covariance [K, K] of the scores if the first class is true, and the last change."""
+    """Return the mean [K, 1] and covariance [K, K] of the scores if the first class is true, and the last change."""
     identity = np.eye(K)
     n, room, change = np.zeros((K, 1)), scratch(1), np.inf
     n[0] = max(quality / (1 - quality) * (K - 1) - 1, 0.0)
