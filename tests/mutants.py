@@ -50,7 +50,7 @@ def kills(file: str, line: str, changed: str) -> Callable[[T], T]:
 
     def register(test: T) -> T:
         module = test.__module__.replace(".", "/")
-        MUTANTS.append(Mutant(file, line, changed, f"{module}.py::{test.__name__}"))  # type: ignore[attr-defined]
+        MUTANTS.append(Mutant(file, line, changed, f"{module}.py::{test.__name__}"))
         return test
 
     return register

@@ -152,8 +152,8 @@ def write_pieces(
     if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
         for number, piece in enumerate(pieces):
             with _polars_errors(path, kind):
-                text = piece.write_csv(include_header=number == 0)
-            print_bytes(text.encode())
+                data = piece.write_csv(include_header=number == 0).encode()
+            print_bytes(data)
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":

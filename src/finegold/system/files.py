@@ -139,6 +139,7 @@ def _can_lock(handle: int) -> bool:
 
 STANDARD_OUTPUT = "-"
 RANDOM_BYTES = 6  # random bytes in the name of a temporary file
+LIST_SUFFIX = ".moves"
 WRITTEN: list[Path] = []  # the outputs that this process has written
 
 ERROR_MESSAGES = {
@@ -176,7 +177,7 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         for target in (Path(path).expanduser() for path in paths):
             if target in _reserved:
                 moves.append((target, target))
-                continue
+                continue  # it is a temporary path of an outer block, which moves it
             stack.enter_context(_explain_errors(target))
             _check_target(target)
             moves.append((stack.enter_context(reserved(target)), target))
@@ -189,9 +190,6 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
                 for temporary, target in made:
                     _put_in_place(temporary, target)
             WRITTEN.extend(target for _, target in made)
-
-
-LIST_SUFFIX = ".moves"
 
 
 @contextmanager
@@ -214,8 +212,7 @@ def _list_name(folder: Path) -> Path:
 def finish_moves(folder: Path) -> list[Path]:
     """Make the moves that a killed process has left in a folder; return the files that are new now.
 
-    The moves begin when all lists are complete, so a list that is not whole, or lacks another one, says that all files
-    are old.
+    The moves begin when all lists are whole, so a list that is not, or that lacks another, says that all files are old.
     """
     finished: list[Path] = []
     for path in folder.glob(f".{'[0-9a-f]' * 2 * RANDOM_BYTES}{LIST_SUFFIX}"):
