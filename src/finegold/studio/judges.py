@@ -107,6 +107,6 @@ def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "
 @router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
 def charts_script() -> Response:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
-    from finegold.report.charts.style import bundle
+    from finegold.report.images import bundle
 
     return Response(bundle(), media_type="text/javascript")

@@ -283,6 +283,8 @@ def rank_systems(
     """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
     if weights not in get_args(Weights):
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
+    if seed < 0:
+        raise InputError(f"the seed must not be negative: {seed}")
     games = _games(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
     _check_connected(log, games)
     found = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
