@@ -16,7 +16,7 @@ from finegold.api.job import Job
 from finegold.api.result import Result
 from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.judges.answers import Answers, merge, whole
+from finegold.insight.judges.answers import UNDECIDED, Answers, merge, whole
 from finegold.insight.judges.panels import (
     Cascade,
     JudgeComparison,
@@ -30,7 +30,7 @@ from finegold.insight.judges.panels import (
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
 from finegold.insight.judges.scores import MIN_GOLD, JudgeScore, best_first, places, plain, scores
 from finegold.insight.notebook import judges_html
-from finegold.io.judge_logs import JudgeLog, Kind, read_judge_log, with_gold
+from finegold.io.judge_logs import TIED, JudgeLog, Kind, read_judge_log, with_gold
 from finegold.io.verdicts import Words
 from finegold.results.data import summarise
 from finegold.votes.encoding import MISSING
@@ -62,7 +62,7 @@ class JudgeReport:
     result : Result
         The labels of the items, by all judges and the gold.
     scores : list of JudgeScore
-        One entry per judge: `accuracy`, `undecided`, `position_bias`, `swap_consistency`, `failed`, ... The best is first.
+        One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is first.
     correlated : CorrelatedAnnotators or None
         Groups of judges that err alike; None if no answer is decided.
     """
@@ -108,8 +108,8 @@ class JudgeReport:
         Returns
         -------
         list of dict
-            The best judge first. None where nothing is known; `ranks` has the first and the last place that the interval
-            of the accuracy or, without gold, of the agreement allows.
+            The best judge first. None where nothing is known; `ranks` has the first and the last place that the
+            intervals of accuracies allow, or without gold those of agreement and consistency.
         """
         ranks = places(self.scores)
         return [plain(one) | {"ranks": list(ranks[one.judge])} for one in self.scores]
@@ -264,9 +264,11 @@ class JudgeReport:
         known = np.flatnonzero(log.gold != MISSING)
         place = np.full(log.n_items, -1)
         place[known] = np.arange(len(known))
-        kept = (place[answers.item] >= 0) & answers.points.any(axis=1)
+        kept = (place[answers.item] >= 0) & (answers.answer != MISSING)
         share = np.zeros((log.n_judges, len(known), len(answers.names)))
-        points = answers.points[kept]
+        points = np.where((answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED), 1.0, answers.points)[
+            kept
+        ]
         share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(axis=1, keepdims=True)
         group = np.full(log.n_judges, -1.0) if self.correlated is None else self._by_judge(self.correlated.group, -1)
         return Members(
@@ -277,6 +279,7 @@ class JudgeReport:
             group=group.astype(np.int64),
             excess=np.empty(0) if self.correlated is None else self.correlated.excess,
             price=self._prices(None),
+            is_pairwise=log.kind == "pairwise",
         )
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
@@ -378,7 +381,8 @@ def read(
         What A and B mean in a log with a column of orders: the first and second answer shown, or the answers
         themselves.
     verdict_pattern : str, optional
-        A regular expression that finds the verdict in longer texts: its first group, or all of it. The last match counts.
+        A regular expression that finds the verdict in longer texts: its first group, or all of it. The last match
+        counts.
     verdict_map : mapping, optional
         What verdicts mean: verdict -> A, B or tie, or the name of a class.
 

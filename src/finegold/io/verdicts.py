@@ -39,8 +39,8 @@ GREATER, LESS = r"a ?>+ ?b|b ?<+ ?a|1 ?>+ ?2", r"b ?>+ ?a|a ?<+ ?b|2 ?>+ ?1"
 WORDS = {
     Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}",
     Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}",
-    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|a ?=+ ?b|b ?=+ ?a|1 ?=+ ?2|"
-    r"tie ?\(.*|both[ _]?bad|no preference|toss ?up",
+    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
+    r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up",
     Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
     Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
 }
@@ -55,7 +55,8 @@ MARKED = (
     re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*([^{}]{1,40}?)\s*\}"),
     re.compile(r"<(?:verdict|answer|decision|score)>\s*([^<]{1,40}?)\s*</", re.IGNORECASE),
     re.compile(
-        r'"(?:verdict|winner|decision|preference|preferred|better|choice|answer|score|rating|label|result)"\s*:\s*"?([^",}\n]{1,40})', re.I
+        r'"(?:verdict|winner|decision|preference|preferred|better|choice|answer|score|rating|label|result)"\s*:\s*"?([^",}\n]{1,40})',
+        re.I,
     ),
     re.compile(
         r"(?:final\s+)?(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)\s*"
@@ -67,8 +68,8 @@ MARKED = (
 BETTER = re.compile(
     rf"\b{THING}s?\s*\(?([ab12])\)?\s*(?:is|was|seems|appears)\s+(?:to be\s+)?(?:the\s+)?(?:\w+\s+){{0,2}}?"
     r"(?:better|best|superior|preferred|preferable|winner)\b|"
-    rf"\b(?:prefer|choose|select|pick|better (?:one )?is|best (?:one )?is|better {THING} is)\s+(?:the\s+)?(?:{THING}\s*)?"
-    r"\(?([ab12])\b|^\W*([ab12])\s+is\s+(?:\w+\s+)?better\b",
+    rf"\b(?:prefer|choose|select|pick|be(?:tter|st) (?:one )?is|better {THING} is)\s+(?:the\s+)?"
+    rf"(?:{THING}\s*)?\(?([ab12])\b|^\W*([ab12])\s+is\s+(?:\w+\s+)?better\b",
     re.IGNORECASE,
 )
 REFUSAL = re.compile(
@@ -133,7 +134,7 @@ class Words:
             raise InputError(f"the pattern of verdicts {self.pattern!r} is no regular expression: {error}") from None
 
     def said(self, text: str) -> str | None:
-        """Return the part of the text that is the verdict, in the words of the user; None if the pattern is not in it."""
+        """Return the verdict in the text, in the words of the user; None if the pattern is not in it."""
         if self.pattern is not None:
             found = list(re.finditer(self.pattern, text))
             if not found:

@@ -1,7 +1,7 @@
 """One answer per judge and item, from its calls in both orders: a class, or undecided.
 
-An answer is the class that most of the calls name, when both orders count alike. If the orders contradict each other, the
-answer is undecided. Ties are a class only if there are truths that are ties, or no truths at all and verdicts that are
+An answer is the class that most of the calls name, when both orders count alike. If the orders contradict each other,
+it is undecided. Ties are a class only if there are truths that are ties, or no truths at all and verdicts that are
 ties; otherwise a tie decides nothing, and is undecided too.
 """
 
@@ -83,7 +83,9 @@ def merge(log: JudgeLog) -> Answers:
     right = np.where(gold >= 0, points[np.arange(len(pairs)), gold], 0.0)
     pair = np.full(len(pairs), np.nan)
     if is_pairwise:
-        pair = (right > np.where(gold == TIED, points[:, :TIED].sum(axis=1), points[:, :TIED].sum(axis=1) - right)) * 1.0
+        pair = (
+            right > np.where(gold == TIED, points[:, :TIED].sum(axis=1), points[:, :TIED].sum(axis=1) - right)
+        ) * 1.0
     n_right = np.bincount(place, used & (log.answer == gold[place]), minlength=len(pairs))
     strict = (n_right == np.bincount(place, minlength=len(pairs))) * 1.0
     if not has_ties:
@@ -162,7 +164,7 @@ def interval(value: float, centre: float, error: float, n: float, low: float, hi
     return Share(float(value), min(max(centre - half, low), value), max(min(centre + half, high), value))
 
 
-def mean_of(values: Floats, low: float = 0.0, high: float = 1.0) -> Share:
+def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int = 2) -> Share:
     """Return the mean of values between two ends; NaN are left out.
 
     Two further values at each end, as Agresti and Coull add them, make the interval hold where all values are alike.
@@ -170,7 +172,7 @@ def mean_of(values: Floats, low: float = 0.0, high: float = 1.0) -> Share:
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return NOTHING
-    more = np.concatenate([values, [low, low, high, high]])
+    more = np.concatenate([values, np.repeat([low, high], at_ends)])
     error = float(more.std() / np.sqrt(len(more)))
     return interval(float(values.mean()), float(more.mean()), error, len(values), low, high)
 
@@ -183,8 +185,8 @@ def share_of(part: float, n: float) -> Share:
 def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: float = 1.0) -> Share:
     """Return the mean of a quantity that is known for some items, and guessed for all.
 
-    The mean of the guesses is corrected by their error on the items with known values (NaN elsewhere), which are assumed
-    to be a random sample of the items. The weight of the guesses minimises the variance, so that the interval is never
+    The mean of the guesses is corrected by their error on the items with known values (NaN elsewhere), assumed to be
+     a random sample of the items. The weight of the guesses minimises the variance, so that the interval is never
     wider than that of the known values alone. (Prediction-powered inference.)
     """
     is_known = np.isfinite(known)
@@ -230,6 +232,8 @@ def _bias(values: Floats, both: Flags) -> tuple[Share, float]:
     more = np.concatenate([values, [-1.0, 1.0]])  # two more items, one each way: the error is never zero
     error = float(more.std() / np.sqrt(len(more)))
     return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0), p
+
+
 def swap_consistency(log: JudgeLog) -> list[Share]:
     """Return how often a verdict of each judge agrees with its verdict in the other order."""
     used = (log.answer != MISSING) & (log.first >= 0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logit, ndtr
 
 from finegold.errors import InputError
-from finegold.insight.judges.answers import Share, mean_of
+from finegold.insight.judges.answers import HALF, Share, mean_of
 
 __all__ = [
     "Cascade",
@@ -51,6 +51,7 @@ class Members(NamedTuple):
     group: Integers  # [J] judges that err alike, -1 for none
     excess: Floats  # [number of groups]
     price: Floats  # [J] of an item
+    is_pairwise: bool = True
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ class Cascade:
     def __str__(self) -> str:
         """Return the cascade in words."""
         return (
-            f"cascade: {' and '.join(self.first)} first, {self.then} where they disagree ({self.asked:.0%} of the items): "
-            f"accuracy {self.accuracy.value:.2f} for {self.cost:.3g} per item; {self.then} alone has "
+            f"cascade: {' and '.join(self.first)} first, {self.then} where they disagree ({self.asked:.0%} of the "
+            f"items): accuracy {self.accuracy.value:.2f} for {self.cost:.3g} per item; {self.then} alone has "
             f"{self.alone.value:.2f} for {self.cost_alone:.3g}"
         )
 
@@ -233,14 +234,17 @@ def panel_credit(members: Members, mask: NDArray[np.bool_]) -> Floats:
 def _credit(members: Members, answer: Floats) -> Floats:
     """[panels, T] Return how right the answers [panels, T, K] are, of which several classes may share one."""
     is_top = (answer >= answer.max(axis=2, keepdims=True) - 1e-9) & (answer > 0)
-    right = is_top[:, np.arange(answer.shape[1]), members.gold] / np.maximum(is_top.sum(axis=2), 1)
-    return np.where(is_top.any(axis=2), right, np.nan)
+    right, n = is_top[:, np.arange(answer.shape[1]), members.gold], is_top.sum(axis=2)
+    shared = HALF if members.is_pairwise else right / np.maximum(n, 1)
+    return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
 
 
 def _accuracies(members: Members, masks: NDArray[np.bool_]) -> Floats:
     """Return the accuracy of each panel."""
     parts = np.array_split(masks, max(len(masks) // 64, 1))
-    return np.concatenate([np.nan_to_num(np.nanmean(_credit(members, _answers(members, part)), axis=1)) for part in parts])
+    return np.concatenate(
+        [np.nan_to_num(np.nanmean(_credit(members, _answers(members, part)), axis=1)) for part in parts]
+    )
 
 
 def _answers(members: Members, masks: NDArray[np.bool_]) -> Floats:

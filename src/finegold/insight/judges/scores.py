@@ -112,25 +112,39 @@ def plain(score: JudgeScore) -> dict[str, Any]:
 
 
 def best_first(found: list[JudgeScore]) -> list[JudgeScore]:
-    """Return the judges in the order of their accuracies or, without gold, of their agreement with the others."""
+    """Return the judges by accuracy or, without gold, by their agreement with the others and with themselves."""
 
     def key(one: JudgeScore) -> tuple[float, float, str]:
-        figures = (one.accuracy.value, one.agreement.value)
-        return *(-value if value == value else 1.0 for value in figures), one.judge
+        alike = one.agreement.value * (one.swap_consistency.value if known(one.swap_consistency) else 1.0)
+        return *(-value if value == value else 1.0 for value in (one.accuracy.value, alike)), one.judge
 
     return sorted(found, key=key)
 
 
+def known(share: Share) -> bool:
+    """Return whether the log can tell."""
+    return share.value == share.value
+
+
 def places(found: list[JudgeScore]) -> dict[str, tuple[int, int]]:
-    """Return the first and the last place that the intervals of accuracy (without gold: agreement) allow each judge."""
-    by_gold = any(one.accuracy.value == one.accuracy.value for one in found)
-    figures = {one.judge: one.accuracy if by_gold else one.agreement for one in found}
+    """Return the first and the last place that each judge may have.
+
+    One judge stands above another if the intervals of their accuracies are apart. Without gold, those of their
+    agreement and of their consistency must both be apart, in the same direction.
+    """
+    names = ("accuracy",) if any(known(one.accuracy) for one in found) else ("agreement", "swap_consistency")
+
+    def is_above(one: JudgeScore, other: JudgeScore) -> bool:
+        pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+        pairs = [pair for pair in pairs if known(pair[0]) and known(pair[1])]
+        return bool(pairs) and all(mine.low > theirs.high for mine, theirs in pairs)
+
     return {
-        name: (
-            1 + sum(other.low > mine.high for other in figures.values()),
-            len(found) - sum(other.high < mine.low for other in figures.values()),
+        one.judge: (
+            1 + sum(is_above(other, one) for other in found),
+            len(found) - sum(is_above(one, other) for other in found),
         )
-        for name, mine in figures.items()
+        for one in found
     }
 
 
@@ -199,8 +213,8 @@ def _against_gold(answers: Answers, mine: slice, values: Floats | None) -> dict[
         score = said @ values / said.sum(axis=1)
         distance, span = score - values[truth], float(np.ptp(values))
         found |= {
-            "error": mean_of(np.abs(distance), 0.0, span),
-            "bias": mean_of(distance, -span, span),
+            "error": mean_of(np.abs(distance), 0.0, span, at_ends=0),
+            "bias": mean_of(distance, -span, span, at_ends=0),
             "weighted_kappa": _concordance(score, values[truth]),
         }
     return found
