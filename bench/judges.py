@@ -103,7 +103,10 @@ def judgebench_calls(folder: Path) -> pd.DataFrame:
 
 
 def pandalm_calls(folder: Path) -> pd.DataFrame:
-    words, people = {"1": "A", "2": "B", "0": "tie"}, pd.read_json(folder / "testset-v1.json.gz").set_index("idx")
+    words, people = (
+        {"1": "A", "2": "B", "0": "tie", "Tie": "tie"},
+        pd.read_json(folder / "testset-v1.json.gz").set_index("idx"),
+    )
     modes = people[[f"annotator{number}" for number in (1, 2, 3)]].mode(axis=1).reindex(columns=[0, 1])
     gold = modes[0][modes[1].isna()].astype(int).astype(str).map(words)
     parts = []
