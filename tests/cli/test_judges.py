@@ -142,7 +142,7 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     [
         (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
         (["--compare", "nobody:acme-mini"], "need 10 known truths or more"),
-        (["--compare", "acme-mini:cirrus-70b", "--gold", "item"], "no truth in the column"),
+        (["--compare", "acme-mini:cirrus-70b", "--gold", "cost"], "no truth in the column"),
         (["--price", "acme-mini"], "--price needs JUDGE=NUMBER"),
         (["--judge", "juge"], 'did you mean "judge"?'),
         (["--gold", "nothing"], 'there is no column "nothing"'),

@@ -73,7 +73,7 @@ def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path
         for name, ends in one["intervals"].items():
             assert list(row["intervals"][name]) == ends == [line[f"{name}_low"], line[f"{name}_high"]]
         assert list(row["ranks"]) == one["ranks"]
-        cells = shown[shown.index(f'data-value="{one["judge"]}"') :]
+        cells = shown[shown.index(f'<th scope="row" data-value="{one["judge"]}"') :]
         cells = cells[: cells.index("</tr>")]
         for name in ("undecided", "strict_accuracy", "pair_accuracy", "failed", "agreement", "position_bias"):
             assert f'data-value="{one[name]}"' in cells

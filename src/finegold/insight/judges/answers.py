@@ -196,7 +196,7 @@ def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: 
         return NOTHING
     spread = float(guess.var(ddof=1))
     weight = float(np.cov(truth, guess)[0, 1]) / (spread * (1 + n / n_all)) if spread > 0 else 0.0
-    weight = min(max(weight, 0.0), 1.0)
+    weight = max(weight, 0.0)
     value = float(truth.mean()) + weight * (float(expected.mean()) - float(guess.mean()))
     rest = np.concatenate([truth - weight * guess, [low, high] if weight == 0 else []])
     variance = float(rest.var(ddof=1)) / n + weight**2 * float(expected.var(ddof=1)) / n_all
