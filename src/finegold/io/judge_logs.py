@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import Role, bare_name, named_column
 from finegold.io.exports import find_export, look
-from finegold.io.exports.judges import calls_of_frame, columns_of_tool, majority_of_people, read_qrels
+from finegold.io.exports.judges import calls_of_frame, columns_of_tool, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Opened, as_text, open_sources, open_table
@@ -200,11 +200,11 @@ ROLES: dict[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
         "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid "
-        "uid battleid conversationid instruction question prompt sample instance input unit unitid id index",
+        "uid traceid battleid conversationid instruction question prompt sample instance input unit unitid id index",
         "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
         "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
         "verdict": "verdict judgment judgement decision winner preference preferred choice vote outcome result "
-        "rawverdict rawjudgment answer response output completion rating score grade value",
+        "rawverdict rawjudgment answer response output completion rating score grade stringvalue value",
         "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
         "reversed shownfirst firstshown",
         "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
@@ -290,6 +290,9 @@ def choose_columns(columns: Sequence[Any], given: Mapping[str, str | None], *, s
         roles["verdict"] = next((free[name] for name in free if name.endswith(VERDICT_ENDS)), None)
     if roles["verdict"] is None and bare_name(roles["gold"]) == "label" and "gold" not in named:
         roles |= {"verdict": roles["gold"], "gold": None}  # unless it turns out to be a truth, see `read_judge_log`
+    if {"traceid", "runid"} & free.keys():  # scores of Langfuse and feedback of LangSmith
+        roles |= {"judge": roles["judge"] or first_free(("key", "name"))}
+        roles |= {"item": roles["repeat"], "repeat": None} if roles["item"] is None else {}
     systems = pair(SYSTEMS)
     is_placed = systems != UNPLACED
     if systems is None and roles["judge"] is not None and (systems := pair(OPPONENTS)) is not None:
@@ -409,8 +412,10 @@ class Part:
 
 def _parts(sources: list[Source], columns: Mapping[str, str | None]) -> tuple[list[Part], list[str]]:
     """Read files together if they name their judges, otherwise one by one, with judges named after the files."""
-    first, is_qrels = None, read_qrels(sources[0]) is not None
-    if not is_qrels:
+    nested = [frame for source in sources if (frame := read_nested(source)) is not None]
+    if nested:
+        return [_part(open_table(frame), columns) for frame in nested], []
+    if read_qrels(sources[0]) is None:
         first = open_sources(sources[:1])
         frame_columns = columns_of_tool(first.columns) and calls_of_frame(_load(first, 1), first.name).columns
         chosen = choose_columns(frame_columns or first.columns, columns, source=first.name, by_file=True)

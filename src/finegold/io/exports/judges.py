@@ -8,6 +8,7 @@ The option `include` takes "games" to make a vote of each.
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,7 @@ from finegold.io.exports.base import (
 from finegold.io.source import Source, lines_of, open_bytes, recognise, text_start
 from finegold.io.verdicts import Meaning, meaning_of
 
-__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool", "majority_of_people", "read_qrels"]
+__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool", "majority_of_people", "read_nested", "read_qrels"]
 
 FAILED = "judgements that failed"
 GAMES = "games"  # what the option `include` takes to count every game as a vote
@@ -238,6 +239,62 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
     if parts.get_column("field_3").null_count():
         raise InputError("expected a query, an iteration, a passage and a score in every line", source.name)
     return parts.select(item=pl.format("{} {}", "field_0", "field_2"), verdict="field_3")
+
+
+def read_nested(source: Source) -> pl.DataFrame | None:
+    """Return the verdicts in a result of promptfoo or DeepEval, or in the events of OpenAI evals; None if it is none."""
+    source = recognise(source)
+    start = text_start(source).lstrip()
+    if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
+        return None
+    with open_bytes(source) as file:
+        text = file.read()
+    try:
+        records = (
+            [json.loads(line) for line in text.splitlines() if line.strip()] if b'"spec"' in start else json.loads(text)
+        )
+        rows = [row for rows_of in NESTED.values() for row in rows_of(records if len(records) > 1 else records[0])]
+    except (ValueError, *MISUSED):
+        return None
+    return pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else None
+
+
+def _promptfoo(found: Any) -> Iterator[dict[str, Any]]:
+    """Assertions are judges; an item is a test case of a prompt with a provider."""
+    results = found.get("results") if isinstance(found, dict) else None
+    for one in results.get("results", []) if isinstance(results, dict) else []:
+        provider = one.get("provider") or {}
+        name = provider.get("id") if isinstance(provider, dict) else provider
+        item = f"test {one.get('testIdx')}, prompt {one.get('promptIdx', 0)}, {name}"
+        for part in (one.get("gradingResult") or {}).get("componentResults") or []:
+            asked = part.get("assertion") or {}
+            judge = asked.get("metric") or asked.get("type") or "assertion"
+            yield {"item": item, "judge": judge, "verdict": "pass" if part.get("pass") else "fail"}
+
+
+def _deep_eval(found: Any) -> Iterator[dict[str, Any]]:
+    """Metrics are judges, with the model that evaluates them."""
+    for number, case in enumerate(found.get("testCases", []) if isinstance(found, dict) else []):
+        for metric in case.get("metricsData") or []:
+            judge = " ".join(str(metric[name]) for name in ("name", "evaluationModel") if metric.get(name))
+            said = None if metric.get("success") is None else "pass" if metric["success"] else "fail"
+            item = str(case.get("name") or number)
+            yield {"item": item, "judge": judge, "verdict": said, "error": metric.get("error")}
+
+
+def _openai_evals(found: Any) -> Iterator[dict[str, Any]]:
+    """Events with a choice of the grading model, or of a match; the spec names the eval."""
+    records = found if isinstance(found, list) else []
+    judge = next((one["spec"].get("eval_name", "eval") for one in records if isinstance(one.get("spec"), dict)), "eval")
+    for one in records:
+        data = one.get("data") if isinstance(one.get("data"), dict) else {}
+        said = data.get("choice", data.get("correct"))
+        if one.get("type") in ("metrics", "match") and said is not None:
+            verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
+            yield {"item": str(one.get("sample_id")), "judge": judge, "verdict": verdict}
+
+
+NESTED = {b'"gradingResult"': _promptfoo, b'"metricsData"': _deep_eval, b'"spec"': _openai_evals}
 
 
 def majority_of_people(source: Source) -> pl.DataFrame | None:
