@@ -485,7 +485,7 @@ def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | 
 def _weights(log: JudgeLog, answers: Answers) -> Floats:
     """Return the weight of each judge's vote: the log-odds of its accuracy on the known truths."""
     known = np.isfinite(answers.credit)
-    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges)
+    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges).astype(float)
     n = np.bincount(answers.judge[known], minlength=log.n_judges)
     return log_odds(right, n.astype(float), len(answers.names))
 

@@ -155,14 +155,14 @@ def judges(
     tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(assessed.labels, raw)}
     write_all(tables | {report: assessed.report})
     if json:
-        more = {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))}
+        more: dict[str, Any] = {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))}
         more |= {"cascade": None if steps is None else _plain(steps)} | ({"failed_gates": broken} if limits else {})
         print_json(assessed.to_dict() | more)
     else:
         _show(assessed, compared, best, steps)
     if broken:
-        more = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
-        say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{more}")
+        left = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
+        say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{left}")
         raise typer.Exit(1)
 
 

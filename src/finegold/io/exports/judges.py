@@ -242,7 +242,7 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
 
 
 def read_nested(source: Source) -> pl.DataFrame | None:
-    """Return the verdicts in a result of promptfoo or DeepEval, or in the events of OpenAI evals; None if it is none."""
+    """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None if it is neither."""
     source = recognise(source)
     start = text_start(source).lstrip()
     if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
@@ -250,9 +250,8 @@ def read_nested(source: Source) -> pl.DataFrame | None:
     with open_bytes(source) as file:
         text = file.read()
     try:
-        records = (
-            [json.loads(line) for line in text.splitlines() if line.strip()] if b'"spec"' in start else json.loads(text)
-        )
+        lines = text.splitlines() if b'"spec"' in start else [text]
+        records = [json.loads(line) for line in lines if line.strip()]
         rows = [row for rows_of in NESTED.values() for row in rows_of(records if len(records) > 1 else records[0])]
     except (ValueError, *MISUSED):
         return None
