@@ -191,3 +191,19 @@ def test_the_version_depends_on_the_votes_of_the_block_only(monkeypatch: pytest.
     assert len(small.classes) == 3
     monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 1000)
     assert (type(small.classes), large.classes) == (np.ndarray, (0, 1, 2))
+
+
+def test_the_anchored_vote_is_compiled_for_all_blocks_of_many_votes_and_for_no_block_of_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However small the blocks are: NumPy takes ten times as long."""
+    found = votes(3)
+    cut = blocks.cut(found, np.zeros((found.n_tasks, 3)), np.array([900.0]))
+    assert [block.few for block in cut] == [True, True]
+    monkeypatch.setattr(blocks, "MAX_VOTES", found.n_votes - 1)
+    assert [block.few for block in cut] == [False, False]
+    called: list[Any] = []
+    monkeypatch.setattr(anchored, "start_many", lambda *given: called.append(given))
+    for block in cut:
+        AnchoredVote().start(block, 0)
+    assert len(called) == 2
