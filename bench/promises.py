@@ -64,9 +64,7 @@ def promises(data: RealSet) -> Iterator[tuple[str, float, int]]:
     yield "mean confidence within 5 points", float(abs(confidence[known].mean() - right[known].mean()) <= 0.05), 1
     wrong, expected = float((~right[known]).sum()), float((1 - confidence[known]).sum())
     yield "wrong labels expected, within a factor of 2", float(wrong / 2 <= expected <= wrong * 2), 1
-    for low, high in expected_range(result):
-        yield "range of expected accuracy (80 %)", float(low <= right[known].mean() <= high), 1
-    accuracy, n_known, balanced = annotators_by_truth(data)
+    accuracy, n_known, balanced, chance = annotators_by_truth(data)
     yield "interval of an annotator (95 %)", *intervals(result, accuracy, n_known)
     golds = generator.choice(np.flatnonzero(known), min(GOLDS, int(known.sum()) // 2), replace=False)
     taught = fitted(with_gold(data, golds))
@@ -75,7 +73,6 @@ def promises(data: RealSet) -> Iterator[tuple[str, float, int]]:
         *intervals(taught, accuracy, n_known),
     )
     judged = n_known >= LEAST_KNOWN
-    chance = 1 / result.posterior.shape[1]
     kind = spam(result).kind
     flagged = np.flatnonzero((kind != "") & judged)
     held = np.where(kind == "inverted", accuracy < chance, balanced < chance + NEAR_CHANCE)
@@ -102,18 +99,8 @@ def with_gold(data: RealSet, golds: np.ndarray[Any, Any]) -> Annotations:
     return Annotations.from_arrays(*data.votes.T, classes=list(range(data.n_classes)), gold=gold)
 
 
-def expected_range(result: Result) -> Iterator[tuple[float, float]]:
-    """Yield the range of expected accuracy where a version of Finegold shows one."""
-    try:
-        from finegold.insight.expected import expected_of
-    except ImportError:
-        return
-    if (found := expected_of(result)) is not None:
-        yield found.low, found.high
-
-
-def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any]:
-    """[W] Return the accuracy of annotators on known tasks, their votes there, and the mean over true classes."""
+def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any, Any]:
+    """[W] Return the accuracy of annotators on known tasks, their votes there, the mean over true classes, and chance."""
     task, who, label = data.votes.T
     inside = data.truth[task] >= 0
     task, who, label = task[inside], who[inside], label[inside]
@@ -125,8 +112,8 @@ def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any]:
     counts = np.bincount(cell, minlength=n_annotators * n_classes).reshape(n_annotators, n_classes)
     hits = np.bincount(cell, right, minlength=n_annotators * n_classes).reshape(n_annotators, n_classes)
     seen = counts > 0
-    balanced = (hits / np.maximum(counts, 1)).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-    return accuracy, n, balanced
+    n_seen = np.maximum(seen.sum(axis=1), 1)
+    return accuracy, n, (hits / np.maximum(counts, 1)).sum(axis=1) / n_seen, 1 / n_seen
 
 
 def intervals(result: Result, accuracy: Any, n_known: Any) -> tuple[float, int]:

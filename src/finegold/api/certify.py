@@ -553,7 +553,7 @@ class Certificate:
             )
         if self.missing:
             said.append(
-                f"{self.missing:,} of {plan.n:,} tasks of the sheet lack an answer: the interval allows for any answer, "
+                f"{self.missing:,} of {plan.n:,} tasks of the sheet lack an answer: the interval allows for any, "
                 "and they count as wrong for acceptance."
             )
         if plan.purpose == "choice":

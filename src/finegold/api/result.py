@@ -64,8 +64,10 @@ class Result(ResultData):
         The number of votes of each annotator.
     agreement : ndarray of shape (W,)
         The share of each annotator's votes that equal the label.
-    accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
-        The expected share of right votes of each annotator, with a 95 % credible interval.
+    accuracy : ndarray of shape (W,)
+        The expected share of right votes of each annotator, judged by the labels.
+    accuracy_low, accuracy_high : ndarray of shape (W,)
+        A 95 % interval of it, from votes on gold tasks; NaN for annotators with fewer than five of them.
     converged, stopped, steps : bool, str, list
         Whether the fit converged, why it stopped, and its steps.
     seconds : float
