@@ -100,7 +100,7 @@ def with_gold(data: RealSet, golds: np.ndarray[Any, Any]) -> Annotations:
 
 
 def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any, Any]:
-    """[W] Return the accuracy of annotators on known tasks, their votes there, the mean over true classes, and chance."""
+    """[W] Return the accuracy of annotators on known tasks, their votes there, the mean over classes, and chance."""
     task, who, label = data.votes.T
     inside = data.truth[task] >= 0
     task, who, label = task[inside], who[inside], label[inside]

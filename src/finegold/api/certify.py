@@ -434,6 +434,9 @@ def promise_of(plan: Plan) -> list[str]:
             f"About {share:.0%} of the labels are expected to be accepted unseen, with at most {plan.risk:.0%} of them "
             "wrong (with 95 % certainty)."
         )
+    if plan.looks > 1:
+        ends = ", ".join(f"{_look_end(plan, look):,}" for look in range(1, plan.looks + 1))
+        said.append(f"Looks are planned when rows 1 to {ends} are filled in.")
     return said
 
 

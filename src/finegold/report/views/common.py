@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
 
 from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step
