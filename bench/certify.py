@@ -72,7 +72,7 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
         figures[f"uniform width {n}"] = float(np.mean([high - low for low, high in uniform]))
-    order, ends = c.nested_sets(confidence)
+    order, ends = c.ranked(confidence), c.set_sizes(POPULATION)
     wrong = ~right[order]
     share_wrong = np.cumsum(wrong)[ends - 1] / ends
     for risk, n in RISKS:
@@ -82,6 +82,10 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
         figures[f"possible {risk}"] = float(possible.max() / POPULATION) if len(possible) else 0.0
         figures[f"accepted {risk} {n}"] = float(np.mean(accepted) / POPULATION)
         figures[f"broken {risk} {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > risk for a in accepted]))
+    for n in SIZES[1:]:  # labels that a sample for accuracy lets accept, at 5 %
+        accepted = [audit_strata(confidence, right, n, generator) for _ in range(audits)]
+        figures[f"accepted by strata {n}"] = float(np.mean(accepted) / POPULATION)
+        figures[f"broken by strata {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > 0.05 for a in accepted]))
     for n in CALIBRATING:
         found_ece = []
         for _ in range(min(audits, 100)):
@@ -109,6 +113,13 @@ def audit_accuracy(confidence: Floats, right: Bools, n: int, generator: np.rando
     sizes = np.bincount(stratum)
     hits = np.bincount(stratum[chosen], right[chosen].astype(float), minlength=len(sizes))
     return c.accuracy_interval(sizes, checks, hits, np.bincount(stratum, confidence) / sizes)
+
+
+def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.Generator) -> int:
+    chosen, stratum, _ = sample_accuracy(confidence, n, generator)
+    sizes = np.bincount(stratum)
+    mean = np.bincount(stratum, confidence) / sizes
+    return c.accepted_strata(sizes, stratum[chosen], ~right[chosen], mean, 0.05)
 
 
 def audit_acceptance(
@@ -162,6 +173,14 @@ def report(rows: list[dict[str, Any]]) -> None:
         print(
             f"| {risk:.0%} | {n} | {mean(f'possible {risk}'):.3f} | {mean(f'accepted {risk} {n}'):.3f} "
             f"| {mean(f'broken {risk} {n}'):.3f} | {worst[f'broken {risk} {n}']:.3f} ({worst['set']}) |"
+        )
+    print("\n| checks of a sample for accuracy | accepted at 5 % | promise broken, mean | promise broken, worst set |")
+    print("|---|---|---|---|")
+    for n in SIZES[1:]:
+        worst = max(rows, key=lambda row: row[f"broken by strata {n}"])
+        print(
+            f"| {n} | {mean(f'accepted by strata {n}'):.3f} | {mean(f'broken by strata {n}'):.3f} "
+            f"| {worst[f'broken by strata {n}']:.3f} ({worst['set']}) |"
         )
     print("\n| checks | ECE before | ECE after |\n|---|---|---|")
     for n in CALIBRATING:

@@ -100,7 +100,7 @@ class Calibration:
         )
         posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
         made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
-        note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
+        note = f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
         return replace(
             result,
             **{name: getattr(made, name) for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")},
