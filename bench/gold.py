@@ -22,6 +22,7 @@ import numpy as np
 
 from certify import ece
 from finegold.api.job import fit
+from finegold.fitting.updating import fit_with_prior
 from finegold.kernels import anchored
 from finegold.methods.lookup import make_method
 from finegold.results.metrics import temper
@@ -90,6 +91,7 @@ def _fit(data: RealSet, golds: Any, weight: float) -> Any:
         shape = (votes.n_annotators, data.n_classes, data.n_classes)
         method.earlier = np.zeros(shape)
         np.add.at(method.earlier, (who, label, data.truth[task]), weight - anchored.GOLD_WEIGHT)
+        return fit_with_prior(method, votes, None)
     return fit(method, votes)
 
 

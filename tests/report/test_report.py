@@ -43,9 +43,9 @@ def evil_page(tmp_path_factory):
 def test_the_sections_answer_the_questions_in_order(page):
     assert [section["id"] for section in page.all("section")] == SECTIONS
     for words in (
-        "94.3 % of the labels are right, by 300 known truths.",
+        "94.3 % of 300 labels with a known truth are right.",
         "21 tasks: they are expected to include about 4.6 of the 11 wrong labels.",
-        "27 of 30 annotators are better, with 95 % certainty, than always voting for the most frequent class (30 %)",
+        "30 of 30 annotators are better than always voting for the most frequent class (30 %)",
         "fox is confused with dog in 30 % of the votes",
         "alpha of 0.40",
         "converged after 53 iterations",

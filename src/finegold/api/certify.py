@@ -13,7 +13,7 @@ import json
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from itertools import pairwise
@@ -351,7 +351,7 @@ class _Ranked:
         tasks = np.flatnonzero(unknown if among is None else unknown & among)
         if not len(tasks):
             raise InputError("there is nothing to check: every label is a known truth, or the methods never differ")
-        confidence = np.round(result.confidence[tasks].astype(np.float64), DIGITS)
+        confidence: Floats = np.round(result.confidence[tasks].astype(np.float64), DIGITS)
         rank = np.empty(len(tasks), np.int64)
         rank[maths.ranked(confidence)] = np.arange(len(tasks))
         return cls(tasks, confidence, rank)
@@ -777,7 +777,8 @@ def certify_result(result: ResultData, checks: Any, plan: Plan) -> Certificate:
     check_belongs(result, plan)
     names = [row[0] for row in plan.rows]
     classes = [text_of(name) for name in to_list(result.class_names)]
-    answers = read_answers(checks, *plan.columns, SAMPLE, names, classes)
+    by_task, by_truth = plan.columns
+    answers = read_answers(checks, by_task, by_truth, SAMPLE, names, classes)
     if answers.samples - {plan.id}:
         raise InputError(f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is {plan.id}")
     if stranger := next((task for task in answers.truths if task not in set(names)), None):
@@ -955,7 +956,7 @@ def read_plan(path: str | Path) -> Plan:
         plan = Plan(**content)
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError("this is not a plan of a sample", where=str(path)) from None
-    if replace(plan, rows=[tuple(row) for row in plan.rows]).digest != digest:
+    if plan.digest != digest:
         raise InputError(
             "the plan was edited since the sample was drawn", where=str(path), remedies=[use(text="draw a new sample")]
         )

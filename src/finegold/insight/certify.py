@@ -294,7 +294,7 @@ def _with_confidence(posterior: Floats, label: NDArray[np.integer], found: Recal
     next_best = others.max(axis=1, keepdims=True) / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
     after = np.maximum(found.apply(before), next_best / (1 + next_best))  # the label stays the most probable class
     shared = (1 - after) / max(posterior.shape[1] - 1, 1)
-    rows = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
+    rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
     np.put_along_axis(rows, at, after, axis=1)
     return rows
 
