@@ -141,7 +141,8 @@ def _majority(result: ResultData, truth: Codes) -> float | None:
 
 def _headline(expected: float | None, judged: Judged | None) -> str:
     if judged is not None:
-        return f"{percent(judged.accuracy, 1)} of {thousands(judged.n)} labels with a known truth are right"
+        truths = f"{thousands(judged.n)} known truth{'' if judged.n == 1 else 's'}"
+        return f"{percent(judged.accuracy, 1)} of the checked labels are right, by {truths}"
     return "Every label was given as a gold truth" if expected is None else in_words(expected).removesuffix(".")
 
 
