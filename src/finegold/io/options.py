@@ -120,7 +120,6 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If '
         "None, the votes are sets if the cells hold lists, or if most hold several options; `read` takes False.",
-        surfaces=frozenset({"python", "cli"}),
     )
     limit: int | None = option(None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1)
     encoding: str | None = option(

@@ -20,6 +20,7 @@ const WORDS = {
   label: (value) => `labels in ${value}`,
   columns: () => null,
   normalise: (value) => (value ? "merge them" : "keep them apart"),
+  multi: (value) => (value ? "ask about each label" : "take each set as a class"),
   keep_missing: (value) => (value ? "keep them as classes" : "take them as “no vote”"),
   missing: (value) => `take ${value} as “no vote”`,
 };
