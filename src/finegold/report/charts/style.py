@@ -163,7 +163,8 @@ def bound(view: View) -> str:
 
 
 def _described(one: Ranked) -> str:
-    return f"{one.annotator} ({percent(one.accuracy)}, between {percent(one.low)} and {percent(one.high)})"
+    known = "" if one.low is None or one.high is None else f", between {percent(one.low)} and {percent(one.high)}"
+    return f"{one.annotator} ({percent(one.accuracy)}{known})"
 
 
 @dataclass(frozen=True)
