@@ -2,6 +2,7 @@
 
 python bench/certify.py              every real set with 500 truths or more, 200 audits each: five minutes
 python bench/certify.py --audits 50  quicker
+python bench/certify.py --choice     the gain of choosing a method, on sets with less than 400,000 votes x classes
 
 Each set becomes a population of 10,000 tasks, drawn with replacement from its tasks with a known truth. Means are over
 families (`families.json`), the lowest figure is that of a single set. Nothing is tuned here: the designs are those of
@@ -24,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from finegold.api.certify import RIVALS
 from finegold.api.job import fit
 from finegold.insight import certify as c
 from finegold.methods.lookup import make_method
-from real_data import load
+from real_data import RealSet, load
 
 SIZES = (50, 100, 200, 300)
 CALIBRATING = (25, 50, 100, 200)
@@ -43,6 +45,9 @@ Codes = NDArray[np.int64]
 
 def main() -> None:
     options = _options()
+    if options.choice:
+        report_choice([choose(data, options.audits) for data in load(options.shared, options.only, fast=True)])
+        return
     rows = []
     for data in load(options.shared, options.only):
         known = data.truth >= 0
@@ -72,7 +77,7 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
         figures[f"uniform width {n}"] = float(np.mean([high - low for low, high in uniform]))
-    order, ends = c.nested_sets(confidence)
+    order, ends = c.ranked(confidence), c.set_sizes(POPULATION)
     wrong = ~right[order]
     share_wrong = np.cumsum(wrong)[ends - 1] / ends
     for risk, n in RISKS:
@@ -82,6 +87,10 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
         figures[f"possible {risk}"] = float(possible.max() / POPULATION) if len(possible) else 0.0
         figures[f"accepted {risk} {n}"] = float(np.mean(accepted) / POPULATION)
         figures[f"broken {risk} {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > risk for a in accepted]))
+    for n in SIZES[1:]:  # labels that a sample for accuracy lets accept, at 5 %
+        accepted = [audit_strata(confidence, right, n, generator) for _ in range(audits)]
+        figures[f"accepted by strata {n}"] = float(np.mean(accepted) / POPULATION)
+        figures[f"broken by strata {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > 0.05 for a in accepted]))
     for n in CALIBRATING:
         found_ece = []
         for _ in range(min(audits, 100)):
@@ -111,11 +120,54 @@ def audit_accuracy(confidence: Floats, right: Bools, n: int, generator: np.rando
     return c.accuracy_interval(sizes, checks, hits, np.bincount(stratum, confidence) / sizes)
 
 
+def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.Generator) -> int:
+    chosen, stratum, _ = sample_accuracy(confidence, n, generator)
+    sizes = np.bincount(stratum)
+    mean = np.bincount(stratum, confidence) / sizes
+    return c.accepted_strata(sizes, stratum[chosen], ~right[chosen], mean, 0.05)
+
+
 def audit_acceptance(
     wrong: Bools, ends: Codes, plan: c.Acceptance, n: int, risk: float, generator: np.random.Generator
 ) -> int:
     rank = generator.choice(int(ends[plan.last - 1]), n, replace=False)
     return c.accepted_share(rank, wrong[rank], plan, ends, risk)
+
+
+def choose(data: RealSet, audits: int) -> dict[str, Any]:
+    """Return the gain on unchecked tasks, if the method is chosen by n checks, and the best possible gain."""
+    votes, known = data.annotations(), data.truth >= 0
+    row: dict[str, Any] = {"family": data.family, "set": data.name}
+    if known.sum() < LEAST_TRUTHS:
+        return row
+    labels = np.array([fit(make_method(name, {}), votes).label_codes for name in ("anchored", *RIVALS)])[:, known]
+    right = (labels == data.truth[known]).astype(float)
+    differing = np.flatnonzero((labels != labels[0]).any(axis=0))
+    generator = np.random.default_rng(1)
+    row["best"] = float((right.mean(axis=1) - right[0].mean()).max())
+    for n in CALIBRATING:
+        gains = []
+        for _ in range(audits):
+            checked = generator.choice(differing, min(n, len(differing)), replace=False)
+            gain = right[1:, checked] - right[0, checked]
+            error = gain.std(axis=1, ddof=1) / np.sqrt(len(checked)) if len(checked) > 1 else np.ones(len(gain))
+            best = int(gain.mean(axis=1).argmax()) if len(checked) else 0
+            is_better = len(checked) > 1 and gain[best].mean() > error[best]
+            rest = np.setdiff1d(np.arange(right.shape[1]), checked)
+            gains.append((right[best + 1, rest] - right[0, rest]).mean() if is_better and len(rest) else 0.0)
+        row[f"choice {n}"] = float(np.mean(gains))
+    print(f"{data.name:24} best {100 * row['best']:+.2f}", flush=True)
+    return row
+
+
+def report_choice(rows: list[dict[str, Any]]) -> None:
+    rows = [row for row in rows if "best" in row]
+    families = sorted({row["family"] for row in rows})
+    print(f"\n{len(rows)} sets in {len(families)} families; points gained on unchecked tasks\n")
+    print("| checks | gain | worst family |\n|---|---|---|")
+    for key in ("best", *(f"choice {n}" for n in CALIBRATING)):
+        means = [100 * np.mean([row[key] for row in rows if row["family"] == f]) for f in families]
+        print(f"| {key} | {np.mean(means):+.2f} | {min(means):+.2f} |")
 
 
 def exact(k: int, n: int) -> tuple[float, float]:
@@ -163,6 +215,14 @@ def report(rows: list[dict[str, Any]]) -> None:
             f"| {risk:.0%} | {n} | {mean(f'possible {risk}'):.3f} | {mean(f'accepted {risk} {n}'):.3f} "
             f"| {mean(f'broken {risk} {n}'):.3f} | {worst[f'broken {risk} {n}']:.3f} ({worst['set']}) |"
         )
+    print("\n| checks of a sample for accuracy | accepted at 5 % | promise broken, mean | promise broken, worst set |")
+    print("|---|---|---|---|")
+    for n in SIZES[1:]:
+        worst = max(rows, key=lambda row: row[f"broken by strata {n}"])
+        print(
+            f"| {n} | {mean(f'accepted by strata {n}'):.3f} | {mean(f'broken by strata {n}'):.3f} "
+            f"| {worst[f'broken by strata {n}']:.3f} ({worst['set']}) |"
+        )
     print("\n| checks | ECE before | ECE after |\n|---|---|---|")
     for n in CALIBRATING:
         print(f"| {n} | {mean('ece'):.3f} | {mean(f'ece {n}'):.3f} |")
@@ -173,6 +233,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--shared", type=Path, default=Path(__file__).parents[2] / "shared")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--audits", type=int, default=200)
+    parser.add_argument("--choice", action="store_true")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 

@@ -9,11 +9,12 @@ Three designs, with the figures in docs/trust.md (`bench/certify.py` measures th
   chosen before any check, and tested from small to large until one fails (a fixed sequence, as in Learn then Test).
 - *Calibration*: confidences through sigmoid(A + B logit c), with the most probable A and B given the checks.
 
-Everything here is arrays; `finegold.audits` makes sheets and certificates of it.
+Everything here is arrays; `finegold.api.certify` makes sheets and certificates of it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, expit, logit
 from scipy.stats import binom
+
+from finegold.results.data import ResultData
+from finegold.votes.encoding import MISSING
 
 __all__ = [
     "CERTAINTY",
@@ -38,7 +42,10 @@ __all__ = [
     "expected_width",
     "fewest_checks",
     "plan_acceptance",
+    "ranked",
     "recalibrate",
+    "recalibrated",
+    "set_sizes",
     "stratify",
     "weighted_interval",
 ]
@@ -167,10 +174,14 @@ def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
     return int(np.ceil(np.log(1 - certainty) / np.log1p(-risk)))
 
 
-def nested_sets(confidence: Floats) -> tuple[Codes, Codes]:
-    """Return the tasks in order of falling confidence, and the number of them in each of the GRID nested sets."""
-    order = np.argsort(-confidence, kind="stable")
-    return order, np.ceil(np.arange(1, GRID + 1) * len(order) / GRID).astype(np.int64)
+def ranked(confidence: Floats) -> Codes:
+    """Return the tasks in order of falling confidence; ties are in the order of `stratify`, reversed."""
+    return np.argsort(confidence, kind="stable")[::-1]
+
+
+def set_sizes(n_tasks: int) -> Codes:
+    """[GRID] Return the number of tasks in each of the nested sets."""
+    return np.ceil(np.arange(1, GRID + 1) * n_tasks / GRID).astype(np.int64)
 
 
 def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, certainty: float = CERTAINTY) -> Acceptance:
@@ -178,8 +189,8 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
     if n < fewest_checks(risk, certainty):
         return Acceptance(1, GRID, 0.0)
     generator = np.random.default_rng(seed)
-    order, ends = nested_sets(confidence)
-    errors = _worlds(confidence[order], ends, generator)
+    ends = set_sizes(len(confidence))
+    errors = _worlds(confidence[ranked(confidence)], ends, generator)
     best = Acceptance(1, GRID, -1.0)
     for last in range(1, GRID + 1):
         shares = _shares_if_last(errors[:, :last], np.diff(ends[:last], prepend=0), n, risk, certainty, generator)
@@ -265,20 +276,43 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
     return Recalibration(float(at[0]), float(at[1]))
 
 
+def recalibrated(result: ResultData, found: Recalibration) -> ResultData:
+    """Return the same labels with these confidences; the other classes share what is left. Known truths stay."""
+    posterior, tasks, combined = result.posterior.copy(), np.flatnonzero(result.gold == MISSING), result.combined
+    posterior[tasks] = _with_confidence(posterior[tasks], result.label_codes[tasks], found)
+    if combined is not None:
+        predicted = _with_confidence(combined.posterior, combined.posterior.argmax(axis=1), found)
+        combined = replace(combined, posterior=predicted)
+    return replace(result, posterior=posterior, combined=combined)
+
+
+def _with_confidence(posterior: Floats, label: NDArray[np.integer], found: Recalibration) -> Floats:
+    at = label.astype(np.int64)[:, None]
+    before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
+    others = posterior.astype(np.float64)
+    np.put_along_axis(others, at, 0.0, axis=1)
+    next_best = others.max(axis=1, keepdims=True) / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+    after = np.maximum(found.apply(before), next_best / (1 + next_best))  # the label stays the most probable class
+    shared = (1 - after) / max(posterior.shape[1] - 1, 1)
+    rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
+    np.put_along_axis(rows, at, after, axis=1)
+    return rows
+
+
 def accepted_strata(
     sizes: Codes, stratum: Codes, wrong: NDArray[np.bool_], confidence: Floats, risk: float, alpha: float = 0.05
 ) -> int:
     """Return how many of the most confident tasks are accepted by checks of strata, the last of which are the surest.
 
-    Unions of strata are tested from the surest half of the tasks on, growing by a stratum, until the upper limit of
-    their share of wrong labels exceeds the risk.
+    Unions of strata are tested, growing by a stratum, until the upper limit of their share of wrong labels exceeds the
+    risk. The first has half of the tasks and as many checks as an exact test needs at least.
     """
     checks = np.bincount(stratum, minlength=len(sizes))
     errors = np.bincount(stratum[wrong], minlength=len(sizes)).astype(float)
-    share = np.cumsum(sizes[::-1])[::-1] / sizes.sum()
-    first = max(int(np.searchsorted(-share, -0.5, side="right")) - 1, 0)  # the smallest union with half of the tasks
+    share, checked = np.cumsum(sizes[::-1])[::-1] / sizes.sum(), np.cumsum(checks[::-1])[::-1]
+    large = np.flatnonzero((share >= 0.5) & (checked >= fewest_checks(risk, 1 - alpha)))
     accepted = 0
-    for least in range(first, -1, -1):
+    for least in large[::-1].tolist():
         top = slice(least, None)
         found = accuracy_interval(sizes[top], checks[top], checks[top] - errors[top], confidence[top], 2 * alpha)
         if 1 - found.low > risk:

@@ -152,7 +152,9 @@ def write_pieces(
         pieces = map(escape_cells, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
         for number, piece in enumerate(pieces):
-            print_bytes(piece.write_csv(include_header=number == 0).encode())
+            with _polars_errors(path, kind):
+                data = piece.write_csv(include_header=number == 0).encode()
+            print_bytes(data)
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
@@ -186,12 +188,14 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
     """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
+    import polars as pl
+
     is_first = True
     for piece in pieces:
         for part in piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece]:
             text = io.BytesIO()
             if kind == "jsonl":
-                part.write_ndjson(text)
+                part.cast({pl.Binary: pl.String}).write_ndjson(text)  # Polars panics over bytes
             else:
                 part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=is_first)
             is_first = False

@@ -19,11 +19,9 @@ from polars import selectors
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
-from finegold.io.diagnosis import reading
 from finegold.io.exports import look
-from finegold.io.exports.base import DamagedExport, Peek, read_records
-from finegold.io.tables import Opened, open_sources
+from finegold.io.sheets import KEY, MAX_LENGTH, content_of_records, content_of_table
+from finegold.io.tables import open_sources
 from finegold.studio.files import MEDIA
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
@@ -35,12 +33,7 @@ __all__ = ["KEY", "Contents", "Item", "check_template", "collect", "items_of", "
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
-KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
-ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
-CONTENT_KEYS = ("data", "fields")  # where they put what was shown to annotators
 MAX_BYTES = 256 * 2**20  # of JSON whose records are collected
-MAX_LENGTH = 4000
-MAX_FIELDS = 20
 
 Fields = dict[str, str]
 
@@ -92,54 +85,12 @@ def collect(path: Path, options: Reading) -> pl.DataFrame:
         sources = find_sources(path, options)
         seen = look(sources)[0]
         if find_tool([seen], options) is None:
-            content = _of_table(open_sources(sources), options)
+            hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
+            is_votes_only = options.shape == "transposed" or (options.shape == "wide" and not options.columns)
+            content = None if is_votes_only else content_of_table(open_sources(sources), options.task, hidden)
         elif seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
-            content = _of_records(seen)
+            content = content_of_records(seen)
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
-
-
-def _of_table(opened: Opened, options: Reading) -> pl.DataFrame | None:
-    columns = [str(column) for column in opened.columns]
-    by_task = options.task or next(iter(candidates(columns, TASK)), None)
-    shown = _content_columns(columns, options, by_task)
-    if by_task is None or not shown:
-        return None
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)  # pl.col reads patterns
-    fields = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
-    with reading(opened.sources[0]):
-        rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
-        return rows.collect(engine="streaming")
-
-
-def _content_columns(columns: list[str], options: Reading, by_task: str | None) -> list[str]:
-    """Return the columns with neither votes nor truths, because these would influence the person who judges."""
-    votes = options.columns
-    if options.shape == "transposed" or (options.shape == "wide" and not votes):
-        return []
-    roles = {options.annotator, options.label, options.gold} | {by_task, *(votes or [])}
-    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-    return [column for column in columns if column not in roles | usual][:MAX_FIELDS]
-
-
-def _of_records(seen: Peek) -> pl.DataFrame | None:
-    rows: list[dict[str, str]] = []
-    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
-        for record in read_records(seen):
-            if not isinstance(record, dict):
-                continue
-            inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
-            ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
-            rows.extend({KEY: task} | _texts(inside) for task in ids)
-    names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
-    if not names:
-        return None
-    schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
-    return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
-
-
-def _texts(fields: Mapping[str, Any]) -> Fields:
-    plain = {str(name): value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
-    return {name: text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
 
 
 def _filled(row: Mapping[str, str | None]) -> Fields:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from finegold.errors import FinegoldError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
 from finegold.io.diagnosis import reading
+from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH
 from finegold.io.tables import open_table
-from finegold.studio.content import KEY, MAX_FIELDS, MAX_LENGTH
 from finegold.studio.files import MEDIA, Files
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, now

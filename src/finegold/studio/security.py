@@ -144,6 +144,8 @@ class Rules:
         """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
         name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
         name = name.strip("[]").lower()
+        if not name:
+            return False
         if self.public_name is not None and name == self.public_name.lower():
             return True
         if port != str(self.port):
