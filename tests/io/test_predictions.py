@@ -248,9 +248,7 @@ def test_update_with_new_predictions():
     assert again.notes == expected.notes
     calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(updated)
     assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
-    with pytest.raises(
-        finegold.InputError, match="calibrated after votes and predictions had been combined; add --refit"
-    ):
+    with pytest.raises(finegold.InputError, match="calibrated after votes and predictions had been combined"):
         calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
 
 
