@@ -223,7 +223,7 @@ class Job(FitOptions):
                         on_step=self.on_step or line,
                         checkpoint=checkpoints[method.name],
                     )
-                return result if predictions is None else Result.of(combine(result, predictions))
+                return result if predictions is None else Result.of(combine(result, predictions, method))
 
             engine_of(methods[0].single)
             yield fit_method

@@ -84,6 +84,8 @@ class ModelRecord(NamedTuple):
     weight: float  # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
     accuracy: float  # expected share of right predictions, judged by the combined posterior
     confidence: float  # mean probability of the predicted class, as the model gave it
+    accuracy_low: float = 0.0  # by truths, or by votes where they agree with the model; saved files of 0.2 lack both
+    accuracy_high: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,8 @@ class Model(BaseModel):
     weight: float = Field(description="1: its probabilities are calibrated; less: overconfident; 0: it is ignored.")
     accuracy: float = Field(description="Expected share of right predictions.")
     confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
+    accuracy_low: float = Field(description="By known truths, or by votes where they agree with the model.")
+    accuracy_high: float
 
 
 class Overview(BaseModel):
