@@ -1,22 +1,21 @@
 """Constants of the combination with predictions and of sets of labels: each test fails when one is doubled or halved.
 
 Expected values are written from the equations of `fitting/combining.py` and `fitting/multi_label.py`, with the numbers
-themselves: LEAST_PROBABILITY, PRIOR_TASKS, WEIGHT_PENALTY, CONFUSION_PENALTY, ROUNDS, METHOD_SHARE, OWN_SHARE,
-PRIOR_VOTES, PSEUDO_VOTES, IMPOSSIBLE; PRIOR_ANSWERS, PRIOR_TASKS, LEAST, TOLERANCE,
+themselves: LEAST_PROBABILITY, PRIOR_TASKS, OTHER_FREQUENCIES, TRUSTED, VARIANCE, PULL, ROUNDS, METHOD_SHARE, OWN_SHARE,
+PRIOR_VOTES, PSEUDO_VOTES; PRIOR_ANSWERS, PRIOR_TASKS, LEAST, TOLERANCE,
 MAX_ITERATIONS; QUALITY_ANSWERS.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import approx_fprime
-from scipy.special import expit, logit, softmax
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, logit, softmax
 
 import finegold
 from finegold.fitting import combining, multi_label
@@ -26,11 +25,15 @@ from tests.support.sets import simulated_sets
 Floats = NDArray[np.float64]
 
 
-def test_the_mean_of_a_model_has_ten_further_tasks_and_no_probability_is_below_a_ten_thousandth() -> None:
-    p = np.array([[0.7, 0.3], [1.0, 0.0], [0.0, 0.0], [0.2, 0.8]])
-    logs = np.log([[0.7, 0.3], [1.0, 1e-4], [0.2, 0.8]])
-    assert combining._centred(p)[[0, 1, 3]] == pytest.approx(logs - logs.sum(axis=0) / 13)
-    assert (combining._centred(p)[2] == 0).all()
+@pytest.mark.parametrize(("share", "is_trusted"), [(0.71, True), (0.69, False)])
+def test_a_model_with_other_frequencies_of_classes_loses_its_mean_with_ten_further_tasks(
+    share: float, is_trusted: bool
+) -> None:
+    p = np.array([[0.7, 0.3], [1.0, 0.0], [0.0, 0.0], [0.6, 0.4]])
+    logs = np.log([[0.7, 0.3], [1.0, 1e-3], [0.6, 0.4]])
+    found = combining._logs(p, np.full((4, 2), [share, 1 - share]))
+    assert found[[0, 1, 3]] == pytest.approx(logs if is_trusted else logs - logs.sum(axis=0) / 13)
+    assert (found[2] == 0).all()
 
 
 def small_votes() -> tuple[finegold.Annotations, Floats]:
@@ -78,67 +81,41 @@ def test_the_likelihood_of_votes_is_that_of_the_equations() -> None:
     assert combining._likelihood(votes.votes(), posterior, 4) == pytest.approx(expected)
 
 
-def test_in_three_rounds_a_quarter_of_the_evidence_is_that_of_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
-    votes, posterior = small_votes()
-    seen: list[tuple[Floats, Floats]] = []
-    calibrated = combining._calibrate
+def test_weights_without_truths_are_those_of_the_equations_after_three_rounds() -> None:
+    votes, q = small_votes()
+    x = np.log(np.random.default_rng(1).dirichlet(np.ones(3), (2, 12)))
+    x[1, 8:] = 0
+    r = q
+    for _ in range(3):
+        likelihood = combining._likelihood(votes.votes(), r, 4) + np.log(r.mean(axis=0) + 1e-3)
+        evidence = log_softmax(np.log(np.maximum(q, 1e-3)) / 4 + 3 * likelihood / 4, axis=1)
 
-    def watched(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
-        made = calibrated(x, likelihood)
-        seen.append((likelihood, made[2]))
-        return made
+        def loss(w: Floats, evidence: Floats = evidence) -> float:
+            c = softmax(np.tensordot(w, x, 1), axis=1)
+            prior = 2.2 * (w[0] - 0.5) ** 2 + 1.8 * (w[1] - 0.5) ** 2
+            return float(prior / 2 - np.log((c * np.exp(evidence)).sum(axis=1)).sum())
 
-    monkeypatch.setattr(combining, "_calibrate", watched)
-    p = np.random.default_rng(1).dirichlet(np.ones(3), 12)
-    *_, last = combining._fit(votes, posterior, combining._centred(p)[None])
-    assert len(seen) == 3
-    assert last is seen[-1][1]
-    of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(posterior.mean(axis=0))
-    for (likelihood, _), before in zip(seen, [posterior, seen[0][1], seen[1][1]], strict=True):
-        of_annotators = combining._likelihood(votes.votes(), before, 4)
-        assert likelihood == pytest.approx(of_method / 4 + 3 * of_annotators / 4)
-
-
-def test_a_known_truth_replaces_the_votes(monkeypatch: pytest.MonkeyPatch) -> None:
-    votes, posterior = small_votes()
-    known = replace(votes, gold=np.array([2, *[-1] * 11], dtype=votes.gold.dtype))
-    seen: list[Floats] = []
-    monkeypatch.setattr(combining, "ROUNDS", 1)
-    monkeypatch.setattr(combining, "_calibrate", lambda x, likelihood: seen.append(likelihood) or (x, x, posterior))
-    for each in (known, votes):
-        combining._fit(each, posterior, np.zeros((1, 12, 3)))
-    assert seen[0][0].tolist() == [-50, -50, 0]
-    assert np.array_equal(seen[0][1:], seen[1][1:])
+        best = minimize(loss, [0.5, 0.5], bounds=[(0.01, None)] * 2).x
+        r = softmax(evidence + np.tensordot(best, x, 1), axis=1)
+    weights, posterior = combining._from_votes(q, x, votes)
+    assert weights == pytest.approx(best, abs=1e-3)
+    assert posterior == pytest.approx(r, abs=1e-3)
 
 
-def test_matrices_and_biases_maximise_the_penalised_likelihood() -> None:
-    rng = np.random.default_rng(5)
-    truth = rng.integers(0, 3, 80)
-    p = np.stack([softmax(3 * np.eye(3)[truth] + rng.normal(size=(80, 3)), axis=1) for _ in range(2)])
-    p[1, 50:] = 0
-    x = np.stack([combining._centred(one) for one in p])
-    likelihood = 1.5 * np.eye(3)[truth] + rng.normal(size=(80, 3))
-    matrices, bias, posterior = combining._calibrate(x, likelihood)
+def test_weights_by_truths_are_those_of_the_equations() -> None:
+    votes, q = small_votes()
+    x = np.log(np.random.default_rng(1).dirichlet(np.ones(3), (2, 12)))
+    known, truth = np.arange(5), np.array([0, 1, 2, 1, 0], dtype=votes.gold.dtype)
+    evidence = np.concatenate([np.log(np.maximum(q, 1e-3))[None], x])
 
-    def loss(parameters: Floats) -> float:
-        found, b = parameters[:18].reshape(2, 3, 3), parameters[18:]
-        c = softmax(b + np.einsum("mkl,mil->ik", found, x), axis=1)
-        off = (found - np.eye(3) / 2) ** 2
-        own = sum((n + 10) * 0.03 * np.trace(one) for n, one in zip((80, 50), off, strict=True))
-        others = sum((n + 10) * 0.5 * (one.sum() - np.trace(one)) for n, one in zip((80, 50), off, strict=True))
-        return float((own + others + (b**2).sum()) / 2 - np.log((c * np.exp(likelihood)).sum(axis=1)).sum())
+    def loss(w: Floats) -> float:
+        scores = log_softmax(np.tensordot(w, evidence[:, :5], 1), axis=1)
+        return float(2 * ((w - [0.8, 0.3, 0.3]) ** 2).sum() - scores[known, truth].sum())
 
-    assert (np.diagonal(matrices, axis1=1, axis2=2) > 0.01).all()  # else a bound is active
-    slope = approx_fprime(np.append(matrices, bias), loss, 1e-6)
-    assert slope == pytest.approx(np.zeros(21), abs=0.01)
-    c = softmax(bias + np.einsum("mkl,mil->ik", matrices, x), axis=1)
-    expected = c * np.exp(likelihood)
-    assert posterior == pytest.approx(expected / expected.sum(axis=1, keepdims=True))
-
-
-def test_the_weight_of_a_model_is_that_of_a_multiple_of_the_identity() -> None:
-    matrices = np.stack([0.7 * np.eye(3), 0.7 * np.eye(3) + [0.1, 0.5, 0.2], np.zeros((3, 3))])
-    assert combining._weights(matrices) == pytest.approx([0.7, 0.7, 0])
+    best = minimize(loss, [0.8, 0.3, 0.3], bounds=[(0.01, None)] * 3).x
+    weights, posterior = combining._from_truths(q, x, known, truth)
+    assert weights == pytest.approx(best[1:], abs=1e-3)
+    assert posterior == pytest.approx(softmax(np.tensordot(best, evidence, 1), axis=1), abs=1e-3)
 
 
 def test_shares_of_choices_have_a_prior_of_twenty_answers() -> None:

@@ -112,7 +112,6 @@ def test_a_file_of_the_same_name_replaces_the_one_before_and_removed_ones_are_no
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (probabilities([1], classes=("cat", "dog", "fox")), 'bert.csv: there is no column for the class "owl"'),
         (probabilities([1]).replace("owl", "elk"), 'bert.csv: the column "elk" is not a class of the votes'),
         (
             probabilities([1]).replace("0.85", "0.4"),

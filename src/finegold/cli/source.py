@@ -75,11 +75,11 @@ def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
     refuse_for_model(dict.fromkeys(names, True))
 
 
-def truths_of(path: str | None, task: str | None = None, label: str | None = None) -> Any:
+def truths_of(path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-") -> Any:
     """Read the truths. Commands do this before the fit, so that errors are found early."""
     from finegold.io.read import read_truth
 
-    return None if path is None else read_truth(path, task=task, label=label)
+    return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)
 
 
 def title_of(files: list[str]) -> str:

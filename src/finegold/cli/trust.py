@@ -149,7 +149,7 @@ def audit(
 
     output = None if output == "-" else output
     check_outputs([output], [], [*files, labels], reading, fit)
-    current = truths_of(labels, labels_task, labels_label)
+    current = truths_of(labels, labels_task, labels_label, "labels-")
     audited = audit_result(result_of(files, reading, fit), current)
     table = to_polars(audited)
     write_all({output: frame_writer(lambda: audited, raw)})

@@ -1,78 +1,113 @@
 r"""Combine votes with the class probabilities of models, after any method has been fitted to the votes.
 
-    p_mi   probabilities of model m for task i, at least 10^-4; x_mi = log p_mi minus its mean over the n tasks of the
-           model (their sum / (n + 10)), and 0 for tasks without a prediction
-    q_i    posterior of the method, from the votes alone; M_i = log q_i - log mean q
-    r_i    posterior of votes and predictions; at first q_i
+    q_i    posterior of the method for task i, from the votes alone
+    x_mi   logarithms of the probabilities of model m; 0 for tasks without a prediction. Probabilities are .001 at least
+    r_i    posterior of votes and predictions, at first q_i
 
-Each of three rounds estimates annotators from r, with everybody's matrix as half of their evidence, as `anchored` does,
-so that they profit from the predictions:
+With 25 known truths or more, r_i is proportional to exp(v log q_i + sum_m w_m x_mi). The weights v and w maximise the
+likelihood of the truths, with normal priors of variance 1/4 whose means are .8 for v and .6 / (number of models) for
+w_m. The q of known tasks is that of a fit without the truths.
+
+Otherwise the votes say what models are worth. Each of three rounds estimates annotators from r, with everybody's matrix
+as half of their evidence, as `anchored` does, so that they profit from the predictions:
 
     n_jkl  = sum of r_ik over the votes of annotator j for l
     mu_kl  = (sum_j n_jkl + 1/2) / its row sum
     pi_jkl = (n_jkl + 2 mu_kl) / its row sum
-    A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design effect D_i
-    V_i    = M_i / 4 + 3 A_i / 4, the log-likelihood of the votes on task i
+    A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design effect D_i,
+             + log mean r_k
+    V_i    = log softmax(log q_i / 4 + 3 A_i / 4)
+    r_i    proportional to exp(V_i + sum_m w_m x_mi)
 
 D_i = 1 + (d_i - 1) rho, where d_i is the number of votes and rho the correlation of two residuals of a task (whether a
-vote is right, minus the accuracy of its annotator): annotators who err together must not outvote a model. Known truths
-replace V_i. A class is drawn from c_i, and votes are drawn given the class:
+vote is right, minus the accuracy of its annotator): annotators who err together must not outvote a model. The weights
+maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik) with c_i = softmax(sum_m w_m x_mi), with normal
+priors of mean 1 / (number of models) and precision (n + 10) / 10 for a model with n predictions: annotators who err
+together look like a model that errs, however many tasks there are.
 
-    c_i = softmax(b + sum_m B_m x_mi)
-    r_i proportional to c_i exp(V_i)
+A model with more than 10 predictions whose labels agree with those of the votes no more than chance does (a kappa below
+.1) is ignored, w_m = 0. If the classes that a model predicts have other frequencies than those of the votes (three
+tenths of the tasks would have to change), they are not trusted: the mean of x_m over its n tasks (their sum / (n + 10))
+is subtracted.
 
-The matrices B and biases b maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik), with normal priors.
-Those of B_m have the mean I / (number of models) and a weight in proportion to n + 10: annotators who err together look
-like a model that errs, however many tasks there are. So B is what the votes say that a single model is worth: I if its
-probabilities are calibrated, less on the diagonal if it is overconfident, 0 if it does not predict the votes, and
-positive beside the diagonal if it says one class where another is true. Copies of a model share its weight. The
-posterior of a task without votes is c_i.
+Where a model and the labels of the votes differ, votes cannot say who is right. If both agree on a share a of the
+tasks, and what they say there has the mean posterior g, the model is right on a g of the tasks at least, and on
+a g + 1 - a at most. docs/predictions.md has figures of all this on real crowds, and other rules that were tried.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import betaincinv, log_softmax, logsumexp, softmax
 
+from finegold.fitting.solve import fit
+from finegold.methods.base import Method
+from finegold.methods.lookup import method_of
 from finegold.results.data import BESIDE_SETTINGS, Combined, ModelRecord, ResultData, summarise, votes_of
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, as_column, look_up
+from finegold.votes.encoding import MISSING, Codes, as_column, look_up
 
 __all__ = ["combine", "without_predictions"]
 
 Floats = NDArray[np.float64]
 
-LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
+ENOUGH_TRUTHS = 25  # that weights are learned from
+TRUSTED = (0.8, 0.6)  # means of the weights of votes and models before truths are seen
+VARIANCE = 0.25  # of these weights
+LEAST_PROBABILITY = 1e-3
 PRIOR_TASKS = 10  # added to the tasks of a model in its mean and its prior, for models with few predictions
-WEIGHT_PENALTY = 0.03  # per task, on half the squares of the diagonal of B - I
-CONFUSION_PENALTY = 0.5  # the same beside the diagonal
+LEAST_WEIGHT = 0.01  # so that tasks without votes have the order of classes that the model gives them
+PULL = 0.1  # precision of the prior of a weight, per task, without truths
 ROUNDS = 3  # in which annotators are estimated from the combined posterior
 METHOD_SHARE = 0.25  # weight of the method's own evidence; the rest is that of annotators estimated from r
 OWN_SHARE = 0.5  # weight of an annotator's own matrix; the rest is everybody's
 PRIOR_VOTES = 2.0  # that everybody's matrix counts for in that of each annotator
 PSEUDO_VOTES = 0.5  # for each class and vote in everybody's matrix
-IMPOSSIBLE = -50.0  # log-likelihood of classes other than a known truth
+OTHER_FREQUENCIES = 0.3  # share of tasks that would have to change for a model to have the frequencies of the votes
+LEAST_KAPPA = 0.1  # of a model with the labels of the votes; one that agrees less is ignored
+CONTESTED = 0.75  # largest share of votes for a class at which a task shows whether a model has seen the votes
+SUSPICIOUS = 3.0  # standard deviations by which a model agrees more with contested votes than their posterior allows
+OTHER_ORDER = 0.2  # share of tasks that a model must gain in another order of its classes, to say so
+PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
 
 
-def combine(result: ResultData, predictions: Predictions) -> ResultData:
-    """Return the result with labels that follow from votes and predictions together."""
+def combine(result: ResultData, predictions: Predictions, method: Method | None = None) -> ResultData:
+    """Return the result with labels that follow from votes and predictions together.
+
+    The method is needed if it is not registered, and truths are known.
+    """
     result = without_predictions(result)
-    votes = votes_of(result)
-    x = np.stack([_centred(p) for p in predictions.probabilities])
-    matrices, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x[:, : votes.n_tasks])
-    predicted = softmax(_logits(matrices, bias, x[:, votes.n_tasks :]), axis=1)
-    records = _records(predictions, _weights(matrices), np.vstack([posterior, predicted]), votes.n_tasks)
+    votes, n = votes_of(result), len(result.posterior)
+    of_votes = result.posterior.astype(np.float64)
+    x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
+    known = np.flatnonzero((votes.gold != MISSING) & predictions.known[:, :n].any(axis=0))
+    by_truths = len(known) >= ENOUGH_TRUTHS
+    if by_truths:
+        alone = fit(method or method_of(result), replace(votes, gold=np.full_like(votes.gold, MISSING)))
+        of_votes[known] = alone.posterior[known]
+        weights, posterior = _from_truths(of_votes, x[:, :n], known, votes.gold[known])
+    else:
+        used = np.flatnonzero([_kappa(p[:n], of_votes) >= LEAST_KAPPA for p in predictions.probabilities])
+        weights, posterior = np.zeros(len(x)), of_votes
+        if used.size:
+            weights[used], posterior = _from_votes(of_votes, x[used, :n], votes)
+    predicted = softmax(np.tensordot(weights, x[:, n:], 1), axis=1)
+    fixed = np.flatnonzero(votes.gold != MISSING)
+    posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
+    records = _records(predictions, weights, posterior, of_votes, votes.gold if by_truths else None)
     combined = Combined(predictions, result.posterior, predicted, records)
     joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = joint.unlabelled
     if len(unlabelled) and len(predictions.task_names):
         place = look_up(as_column(unlabelled), predictions.task_names)  # type: ignore[arg-type]
         unlabelled = unlabelled[np.flatnonzero(place == MISSING)]
-    return replace(joint, combined=combined, notes=[*joint.notes, *_notes(combined)], unlabelled=unlabelled)
+    notes = [*_notes(combined, len(known) if by_truths else 0), *_suspicions(predictions, of_votes, votes)]
+    return replace(joint, combined=combined, notes=[*joint.notes, *notes], unlabelled=unlabelled)
 
 
 def without_predictions(result: ResultData) -> ResultData:
@@ -80,8 +115,9 @@ def without_predictions(result: ResultData) -> ResultData:
     if result.combined is None:
         return result
     of_votes = _with_posterior(result, result.combined.votes_posterior)
-    of_models = _notes(result.combined)
-    return replace(of_votes, notes=[note for note in of_votes.notes if note not in of_models], temperature=1.0)
+    starts = tuple(f"Model {one.model}" for one in result.combined.records)
+    notes = [note for note in of_votes.notes if not note.startswith(starts) and not note.endswith(PREDICTED_ONLY)]
+    return replace(of_votes, notes=notes, temperature=1.0)
 
 
 def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
@@ -90,76 +126,70 @@ def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
     return replace(summary, **{name: getattr(result, name) for name in kept})
 
 
-def _notes(combined: Combined) -> list[str]:
-    """Return a sentence about each model, and one about tasks without votes, for people."""
-    notes = [
-        f"Model {record.model}: weight {record.weight:.2f}, right on about {record.accuracy:.0%} of {record.n_tasks:,} "
-        f"tasks with votes (claims {record.confidence:.0%})."
-        for record in combined.records
-    ]
-    n = len(combined.posterior)
-    return [*notes, *([f"{n:,} tasks without votes were labelled from predictions only."] if n else [])]
-
-
-def _centred(probabilities: Floats) -> Floats:
-    """[T + P, K] Return x: log p without its mean over tasks, which is what the model says about all of them."""
-    known = probabilities.any(axis=1)
-    x = np.zeros_like(probabilities)
+def _logs(probabilities: Floats, of_votes: Floats) -> Floats:
+    """[T + P, K] Return x: log p, or what it says about each task beyond what it says about all of them."""
+    known, K = probabilities.any(axis=1), probabilities.shape[1]
     logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
-    x[known] = logs - logs.sum(axis=0) / (len(logs) + PRIOR_TASKS)
+    said = np.bincount(logs.argmax(axis=1), minlength=K) / max(len(logs), 1)
+    if np.abs(said - of_votes.mean(axis=0)).sum() / 2 > OTHER_FREQUENCIES:
+        logs -= logs.sum(axis=0) / (len(logs) + PRIOR_TASKS)
+    x = np.zeros_like(probabilities)
+    x[known] = logs
     return x
 
 
-def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the matrix of each model, the bias of each class, and the combined posterior of the tasks with votes."""
-    of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
-    cast, known = votes.votes(), np.flatnonzero(votes.gold != MISSING)
+def _kappa(probabilities: Floats, of_votes: Floats) -> float:
+    """Return how far a model agrees with the labels of the votes: 0 as by chance, 1 always, and for few tasks."""
+    known, K = probabilities.any(axis=1), probabilities.shape[1]
+    if known.sum() <= PRIOR_TASKS:
+        return 1.0
+    said, voted = (np.eye(K)[p[known].argmax(axis=1)] for p in (probabilities, of_votes))
+    chance = float(said.mean(axis=0) @ voted.mean(axis=0))
+    return 1.0 if chance == 1 else float(((said * voted).sum(axis=1).mean() - chance) / (1 - chance))
+
+
+def _from_truths(of_votes: Floats, x: Floats, known: NDArray[np.int64], truth: Codes) -> tuple[Floats, Floats]:
+    """Return the weights of models with which, beside a weight of the votes, they predict truths best, and r."""
+    evidence = np.concatenate([np.log(np.maximum(of_votes, LEAST_PROBABILITY))[None], x])
+    seen = evidence[:, known]
+    of_truth = seen[:, np.arange(len(truth)), truth].sum(axis=1)
+    mean = np.append(TRUSTED[0], np.full(len(x), TRUSTED[1] / len(x)))
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        scores, off = np.tensordot(weights, seen, 1), weights - mean
+        gained = of_truth - (softmax(scores, axis=1) * seen).sum(axis=(1, 2))
+        fitting = weights @ of_truth - logsumexp(scores, axis=1).sum()
+        return float(off @ off / VARIANCE / 2 - fitting), off / VARIANCE - gained
+
+    weights = _minimum(loss, mean)
+    return weights[1:], softmax(np.tensordot(weights, evidence, 1), axis=1)
+
+
+def _from_votes(of_votes: Floats, x: Floats, votes: Annotations) -> tuple[Floats, Floats]:
+    """Return the weights of models that explain the votes best, and r."""
+    posterior, cast = of_votes, votes.votes()
+    of_method = np.log(np.maximum(of_votes, LEAST_PROBABILITY))
+    mean, pull = np.full(len(x), 1 / len(x)), PULL * (PRIOR_TASKS + x.any(axis=2).sum(axis=1))
     for _ in range(ROUNDS):
-        of_annotators = _likelihood(cast, posterior, votes.n_annotators)
-        likelihood = METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators
-        likelihood[known] = IMPOSSIBLE
-        likelihood[known, votes.gold[known]] = 0.0
-        matrices, bias, posterior = _calibrate(x, likelihood)
-    return matrices, bias, posterior
+        classes = np.log(posterior.mean(axis=0) + LEAST_PROBABILITY)
+        of_annotators = _likelihood(cast, posterior, votes.n_annotators) + classes
+        evidence = log_softmax(METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators, axis=1)
+
+        def loss(weights: Floats, evidence: Floats = evidence) -> tuple[float, Floats]:
+            log_c, off = log_softmax(np.tensordot(weights, x, 1), axis=1), weights - mean
+            total = logsumexp(log_c + evidence, axis=1, keepdims=True)
+            slope = np.exp(log_c + evidence - total) - np.exp(log_c)
+            return float(pull * off @ off / 2 - total.sum()), pull * off - (slope * x).sum(axis=(1, 2))
+
+        weights = _minimum(loss, mean)
+        posterior = softmax(evidence + np.tensordot(weights, x, 1), axis=1)
+    return weights, posterior
 
 
-def _calibrate(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the matrices B and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
-    (n_models, _, K), is_diagonal = x.shape, np.eye(x.shape[2]).ravel() == 1
-    shape, size = (n_models, K, K), n_models * K * K
-    start = np.append(np.tile(is_diagonal / n_models, n_models), np.zeros(K))
-    per_task = np.where(is_diagonal, WEIGHT_PENALTY, CONFUSION_PENALTY)
-    penalty = np.append(np.outer(PRIOR_TASKS + x.any(axis=2).sum(axis=1), per_task), np.ones(K))
-
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        log_c = log_softmax(_logits(parameters[:size].reshape(shape), parameters[size:], x), axis=1)
-        joint = log_c + likelihood
-        total = logsumexp(joint, axis=1, keepdims=True)
-        slope = np.exp(joint - total) - np.exp(log_c)
-        gradient = np.append(slope.T @ x, slope.sum(axis=0))
-        off = parameters - start
-        return float(penalty * off @ off / 2 - total.sum()), penalty * off - gradient
-
+def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
     from scipy.optimize import minimize  # importing it takes a quarter of a second, and few fits have predictions
 
-    bounds = [(0.0 if diagonal else None, None) for diagonal in is_diagonal] * n_models + [(None, None)] * K
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    matrices, bias = best[:size].reshape(shape), best[size:]
-    return matrices, bias, softmax(_logits(matrices, bias, x) + likelihood, axis=1)
-
-
-def _logits(matrices: Floats, bias: Floats, x: Floats) -> Floats:
-    """[T, K] Return b + sum_m B_m x_mi."""
-    return np.asarray(bias + (x @ matrices.transpose(0, 2, 1)).sum(axis=0))
-
-
-def _weights(matrices: Floats) -> Floats:
-    """[M] Return the mean diagonal of each B over that beside it: a for a I; constants in a column have no effect."""
-    K = matrices.shape[1]
-    diagonal = np.trace(matrices, axis1=1, axis2=2)
-    if K == 1:
-        return np.asarray(diagonal)
-    return np.asarray((diagonal - (matrices.sum(axis=(1, 2)) - diagonal) / (K - 1)) / K)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(LEAST_WEIGHT, None)] * len(start)).x)
 
 
 def _likelihood(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> Floats:
@@ -195,15 +225,95 @@ def _pair_products(task: NDArray[Any], values: Floats) -> float:
     return float((np.bincount(task, values) ** 2).sum() - (values**2).sum())
 
 
-def _records(predictions: Predictions, weights: Floats, posterior: Floats, n_tasks: int) -> list[ModelRecord]:
+def _records(
+    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, truth: Codes | None
+) -> list[ModelRecord]:
     records = []
-    for name, probabilities, weight in zip(
-        predictions.models, predictions.probabilities, weights.tolist(), strict=True
-    ):
-        known = np.flatnonzero(probabilities.any(axis=1))
-        voted = known[known < n_tasks]
-        best = probabilities[voted].argmax(axis=1)
-        accuracy, confidence = posterior[voted, best].mean(), probabilities[voted, best].mean()
-        counts = len(voted), len(known) - len(voted)
-        records.append(ModelRecord(name, *counts, weight, float(accuracy), float(confidence)))
+    for name, p, weight in zip(predictions.models, predictions.probabilities, weights.tolist(), strict=True):
+        given = np.flatnonzero(p.any(axis=1))
+        voted = given[given < len(posterior)]
+        best = p[voted].argmax(axis=1)
+        right = posterior[voted, best]
+        if truth is None:
+            agrees = best == of_votes[voted].argmax(axis=1)
+            low, high = right[agrees].sum() / len(voted), 1 - (1 - right[agrees]).sum() / len(voted)
+        else:
+            known = truth[voted] != MISSING
+            low, high = _exact_interval(int((best == truth[voted])[known].sum()), int(known.sum()))
+        accuracy = min(max(float(right.mean()), low), high)
+        counts = len(voted), len(given) - len(voted)
+        confidence = float(p[voted, best].mean())
+        records.append(ModelRecord(name, *counts, weight, accuracy, confidence, float(low), float(high)))
     return records
+
+
+def _exact_interval(right: int, n: int) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson, of 95 %."""
+    low = float(betaincinv(right, n - right + 1, 0.025)) if right else 0.0
+    return low, float(betaincinv(right + 1, n - right, 0.975)) if right < n else 1.0
+
+
+def _notes(combined: Combined, n_truths: int) -> list[str]:
+    """Return for people what each model was taken to be worth, and what cannot be known."""
+    notes = []
+    for one in combined.records:
+        worth = (
+            f"Model {one.model}: weight {one.weight:.2f}, right on about {one.accuracy:.0%} of {one.n_tasks:,} tasks"
+        )
+        between = f"{one.accuracy_low:.0%} to {one.accuracy_high:.0%}"
+        unknown = f"Votes cannot say who is right where it differs from them, so it may be {between};"
+        checks = f"{ENOUGH_TRUTHS} tasks that you check (--gold) settle how far to follow it."
+        if n_truths:
+            notes.append(f"{worth} with votes ({between} by {n_truths:,} known truths; claims {one.confidence:.0%}).")
+        else:
+            notes.append(f"{worth} with votes (claims {one.confidence:.0%}). {unknown} {checks}")
+    n = len(combined.posterior)
+    return [*notes, *([f"{n:,} {PREDICTED_ONLY}"] if n else [])]
+
+
+def _suspicions(predictions: Predictions, of_votes: Floats, votes: Annotations) -> list[str]:
+    """Return a sentence about each model that says nothing, has other columns, or has seen the votes."""
+    notes, names = [], votes.class_names
+    for name, p in zip(predictions.models, predictions.probabilities[:, : len(of_votes)], strict=True):
+        given = np.flatnonzero(p.any(axis=1))
+        said = p[given].argmax(axis=1)
+        other = _better_order(said, of_votes[given])
+        if other is not None:
+            what = f'"{names[other[0]]}" where the votes say "{names[other[1]]}"'
+            notes.append(f"Model {name} says {what}; are its classes in another order?")
+        elif _kappa(p, of_votes) < LEAST_KAPPA:
+            notes.append(f"Model {name} agrees with the votes no more often than chance does.")
+        elif _repeats(said, of_votes[given], _counts(votes)[given]):
+            what = f"Model {name} follows contested votes more often than a perfect model would"
+            notes.append(f"{what}; if it was trained on these votes, predict out of sample (cross-validation).")
+    return notes
+
+
+def _counts(votes: Annotations) -> Floats:
+    """[T, K] Return the number of votes of each task for each class."""
+    found = np.zeros((votes.n_tasks, votes.n_classes))
+    found[np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), votes.cell_class] = np.diff(votes.cell_ptr)
+    return found
+
+
+def _repeats(said: NDArray[np.int64], of_votes: Floats, counts: Floats) -> bool:
+    """Return whether a model agrees with the most frequent votes of contested tasks more often than the truth does."""
+    most = counts.max(axis=1, keepdims=True)
+    contested = np.flatnonzero(most[:, 0] < CONTESTED * counts.sum(axis=1))
+    leads = (counts == most)[contested]
+    agreed = leads[np.arange(len(contested)), said[contested]].sum()
+    expected = (of_votes[contested] * leads).sum(axis=1)
+    return bool(agreed - expected.sum() > SUSPICIOUS * np.sqrt((expected * (1 - expected)).sum() + 1))
+
+
+def _better_order(said: NDArray[np.int64], of_votes: Floats) -> tuple[int, int] | None:
+    """Return a class that a model says, and the class of the votes that it fits, if another order fits far better."""
+    from scipy.optimize import linear_sum_assignment
+
+    K = of_votes.shape[1]
+    shares = np.stack([np.bincount(said, of_votes[:, k], K) for k in range(K)], axis=1) / max(len(said), 1)
+    here, there = linear_sum_assignment(-shares)
+    if shares[here, there].sum() <= np.trace(shares) + OTHER_ORDER:
+        return None
+    moved = np.where(here != there, shares[here, there], -1.0)
+    return int(here[moved.argmax()]), int(there[moved.argmax()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
-from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
+from finegold.io.columns import LABEL, TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
+from finegold.io.truth import Truth, read_truth
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, as_column
 from finegold.votes.frames import polars_column, to_list
@@ -27,6 +29,7 @@ __all__ = ["read_predictions"]
 
 Floats = NDArray[np.float64]
 
+SURE_OF_ANSWERS = 0.9  # probability of an answer of a model without probabilities
 MAX_SUM_ERROR = 0.02  # of the probabilities of a task, for rounding; they are normalised then
 FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
 
@@ -103,10 +106,13 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     if isinstance(given, tuple) and not is_files(given):
         return _of_array(name, given, votes)
     opened = open_table(given)
+    named = votes.columns[0] if votes.columns[0] in opened.columns else None  # as in the votes
+    role = TASK if candidates(opened.columns, TASK) else replace(WIDE_TASK, option="")
     with columns_of(opened.name):
-        role = TASK if candidates(opened.columns, TASK) else WIDE_TASK
-        by_task = find_columns(opened.columns, {role: None})[0]
-        classes = [column for column in opened.columns if column != by_task]
+        by_task = find_columns(opened.columns, {role: named})[0]
+    classes = [column for column in opened.columns if column != by_task]
+    if len(answers := candidates(classes, LABEL)) == 1 and len(classes) == 1:
+        return _of_answers(name, opened.name, read_truth(given, task=by_task, label=answers[0]), votes)
     table = opened.load(opened.columns, [by_task])
     tasks = table.ids(by_task)
     if (tasks.codes == MISSING).any():
@@ -116,6 +122,19 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
     return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities)
+
+
+def _of_answers(name: str, source: str, answers: Truth, votes: Annotations) -> Model:
+    """Return the answers of a model that gives no probabilities, each with SURE_OF_ANSWERS."""
+    known, rules = to_list(votes.class_names), votes.hygiene
+    said = match(as_classes(to_list(answers.truth), votes.class_names, rules.normalise, rules.alias), votes.class_names)
+    if (unknown := np.flatnonzero(said == MISSING)).size:
+        answer = to_list(answers.truth)[int(unknown[0])]
+        remedies = [use(classes=Placeholder("A,B,C"), text="to list all classes")]
+        raise InputError(f'the answer "{answer}" is not a class of the votes ({listed(known)})', source, remedies)
+    p = np.full((len(said), len(known)), (1 - SURE_OF_ANSWERS) / max(len(known) - 1, 1))
+    p[np.arange(len(said)), said] = SURE_OF_ANSWERS if len(known) > 1 else 1.0
+    return Model(name, source, to_list(answers.task), known, p)
 
 
 def _numbers(column: pl.Series) -> Floats:
@@ -169,14 +188,13 @@ def _checked(model: Model, votes: Annotations) -> Floats:
             raise InputError(problem, model.source, remedies)
         if (codes == code).sum() > 1:
             raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
+    given = _normalised(model, model.probabilities, [known[code] for code in codes.tolist()])
+    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
+    ordered[:, codes] = given
     if lost := [name for code, name in enumerate(known) if code not in codes]:
-        raise InputError(
-            f'{model.source}: there is no column for the class "{lost[0]}"; add one, with 0 if the model never '
-            f"predicts it. Expected a task column and a column for each of {listed(known)}"
-        )
-    ordered = np.empty((len(model.tasks), len(known)))
-    ordered[:, codes] = model.probabilities
-    return _normalised(model, ordered, known)
+        what = f"the model does not know {listed(lost)}, so it says nothing for or against"
+        warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
+    return np.asarray(ordered / ordered.sum(axis=1, keepdims=True))
 
 
 def _normalised(model: Model, probabilities: Floats, classes: list[Any]) -> Floats:

@@ -320,13 +320,19 @@ def row_numbers(table: Table) -> Any:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Return the values as a text file has them: 7.0 as 7."""
+    """Return the values as a text file has them: 7.0 as 7, and bytes as the text that they are."""
+    if column.dtype == pl.Binary:
+        try:
+            return column.cast(pl.String)
+        except pl.exceptions.ComputeError:
+            raise InputError(f"the column {column.name} holds bytes that are no text; expected UTF-8") from None
     values = (column.fill_nan(None) if column.dtype.is_float() else column).to_list()
     return pl.Series(column.name, [None if value is None else text_of(value) for value in values], dtype=pl.String)
 
 
 def _common_type(types: Sequence[pl.DataType], name: str) -> pl.DataType | None:
     """Return a dtype that holds the values of all of these unchanged, or None if they must become text."""
+    types = [pl.String() if kind == pl.Binary() else kind for kind in types]  # some writers do not mark text as text
     types = [kind for kind in types if kind != pl.Null()] or types
     are_alike = (
         len(set(types)) == 1

@@ -72,7 +72,12 @@ class Truth(NamedTuple):
 
 
 def read_truth(
-    truth: Any, *, task: str | None = None, label: str | None = None, missing: Sequence[Any] | None = None
+    truth: Any,
+    *,
+    task: str | None = None,
+    label: str | None = None,
+    missing: Sequence[Any] | None = None,
+    prefix: str = "truth-",
 ) -> Truth:
     """Read known truths.
 
@@ -87,6 +92,8 @@ def read_truth(
         called as columns of votes are.
     missing : sequence, optional
         Values that mean "not known", as in `finegold.read`.
+    prefix : str, default "truth-"
+        Of the options that name the columns.
 
     Returns
     -------
@@ -98,7 +105,7 @@ def read_truth(
     InputError
         If the truths cannot be read, or if a task has several.
     """
-    return _read(truth, {TASK: task, LABEL: label}, missing, "truth-")
+    return _read(truth, {TASK: task, LABEL: label}, missing, prefix)
 
 
 def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
@@ -117,7 +124,9 @@ def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | 
     try:
         return _of_table(open_table(truth), columns, missing, prefix)
     except InputError as error:  # options of reading concern the votes and not the truths
-        error.remedies = tuple(each for each in error.remedies if all(name[:5] == "truth" for name in each.options))
+        error.remedies = tuple(
+            each for each in error.remedies if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
+        )
         raise
 
 

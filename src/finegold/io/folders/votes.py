@@ -426,6 +426,7 @@ class StoredBlock(NamedTuple):
     slices: tuple[Slice, ...]
     n_annotators: int
     n_classes: int
+    total_votes: int
 
     @property
     def n_tasks(self) -> int:
@@ -435,7 +436,8 @@ class StoredBlock(NamedTuple):
         cells, votes, classes, annotator, gold = (
             np.concatenate(columns) for columns in zip(*(part.votes() for part in self.slices), strict=True)
         )
-        return Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes).load(index, dtype)
+        packed = Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes, self.total_votes)
+        return packed.load(index, dtype)
 
     def task_names(self) -> pl.Series:
         return pl.concat([_names(part.folder, "tasks", part.first, part.end) for part in self.slices])
@@ -460,7 +462,7 @@ def _cut_blocks(
             for (_, folder), (start, stop) in zip(filled, pairwise(first_task), strict=True)
             if max(first, start) < min(end, stop)
         ]
-        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes)))
+        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes), first_vote[-1]))
     return blocks
 
 
