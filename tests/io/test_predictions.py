@@ -249,7 +249,7 @@ def test_update_with_new_predictions():
     calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(updated)
     assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
     with pytest.raises(
-        finegold.InputError, match="calibrated after votes and predictions had been combined; add --refit"
+        finegold.InputError, match="calibrated after votes and predictions had been combined; use refit=True"
     ):
         calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import betaincinv
 
 from finegold.insight.votes import truth_codes, votes_of
@@ -204,6 +203,8 @@ def _tempered(result: ResultData, temperature: float) -> Floats:
 
 
 def _best_temperature(posterior: Floats, truth: Codes) -> float:
+    from scipy.optimize import minimize_scalar  # importing it takes a quarter of a second
+
     rows = np.maximum(posterior, MIN_PROBABILITY)
 
     def loss(log_temperature: float) -> float:

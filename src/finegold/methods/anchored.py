@@ -159,7 +159,7 @@ class AnchoredVote(Method):
         start_from_shares(block)
         K = block.n_classes
         n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
-        block.kernels("anchored").start(*block.votes, block.gold, block.posterior, n, pairs)
+        block.kernels("anchored").start(block.few, *block.votes, block.gold, block.posterior, n, pairs)
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
@@ -168,6 +168,7 @@ class AnchoredVote(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n, excess = np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2)
         change = block.kernels("anchored").sweep(
+            block.few,
             *block.votes,
             block.gold,
             parameters.log_prior,

@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
-from finegold.insight.judges.answers import merge
+from finegold.insight.judges.answers import merge, whole
 from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
@@ -352,7 +352,9 @@ def read_judge_votes(path: Path, options: Reading) -> Annotations:
     log = read_log(path, options)
     for note in log.notes:
         warnings.warn(note, FinegoldWarning, stacklevel=2)
-    votes = merge(log).votes
+    votes = whole(log, merge(log))
+    if votes is None:
+        raise InputError("no judge gives the same answer in both orders to any item, so there is nothing to label by")
     left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
     return replace(votes, counts=replace(votes.counts, rows=log.n_verdicts, left_out=left_out))
 

@@ -16,7 +16,15 @@ Floats = NDArray[np.float64]
 
 
 def start(
-    task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, known: Any, phi: Any, n: Floats, pairs: Floats
+    few: bool,
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    known: Any,
+    phi: Any,
+    n: Floats,
+    pairs: Floats,
 ) -> None:
     """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
@@ -28,6 +36,7 @@ def start(
 
 
 def sweep(
+    few: bool,  # has no effect here
     task_ptr: Any,
     cell_ptr: Any,
     cell_class: Any,
