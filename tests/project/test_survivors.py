@@ -30,6 +30,7 @@ from finegold.methods.anchored import (
 from finegold.methods.cbcc import community_prior
 from finegold.system.child import ExhaustedError, run_in_child
 from finegold.system.memory import in_words
+from finegold.votes.hygiene import Totals, examine_votes
 from finegold.votes.labels import hold_sets
 from tests.mutants import MUTANTS, ROOT, kills
 from tests.support.cli_helpers import run
@@ -281,3 +282,51 @@ def test_a_ranking_needs_a_seed_that_is_not_negative(tmp_path: Path) -> None:
     path.write_text("item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
     done = run("rank", str(path), "--seed", "-1")
     assert (done.exit_code, "the seed must not be negative" in done.stderr) == (2, True)
+
+
+# ---- What seems wrong in votes
+
+
+def found(**given: Any) -> list[str]:
+    """Return the kinds of findings in votes of which nothing seems wrong, but for what is given."""
+    usual = {"n_votes": 100, "n_tasks": 30, "n_annotators": 5, "class_names": ["x", "y"], "tasks": ["1"]}
+    values: dict[str, Any] = {**usual, "annotators": ["2"], "votes_per_class": lambda: np.ones(60), **given}
+    return [finding.kind for finding in examine_votes(Totals(**values))]
+
+
+HYGIENE = "votes/hygiene.py"
+
+
+@kills(HYGIENE, "n_classes > MANY_CLASSES and", "n_classes >= MANY_CLASSES and")
+@kills(HYGIENE, "n_classes * 2 > n_votes", "n_classes * 2 >= n_votes")
+def test_twenty_classes_are_not_many_and_a_class_in_two_votes_is_usual() -> None:
+    assert found(class_names=list(range(20)), n_votes=30) == []
+    assert found(class_names=list(range(21)), n_votes=42) == []
+    assert found(class_names=list(range(21)), n_votes=41) == ["many classes"]
+
+
+@kills(HYGIENE, "n_votes >= FEW_VOTES", "n_votes > FEW_VOTES")
+def test_twenty_votes_of_one_annotator_are_no_trial() -> None:
+    assert found(n_annotators=1, n_votes=20) == ["one annotator"]
+    assert found(n_annotators=1, n_votes=19) == []
+
+
+@kills(HYGIENE, "votes.disagreeing >= max(", "votes.disagreeing > max(")
+def test_ten_pairs_that_disagree_are_reported_unless_they_are_few_of_many() -> None:
+    assert found(disagreeing=10) == ["disagreeing"]
+    assert found(disagreeing=9) == []
+    assert found(disagreeing=10, n_votes=1001) == []
+
+
+@kills(HYGIENE, "n_annotators >= TIMES_MORE_ANNOTATORS", "n_annotators > TIMES_MORE_ANNOTATORS")
+@kills(HYGIENE, "for name in names) > len(names)", "for name in names) >= len(names)")
+def test_columns_seem_swapped_if_most_tasks_are_called_like_people() -> None:
+    assert found(n_annotators=90, tasks=["worker1", "worker2", "7"]) == ["swapped"]
+    assert found(n_annotators=89, tasks=["worker1", "worker2", "7"]) == []
+    assert found(n_annotators=90, tasks=["worker1", "7"]) == []
+
+
+@kills(HYGIENE, "all(label and occurs[label] > 1", "all(occurs[label] > 1")
+def test_a_comma_at_the_end_is_not_a_second_label() -> None:
+    assert found(class_names=["x,", "x", "y,", "y"]) == []
+    assert found(class_names=["x,y", "x", "y"]) == ["several labels"]
