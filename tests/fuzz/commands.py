@@ -144,7 +144,7 @@ def judged(random: Random) -> Case:
     name, content = _log(random)
     gold = {"gold.csv": random.choice([b"item,truth\nq0,m1\nq1,m2\n", b"item,truth\nq0,A\nq1,tie\n", b"", b"x\n1\n"])}
     chosen = _options(
-        random, "judges", ("--price", "--torn"), (*JUDGE_COLUMNS, "--compare"), ("--json", "--panels", "--raw")
+        random, "judges", ("--price", "--fail-under"), (*JUDGE_COLUMNS, "--compare"), ("--json", "--panels", "--raw")
     )
     chosen += random.choice([[], ["--gold", "gold.csv"], ["--labels", "labels.csv"], ["--compare", "j0:j1,j2"]])
     return Case(f"judges {name}", {name: content, **gold}, ("judges", name, *chosen, "-o", OUTPUT))
