@@ -19,13 +19,14 @@ from finegold.kernels.jit import MAX_UNROLLED, ONE, ZERO, fixed_length, inlined,
 from finegold.kernels.sort_votes import numbered
 from finegold.kernels.votes import cells_of
 
-__all__ = ["MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
+__all__ = ["GOLD_WEIGHT", "MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
 UNROLLED, FOUR = np.uint64(MAX_UNROLLED), np.uint64(4)
+GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for: bench/gold.py
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
@@ -129,13 +130,13 @@ class Votes(NamedTuple):
         return _sums(self.cell, values, len(self.task))
 
     def add_counts(self, known: Any, q: Floats, n: Floats) -> None:
-        """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
+        """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
         row = self.who * n.shape[1] + self.label[self.cell]
         truth = known[self.task[self.cell]]
         unknown = truth[self.pair_vote] < 0
         vote, cell = self.pair_vote[unknown], self.pair_cell[unknown]
         at = np.concatenate([row[vote] * n.shape[2] + self.label[cell], (row * n.shape[2] + truth)[truth >= 0]])
-        values = np.concatenate([q[cell], np.ones(len(at) - len(cell))])
+        values = np.concatenate([q[cell], np.full(len(at) - len(cell), GOLD_WEIGHT)])
         n += _sums(at, values, n.size).reshape(n.shape)
 
 
@@ -324,13 +325,13 @@ def count_votes(
     q: Floats,
     n: Floats,
 ) -> None:
-    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
+    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
     for c in range(first, end):
         label = np.uint64(cell_class[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
             if known >= 0:
-                n[j, label, known] += 1.0
+                n[j, label, known] += GOLD_WEIGHT
             elif dense:
                 for k in range(np.uint64(q.size)):
                     n[j, label, k] += q[k]

@@ -40,9 +40,17 @@ from finegold.io.tables import Opened, Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, rank_of
+from finegold.votes.encoding import MISSING, Codes, Names, rank_of, text_of
 from finegold.votes.frames import to_list
-from finegold.votes.hygiene import NAMES_EXAMINED, Finding, Totals, examine_votes, find_doubtful_words, warn_of
+from finegold.votes.hygiene import (
+    NAMES_EXAMINED,
+    Finding,
+    Totals,
+    examine_votes,
+    find_doubtful_labels,
+    find_doubtful_words,
+    warn_of,
+)
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
 from finegold.votes.names import encode_series, match, renumber
 
@@ -149,6 +157,9 @@ def _examine(
         remote.counts.disagreeing,
     )
     doubtful = find_doubtful_words(words) if options.no_vote is None else []
+    if options.no_vote is None and options.classes is None:
+        labels = zip(map(text_of, known.labels.to_list()), known.n_labels.tolist(), strict=True)
+        doubtful += find_doubtful_labels(dict(labels), words)
     return [*doubtful, *examine_votes(totals, options.repeated)]
 
 
