@@ -1,6 +1,7 @@
 """How long the first and the next commands take, for several numbers of classes, beside crowd-kit.
 
     python bench/start_up.py [--repeat 3] [--methods anchored ptbcc] [--page docs/start_up.md]
+    python bench/start_up.py --imports    what is imported for what, and nothing else
 
 Every run is a process of its own that reads 1,500 votes from a CSV file and writes labels. "Empty": nothing has been
 compiled before; "other classes": only votes with another number of classes were aggregated before; "warm": the same
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import shutil
 import statistics
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +34,19 @@ from machine import describe, keep
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".environments" / "crowd-kit"
 CLASSES = (2, 3, 5, 8, 20)
+PACKAGES = (
+    "finegold",
+    "numpy",
+    "scipy",
+    "numba",
+    "llvmlite",
+    "polars",
+    "narwhals",
+    "typer",
+    "pydantic",
+    "altair",
+    "jinja2",
+)
 OTHER = 4  # the number of classes that has been compiled for in the column "other classes"
 FINEGOLD = [sys.executable, "-m", "finegold"]
 CROWD_KIT = """
@@ -56,6 +72,10 @@ class Row(NamedTuple):
 
 def main() -> None:
     options = _options()
+    if options.imports:
+        with tempfile.TemporaryDirectory() as folder:
+            print(table_of_imports(Path(folder), options.repeat))
+        return
     with tempfile.TemporaryDirectory() as folder:
         rows = list(measured(Path(folder), options.methods, options.repeat))
     table = "\n".join([*HEAD, *map(line, rows)])
@@ -117,13 +137,40 @@ def median(costs: list[Cost]) -> Cost:
     return Cost(*map(statistics.median, zip(*costs, strict=True)))
 
 
-def write_votes(n_classes: int, path: Path) -> Path:
-    """1,500 votes of 30 annotators on 300 tasks; seven of ten votes are right."""
+def table_of_imports(folder: Path, repeat: int) -> str:
+    """The number of modules of each package that a warm command imports, and its least processor time."""
+    few, many = write_votes(3, folder / "few.csv"), write_votes(3, folder / "many.csv", n_tasks=60_000)
+    commands = {
+        "`--help`": ["--help"],
+        "`aggregate`, 1,500 votes": aggregate(few, "anchored")[3:],
+        "the same, ptbcc": aggregate(few, "ptbcc")[3:],
+        "`aggregate`, 300,000 votes": aggregate(many, "anchored")[3:],
+        "`report`, 1,500 votes": ["report", str(few), "-o", str(folder / "report.html")],
+    }
+    rows = [f"| | {' | '.join(PACKAGES)} | other | seconds |", "|---" + "|---:" * (len(PACKAGES) + 2) + "|"]
+    for name, words in commands.items():
+        run([*FINEGOLD, *words], folder)
+        seconds = min(run([*FINEGOLD, *words], folder).processor for _ in range(repeat))
+        found = imports([*FINEGOLD[:1], "-X", "importtime", *FINEGOLD[1:], *words])
+        cells = " | ".join(str(found[package] or "") for package in (*PACKAGES, "other"))
+        rows.append(f"| {name} | {cells} | {seconds:.2f} |")
+    return "\n".join(rows)
+
+
+def imports(command: list[str]) -> Counter[str]:
+    """Return the number of imported modules of each package."""
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    names = re.findall(r"^import time: +\d+ \| +\d+ \| +(\w+)", said, re.MULTILINE)
+    return Counter(name if name in PACKAGES else "other" for name in names)
+
+
+def write_votes(n_classes: int, path: Path, n_tasks: int = 300) -> Path:
+    """Five votes per task, by 30 annotators; seven of ten votes are right."""
     rng = np.random.default_rng(n_classes)
-    truth = rng.integers(0, n_classes, 300)
+    truth = rng.integers(0, n_classes, n_tasks)
     rows = [
         f"{task},{annotator},class {truth[task] if rng.random() < 0.7 else rng.integers(0, n_classes)}"
-        for task in range(300)
+        for task in range(n_tasks)
         for annotator in rng.choice(30, 5, replace=False)
     ]
     path.write_text("\n".join(["task,annotator,label", *rows]) + "\n")
@@ -181,6 +228,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=["anchored", "ptbcc"])
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--imports", action="store_true")
     return parser.parse_args()
 
 
