@@ -189,7 +189,7 @@ def content(
     template: Annotated[str | None, Query(max_length=10_000, description="Instead of the project's.")] = None,
 ) -> list[ContentItem]:
     """Return the content of the task, as the template of the project says; empty for posted votes."""
-    check_index(at, len(shown.result.label_codes), "task")
+    check_index(at, len(shown.labelled.label_codes), "task")
     contents = services.workspace.contents(project)
     fields = {} if contents is None else contents.of(shown.task_name(at))
     if template is None:

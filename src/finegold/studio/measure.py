@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.certify import Plan, certify, draw, promise_of
+from finegold.api.certify import Plan, certify_result, draw, promise_of
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Projects, now
@@ -268,7 +268,7 @@ def teach(project: ProjectId, services: ServicesDep) -> None:
     rows = []
     for task, label in truths.items():
         code = _code(result, task)
-        if label is not None and code >= 0:
+        if label is not None and 0 <= code < len(result.result.label_codes):  # others have predictions only
             then = result.classes[result.result.label_codes[code]]
             rows.append((", ".join(said.get(task, {})), result.task_name(code), classes[label], then))
     for who in {row[0] for row in rows}:
@@ -299,7 +299,7 @@ def _put(services: Services, project: int, check: Check, reviewer: str, *, settl
 
 
 def _code(result: Browser, task: str) -> int:
-    return int(match([task], result.result.task_names)[0])
+    return int(match([task], result.labelled.task_names)[0])
 
 
 def _described(services: Services, project: int, audit: Row) -> Audit:
@@ -349,7 +349,7 @@ def _described(services: Services, project: int, audit: Row) -> Audit:
 
 
 def _certified(result: Browser, truths: dict[str, str | None], plan: Plan) -> dict[str, Any]:
-    found = certify(result.result, truths, plan)
+    found = certify_result(result.result, {task: label for task, label in truths.items() if label is not None}, plan)
     return {
         "answers": _listed(truths),
         "values": json.loads(json.dumps(found.to_dict())),
