@@ -159,3 +159,11 @@ def test_gold_counts_twenty_times_in_the_default() -> None:
     taught = finegold.aggregate(finegold.Annotations.from_arrays(task, who, label, gold=gold))
     seen = taught.learned.statistics["seen"].sum() - once.learned.statistics["seen"].sum()
     assert seen == pytest.approx(3 * 19)
+
+
+def test_from_25_truths_on_gold_sets_the_temperature_of_the_default_only() -> None:
+    few, enough = (finegold.aggregate(votes_of(gold=truths(n))) for n in (24, 25))
+    assert few.temperature == 1.0
+    assert enough.temperature != 1.0
+    assert any("fitted to 25 known truths" in note for note in enough.notes)
+    assert finegold.aggregate(votes_of(gold=truths(25)), "ds").temperature == 1.0

@@ -16,6 +16,7 @@ from finegold.insight import expected as reliability
 from finegold.insight.correlation import Family
 from finegold.insight.spam import spam
 from finegold.report.views.quality import _bands
+from finegold.results.data import suggested
 from tests.support.vote_pairs import pairs_of
 
 
@@ -192,3 +193,30 @@ def test_words_of_a_report_are_those_of_climate_assessments() -> None:
         "likely": 2,
         "unsure": 2,
     }
+
+
+@pytest.mark.parametrize(("n_tied", "warns"), [(2, False), (3, True)])
+def test_ties_are_warned_of_from_30_percent_of_the_tasks_on(n_tied: int, warns: bool) -> None:
+    task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
+    label = np.where((task < n_tied) & (who == 1), 1, 0)
+    said = overview.tie_warnings(finegold.aggregate(Annotations.from_arrays(task, who, label, classes=[0, 1])))
+    assert bool(said) == warns
+    assert not warns or said[0].startswith("the votes of 3 of 10 tasks are tied")
+
+
+@pytest.mark.parametrize(("n", "kind"), [(19, ""), (20, "one class")])
+def test_nobody_is_suspected_by_fewer_than_twenty_votes(n: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finegold.insight.spam.MIN_LOG_ODDS", 0.0)
+    assert spam(of_one([0] * n)).kind[5] == kind
+
+
+def test_advice_needs_twenty_votes_and_five_points() -> None:
+    def advised(n_wrong: int, n: int) -> bool:
+        votes = [1 - task % 2 if task < n_wrong else task % 2 for task in range(n)]
+        return any(one.annotator == 5 for one in next_votes.plan(of_one(votes)).advice)
+
+    assert [advised(12, n) for n in (19, 20)] == [False, True]
+    _, high = suggested(of_one([1 - task % 2 if task < 4 else task % 2 for task in range(100)]))
+    assert 0.95 < high[5] < 1.0  # below the usual accuracy, but not by five points
+    assert not advised(4, 100)
+    assert advised(20, 100)

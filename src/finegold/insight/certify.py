@@ -289,10 +289,7 @@ def recalibrated(result: ResultData, found: Recalibration) -> ResultData:
 def _with_confidence(posterior: Floats, label: NDArray[np.integer], found: Recalibration) -> Floats:
     at = label.astype(np.int64)[:, None]
     before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
-    others = posterior.astype(np.float64)
-    np.put_along_axis(others, at, 0.0, axis=1)
-    next_best = others.max(axis=1, keepdims=True) / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
-    after = np.maximum(found.apply(before), next_best / (1 + next_best))  # the label stays the most probable class
+    after = found.apply(before)
     shared = (1 - after) / max(posterior.shape[1] - 1, 1)
     rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
     np.put_along_axis(rows, at, after, axis=1)
