@@ -92,13 +92,9 @@ def _show_annotators(result: Result) -> None:
 
     names = to_list(result.annotator_names)
     for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
-        _heading(f"{title} (expected accuracy, 95 % interval, votes)")
+        _heading(f"{title} (expected accuracy, votes)")
         for code in codes:
-            typer.echo(
-                f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  "
-                f"[{result.accuracy_low[code]:.2f}, {result.accuracy_high[code]:.2f}]"
-                f"  {result.votes_per_annotator[code]:4d}"
-            )
+            typer.echo(f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  {result.votes_per_annotator[code]:4d}")
 
 
 def _show_prototypes(result: Result) -> None:
