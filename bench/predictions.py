@@ -43,10 +43,9 @@ CONSTANTS = {
     "METHOD_SHARE": (0.0, 0.5),
     "OWN_SHARE": (0.25, 0.75),
     "PRIOR_VOTES": (1.0, 4.0),
-    "LEAST_PROBABILITY": (1e-5, 1e-3),
+    "LEAST_PROBABILITY": (1e-4, 1e-2),
     "PSEUDO_VOTES": (0.25, 1.0),
-    "WEIGHT_PENALTY": (0.015, 0.06),
-    "CONFUSION_PENALTY": (0.25, 1.0),
+    "PULL": (0.05, 0.2),
 }
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd

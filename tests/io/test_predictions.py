@@ -423,7 +423,7 @@ def test_what_is_wrong_with_a_bad_model_is_said_and_does_no_harm():
 
 
 def test_a_model_that_repeats_contested_votes_is_recognised():
-    votes, p, _ = draw(votes_per_task=5)
+    votes, _, _ = draw(votes_per_task=5)
     task, _, label = votes.votes()
     counts = np.zeros((VOTED, 3))
     np.add.at(counts, (task, label), 1)
