@@ -29,7 +29,7 @@ def compiled(
     if intrinsic:
         return as_intrinsic(function)
     if fastmath is None:
-        return numba.njit(inline=inline)(function)
+        return numba.njit(inline="always" if inline == "always" else "never")(function)
     made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
         KeptCode(function).attach(made)

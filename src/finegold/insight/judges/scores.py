@@ -116,7 +116,8 @@ def best_first(found: list[JudgeScore]) -> list[JudgeScore]:
 
     def key(one: JudgeScore) -> tuple[float, float, str]:
         alike = one.agreement.value * (one.swap_consistency.value if known(one.swap_consistency) else 1.0)
-        return *(-value if value == value else 1.0 for value in (one.accuracy.value, alike)), one.judge
+        accuracy, support = (-value if value == value else 1.0 for value in (one.accuracy.value, alike))
+        return accuracy, support, one.judge
 
     return sorted(found, key=key)
 

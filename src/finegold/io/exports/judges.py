@@ -316,7 +316,7 @@ def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     assert found is not None
     tool, _, calls_of = found
     try:
-        calls = list(with_numbers(frame.iter_rows(named=True), partial(calls_of, options=ExportOptions(), seen=None)))
+        calls = list(with_numbers(frame.iter_rows(named=True), lambda record: calls_of(record, ExportOptions(), None)))
         if all(call.verdict is None for call in calls):
             raise DamagedExport("found no verdict")
     except (DamagedExport, *MISUSED) as error:
