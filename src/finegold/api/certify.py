@@ -351,7 +351,7 @@ class _Ranked:
         tasks = np.flatnonzero(unknown if among is None else unknown & among)
         if not len(tasks):
             raise InputError("there is nothing to check: every label is a known truth, or the methods never differ")
-        confidence: Floats = np.round(result.confidence[tasks].astype(np.float64), DIGITS)
+        confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
         rank = np.empty(len(tasks), np.int64)
         rank[maths.ranked(confidence)] = np.arange(len(tasks))
         return cls(tasks, confidence, rank)
