@@ -45,7 +45,7 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
     for _ in range(sweeps):
         n = np.zeros((W, K, K))
         for i, j, c in zip(task, annotator, label, strict=True):
-            n[j, :, c] += q[i]
+            n[j, :, c] += q[i] * (20 if i in gold else 1)
         mu = n.sum(axis=0) + 0.3 * n.sum() / K * coin
         mu /= mu.sum(axis=1, keepdims=True)
         pi = n + 2 * mu
