@@ -34,7 +34,16 @@ __all__ = ["PostedVotes", "join_posted", "router", "spell"]
 router = APIRouter(tags=["votes"])
 
 MAX_POSTED = 100_000
-OF_A_FILE = ("merged", "no vote", "no answer", "dates", "headers", "ids", "minus one", "alias")  # kinds of findings
+OF_A_FILE: tuple[str, ...] = (
+    "merged",
+    "no vote",
+    "no answer",
+    "dates",
+    "headers",
+    "ids",
+    "minus one",
+    "alias",
+)  # kinds of findings
 OF_A_FILE += ("gold tasks", "gold classes", "gold codes")
 
 

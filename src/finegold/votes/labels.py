@@ -422,7 +422,7 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
             new = {code: group[0] for group in groups for code in group}
-            merged = encode_series(series_like([texts[new.get(n, n)].strip() for n in range(len(texts))], coded.names))
+            merged = encode_series(series_like([texts[new.get(n, n)].strip() for n in range(len(texts))], coded.names))  # type: ignore[arg-type]
             coded = Coded(renumber(coded.codes, merged.codes), merged.names)
             unified[role] = integer_names(coded) if is_text else coded
         text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
