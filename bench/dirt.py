@@ -103,7 +103,7 @@ KINDS: dict[str, Callable[[Rows, random.Random], bytes]] = {
     "semicolons": lambda rows, rng: table(rows, mark=";"),
     "UTF-16": lambda rows, rng: table(rows).decode().encode("utf-16"),
     "repeated rows that disagree": words_only(
-        lambda rows, rng: table([*rows, *([t, w, "other" if c != "other" else "sad"] for t, w, c in rng.sample(rows, len(rows) // 10))])
+        lambda rows, rng: table([*rows, *([t, w, "other" if c != "other" else "sad"] for t, w, c in rng.sample(rows, len(rows) // 10))])  # noqa: E501
     ),
 }  # fmt: skip
 
