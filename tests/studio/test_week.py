@@ -77,7 +77,8 @@ class Lead:
         if PICTURES:
             self.page.wait_for_timeout(300)
             self.page.evaluate("document.getElementById('toasts').replaceChildren()")
-            self.page.evaluate("for (const one of document.querySelectorAll('small code')) one.textContent = 'posts.studio'")
+            hide = "for (const one of document.querySelectorAll('small code')) one.textContent = 'posts.studio'"
+            self.page.evaluate(hide)
             self.page.screenshot(path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled")
 
     def fitted(self, n_fits):
