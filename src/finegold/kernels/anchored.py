@@ -206,6 +206,7 @@ def sweep_many(
     excess: Floats,
 ) -> float:
     """Write the same bits as loops over the cells of a task: classes without votes have q = 0, which changes no sum."""
+    k: Any
     n_classes = np.uint64(len(K))
     scratch = np.zeros((4, len(K)))
     score, right, q, sharp = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -317,7 +318,7 @@ def sum_by_fours(x: Floats) -> float:
 def count_votes(
     first: int,
     end: int,
-    dense: bool,
+    dense: Any,  # whether to add all classes, which is faster if most of them have votes
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
@@ -326,6 +327,7 @@ def count_votes(
     n: Floats,
 ) -> None:
     """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
+    k: Any
     for c in range(first, end):
         label = np.uint64(cell_class[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):

@@ -88,12 +88,12 @@ def kernel_as_written(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Copy the function into the kernels that call it, which takes less time than compiling it and then linking it."""
-    return cast(Function, Kernel(function, inline="always"))
+    return cast(Function, Kernel(function, inlined=True))
 
 
-def intrinsic(function: Function) -> Function:
+def intrinsic(function: Callable[..., Any]) -> Any:
     """Let the function write instructions for the compiler."""
-    return cast(Function, Kernel(function, intrinsic=True))
+    return Kernel(function, intrinsic=True)
 
 
 def fixed_length(n: int) -> Any:

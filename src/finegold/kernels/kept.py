@@ -23,14 +23,14 @@ watch_compiler()
 
 
 def compiled(
-    function: Callable[..., Any], *, fastmath: set[str] | None = None, inline: str = "never", intrinsic: bool = False
+    function: Callable[..., Any], *, fastmath: set[str] | None = None, inlined: bool = False, intrinsic: bool = False
 ) -> Any:
     """Return the function as Numba compiles it; machine code is kept unless it is a part of other kernels."""
     if intrinsic:
         return as_intrinsic(function)
-    if fastmath is None:
-        return numba.njit(inline=inline)(function)
-    made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if inlined:
+        return numba.njit(inline="always")(function)
+    made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(function)
     with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
         KeptCode(function).attach(made)
     return made
