@@ -88,7 +88,7 @@ def kernel_as_written(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Copy the function into the kernels that call it, which takes less time than compiling it and then linking it."""
-    return cast(Function, Kernel(function, inline="always"))
+    return cast(Function, Kernel(function, inlined=True))
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:

@@ -23,7 +23,7 @@ watch_compiler()
 
 
 def compiled(
-    function: Callable[..., Any], *, fastmath: set[str] | None = None, inline: str = "never", intrinsic: bool = False
+    function: Callable[..., Any], *, fastmath: set[str] | None = None, inlined: bool = False, intrinsic: bool = False
 ) -> Any:
     """Return the function as Numba compiles it; machine code is kept unless it is a part of other kernels."""
     if intrinsic:
