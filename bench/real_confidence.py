@@ -30,9 +30,9 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.system.files import write_bytes
 from finegold.votes.annotations import Annotations
-from finegold.votes.sample import VOTES
 from real_data import PAPER, RealSet, load
 
+VOTES = Path(__file__).parents[1] / "tests" / "data" / "animals" / "votes.csv"
 MODULE = Path(__file__).parents[1] / "src" / "finegold" / "methods" / "measured.py"
 EDGES = (0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 FEWEST_LABELS = 20  # of a family in a bin
@@ -202,7 +202,7 @@ def source(method: Method, found: Sequence[Labels], rows: list[Row], small: Iter
         "CONSTANTS = {",
         *(f'    "{name}": {value!r},' for name, value in constants(method).items()),
         "}",
-        f"SAMPLE_CONFIDENCE = {sample:.8f}  # mean on the embedded sample: changes when the method does",
+        f"SAMPLE_CONFIDENCE = {sample:.8f}  # mean on tests/data/animals: changes when the method does",
         f"N_SETS = {len(found)}",
         f"N_FAMILIES = {len({one.family for one in found})}",
         "",

@@ -9,7 +9,7 @@ import pytest
 import finegold
 from finegold.cli.outputs import heat_map
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.votes.sample import TRUTH, VOTES
+from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import run, write
 
 ROOT = Path(__file__).resolve().parents[2]

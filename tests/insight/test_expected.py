@@ -16,7 +16,7 @@ from finegold.methods.lookup import method_class
 from finegold.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.report.views.quality import quality
-from finegold.votes.sample import VOTES
+from tests.support.animals import VOTES
 from tests.support.cli_helpers import run
 from tests.support.report_helpers import report_of
 

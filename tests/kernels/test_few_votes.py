@@ -169,7 +169,7 @@ def test_the_default_compiles_nothing_for_few_votes_and_imports_little(tmp_path:
 import sys
 from numba.core import event
 import finegold
-from finegold.votes.sample import VOTES
+from tests.support.animals import VOTES
 
 class Refuse(event.Listener):
     def on_start(self, event): raise SystemExit(f"compiled {event.data['dispatcher'].py_func}")

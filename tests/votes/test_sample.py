@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.votes.sample import TRUTH, VOTES
+from tests.support.animals import TRUTH, VOTES
 from tests.methods.reference import anchored, bwa, ds, hds
 
 ACCURACY = {"mv": 0.8683, "anchored": 0.9367, "ds": 0.9400, "ptbcc": 0.9433}  # as in README.md

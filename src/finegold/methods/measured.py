@@ -20,7 +20,7 @@ CONSTANTS = {
     "CALIBRATION_VOTES": 2.0,
     "DESIGN_POWER": 0.25,
 }
-SAMPLE_CONFIDENCE = 0.75898828  # mean on the embedded sample: changes when the method does
+SAMPLE_CONFIDENCE = 0.75898828  # mean on tests/data/animals: changes when the method does
 N_SETS = 80
 N_FAMILIES = 37
 
