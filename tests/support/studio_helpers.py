@@ -8,12 +8,10 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import uvicorn
 
-import finegold
 from finegold.studio.app import Services, make_app
 from finegold.studio.serve import SERVER_OPTIONS, plan
 from tests.support.animals import VOTES

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from finegold.cli import options as o
@@ -35,7 +34,6 @@ def demo(
     from finegold.io.writers import write_bytes, write_frame
     from finegold.results.metrics import accuracy
     from finegold.system.files import prepared
-    from finegold.votes.frames import to_list
     from finegold.votes.sample import TASKS, TRUTH, VOTES
 
     folder = Path(out)
@@ -56,19 +54,18 @@ def demo(
     with prepared(folder):
         write_all({str(folder / name): write for name, (_, write) in files.items()})
 
-    typer.echo(f"Two LLM judges and two people compared pairs of answers to {votes.n_tasks} instructions: {votes.n_votes:,} votes.")
+    typer.echo(
+        f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
+        "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
+    )
     _heading("Labels that a third person agrees with")
     truth = match_truth(votes, TRUTH).codes
     for name, labels in (("majority vote", majority), ("finegold", result)):
         share = accuracy(labels.posterior, truth)
         typer.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
-    _heading("The annotators (expected accuracy, 95 % interval, votes)")
-    names = to_list(result.annotator_names)
-    for code in np.argsort(-result.accuracy):
-        typer.echo(
-            f"  {names[code]:<15}{result.accuracy[code]:.2f}  "
-            f"[{result.accuracy_low[code]:.2f}, {result.accuracy_high[code]:.2f}]  {result.votes_per_annotator[code]:4d}"
-        )
+    _heading("The annotators, best first (share of their votes that agree with the labels)")
+    for row in result.annotators().sort("accuracy", descending=True).iter_rows(named=True):
+        typer.echo(f"  {row['annotator']:<15}{row['agreement']:6.1%}  {'█' * round(40 * row['agreement'])}")
     _heading("Files")
     for name, (words, _) in files.items():
         typer.echo(f"  {folder / name!s:<30}{words}")
