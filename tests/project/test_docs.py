@@ -22,11 +22,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-import finegold
 from finegold.kernels.compiling import COMPILING
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.paper import datasets
+from finegold.votes.sample import VOTES
+from tests.support.animals import ANIMALS
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED
 from tests.support.exports_made import annotation, choices
@@ -35,7 +36,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKER = doctest.OutputChecker()
-NEW = "task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n"  # votes of another day
+NEW = (
+    "task,annotator,label\n1001,person_1,first\n1001,person_2,first\n1001,gpt-3.5-turbo,second\n"
+    "1002,person_1,second\n1002,pandalm-7b,tie\n"
+)  # votes of another day
 
 
 def examples():
@@ -51,9 +55,11 @@ def examples():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
-    sample = Path(finegold.__file__).parent / "votes" / "sample"
-    for name in ("votes.csv", "truth.csv"):
+    sample = VOTES.parent
+    for name in ("votes.csv", "tasks.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
+    shutil.copy(ANIMALS / "votes.csv", tmp_path / "crowd.csv")  # for what needs a crowd
+    shutil.copy(ANIMALS / "truth.csv", tmp_path / "crowd_truth.csv")
     (tmp_path / "new.csv").write_text(NEW)
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
@@ -69,18 +75,19 @@ def folder(tmp_path, monkeypatch):
 def put_into_sqlite(folder):
     votes = pl.read_csv(folder / "votes.csv")
     with closing(sqlite3.connect(folder / "votes.db")) as database, database:
-        database.execute("CREATE TABLE votes (task INTEGER, worker INTEGER, label TEXT)")
+        database.execute("CREATE TABLE votes (task INTEGER, worker TEXT, label TEXT)")
         database.executemany("INSERT INTO votes VALUES (?, ?, ?)", votes.iter_rows())
 
 
 def put_into_label_studio(folder):
     """The sample as an export, with an annotation more on the first three tasks that was cancelled."""
+    texts = dict(pl.read_csv(folder / "tasks.csv").select("task", "instruction").iter_rows())
     tasks = {}
     for task, worker, label in pl.read_csv(folder / "votes.csv").iter_rows():
-        tasks.setdefault(task, []).append(annotation(worker, choices("animal", label)))
+        tasks.setdefault(task, []).append(annotation(worker, choices("better", label)))
     for task in list(tasks)[:3]:
         tasks[task].append(annotation(1, was_cancelled=True))
-    export = [{"id": task, "data": {"text": f"text {task}"}, "annotations": votes} for task, votes in tasks.items()]
+    export = [{"id": task, "data": {"text": texts[task]}, "annotations": votes} for task, votes in tasks.items()]
     (folder / "export.json").write_text(json.dumps(export))
 
 
