@@ -31,7 +31,12 @@ MEASURED = "sets.json", "simulated.json"  # beside the files of methods
 
 INTRODUCTION = """# Which method to choose
 
-Finegold's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families
+**What this means for you.** Keep the default, `{default}`, unless you have truths to test another method with
+(`finegold evaluate votes.csv --truth truth.csv --method {default},ptbcc,hds`). On average it is more accurate than majority vote for
+every kind of annotators, and where it is less accurate, the loss is small. Its lead is about one point on average, and more where
+annotators differ in skill.
+
+`{default}` was chosen on real data: {sets} public data sets in {families} families
 ({kinds}), whose truths are independent of the votes, and the ten data sets of the PTBCC
 paper. `mv` is the majority vote.
 
