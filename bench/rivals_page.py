@@ -41,9 +41,9 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
     return [
         Text(
             "What this means for you: of all libraries, Finegold's default (anchored) and ptbcc have the highest mean "
-            "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little about "
-            "which method is best in general; [choosing](choosing.md) compares them on 80. Finegold's other methods run with the paper's "
-            "settings here, and with the recommended settings there, so their figures differ."
+            "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little "
+            "about which method is best in general; the page on choosing compares them on 80. Finegold's other methods "
+            "run with the paper's settings here, and with the recommended settings there, so their figures differ."
         ),
         Text(
             "Each fit ran in a process of its own, with one thread, on the same files. "
