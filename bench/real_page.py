@@ -87,7 +87,7 @@ def page() -> str:
         introduction(sets),
         f"## Finegold's methods\n\n{methods_table(ours, found, sets)}\n\n{FINISHED}",
         f"## Other libraries\n\n{RIVALS}\n\n{rivals_table(kept, sets)}",
-        f"## Where {DEFAULT_METHOD} is under the majority vote\n\n{under_default(found[DEFAULT_METHOD], sets)}",
+        f"## Where {DEFAULT_METHOD} is worse than the majority vote\n\n{under_default(found[DEFAULT_METHOD], sets)}",
         f"## {DEFAULT_METHOD} and the majority vote, family by family\n\n{families_table(found[DEFAULT_METHOD], sets)}",
         CONSTANTS.read_text().strip(),
         f"## Simulated crowds\n\n{simulated_table(simulated)}",

@@ -62,7 +62,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         Items(
             [
                 "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
-                "CROWDLAB is given the shares of the votes in the place of a classifier's predictions.",
+                "CROWDLAB is given the shares of the votes instead of a classifier's predictions.",
                 "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
                 "Finegold's default was measured two days after the others, on a machine with other work to do: its "
                 "seconds are an upper bound.",

@@ -89,7 +89,7 @@ def test_the_headline_is_the_range_for_the_default_only(sample):
     low, high = round(100 * expected.low), round(100 * expected.high)
     assert found.headline == f"{low} to {high} of 100 labels are expected to be right"
     assert found.sentences[0].startswith(in_words(expected))
-    assert f"80 real data sets, {low} to {high} % of labels with such confidence are right" in in_words(expected)
+    assert f"80 real data sets, {low} to {high} % of labels with this confidence were right" in in_words(expected)
     other = quality(finegold.aggregate(VOTES, "ptbcc"))
     assert other.headline.startswith("About ")
     assert not any("real data" in sentence for sentence in [*other.sentences, other.expected_by])

@@ -96,7 +96,7 @@ def in_words(expected: Expected) -> str:
     """Return a sentence that states the expected accuracy."""
     low, mean, high, people, machines = (f"{100 * share:.0f}" for share in expected)
     return (
-        f"Judged by {N_SETS} real data sets, {low} to {high} % of labels with such confidence are right, {mean} % on "
+        f"On {N_SETS} real data sets, {low} to {high} % of labels with this confidence were right, {mean} % on "
         f"average ({people} % where people voted, {machines} % where LLMs, systems or labelling functions did)."
     )
 

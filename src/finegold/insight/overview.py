@@ -52,7 +52,7 @@ class Trust:
     calibration : Calibration or None
         How well confidences match accuracies; None without known truths.
     expected : Expected or None
-        The share of right labels with such confidence on real data; None unless the method is the default.
+        The share of right labels with this confidence on real data; None unless the method is the default.
     warnings : list of str
         What to know before using the labels.
     """

@@ -366,7 +366,7 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
 
 
 def _without_nan(source: Source) -> Source:
-    """Return JSON with null in the place of NaN, read as a whole; JSON without NaN is returned as it is."""
+    """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
     if source.format not in ("json", "jsonl"):
         return source
     with open_bytes(source) as file:
