@@ -82,7 +82,7 @@ def _files_of(name: str) -> list[Path]:
 
 
 def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
-    """Write all files under temporary names, call `then`, and move the files to their final names; None stands for no file."""
+    """Write all files under temporary names, call `then`, and move them to their final names; None is skipped."""
     from finegold.system.files import replacing_all
 
     wanted = {path: write for path, write in files.items() if path is not None}

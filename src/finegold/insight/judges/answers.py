@@ -41,8 +41,8 @@ class Answers:
     """The answers of judges, one per judge and item (P in all).
 
     An answer is torn if no class has most of the judge's verdicts on the item: A in one order and B in the other. It is
-    a tie, or half an answer for each (`share`). Votes that a method sees are whole, so half answers do not count as votes there:
-    they would cancel.
+    a tie, or half an answer for each (`share`). Votes that a method sees are whole, so half answers do not count
+    there: they would cancel.
     """
 
     judge: Integers  # [P]
