@@ -1,112 +1,267 @@
-"""LLM judges: coverage of the intervals on simulated logs, errors on real panels, and the time for a million verdicts.
+"""LLM judges: figures, order, intervals and labels on published logs; rankings and time on simulated ones.
 
-python bench/judges.py --scores      accuracy, position bias, failure rate and families, over 200 draws
-python bench/judges.py --ranking     strengths of systems, over 200 draws
-python bench/judges.py --speed       1,000,000 verdicts of 20 judges
-python bench/judges.py --real        accuracies that the posterior expects, against the truths of ../shared/real
+python bench/judges.py --logs ../shared/logs    figures beside those of pandas, order by truths, coverage, labels
+python bench/judges.py --real ../shared/real    labels of panels of LLMs: the vote over calls, and other methods
+python bench/judges.py --ranking                strengths of systems, over 200 draws
+python bench/judges.py --speed                  1,000,000 verdicts of 20 judges
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
+from scipy.stats import spearmanr
 
 import finegold
+from finegold.insight.judges.answers import merge
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.io.read import match_truth
-from finegold.votes.simulation import JudgeProcess, draw_judges, simulate_log
+from finegold.insight.judges.scores import best_first, scores
+from finegold.judges import JudgeLog, JudgeReport
+from finegold.votes.simulation import draw_judges, simulate_log
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
-FAMILIES = {
-    "llmbar": ("llmbar", "llmbar_vanilla", "llmbar_faireval", "llmbar_llmeval2", "llmbar_mtbench"),
-    **{name: (name,) for name in ("mmlupro_llm", "llmjudge_trecdl", "judgebench_rm", "pandalm_h3", "ambient_tf")},
-}
-N_ITEMS, N_GOLD = 600, 150
+GIVEN = (0, 25, 50, 100)  # numbers of known truths
+MEASURED = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
+WITHOUT_GOLD = ("undecided", "position_bias", "swap_consistency", "ties", "failed")
+N_KNOWN = 50
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    for name in ("scores", "ranking", "speed", "real"):
+    for name in ("ranking", "speed"):
         parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--logs", type=Path)
+    parser.add_argument("--real", type=Path)
     parser.add_argument("--draws", type=int, default=200)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    if chosen.scores:
-        scores(chosen.draws)
+    if chosen.logs:
+        logs(chosen.logs, chosen.draws)
+    if chosen.real:
+        real(chosen.real)
     if chosen.ranking:
         ranking(chosen.draws)
     if chosen.speed:
         speed()
-    if chosen.real:
-        real()
 
 
-def scores(n_draws: int) -> None:
-    """Print how often the interval of each figure has the value that the log was drawn with."""
-    process = draw_judges(8, 5, seed=3)
-    for torn in ("tie", "half"):
-        truth = true_accuracies(process, torn)
-        names = ("accuracy, gold", "accuracy, posterior", "position bias", "failure rate")
-        inside: dict[str, list[np.ndarray]] = {name: [] for name in names}
-        families, worst = [], []
-        for seed in range(n_draws):
-            drawn = simulate_log(process, N_ITEMS, seed=1000 + seed)
-            log = finegold.judges.read(pl.DataFrame(drawn.columns))
-            blind = finegold.judges.assess(log, torn=torn)
-            gold = dict(zip(drawn.truth["item"][:N_GOLD].tolist(), drawn.truth["truth"][:N_GOLD].tolist(), strict=True))
-            found = finegold.judges.assess(log, gold=gold, torn=torn)
-            inside["accuracy, gold"].append(holds(found, "accuracy", truth))
-            inside["accuracy, posterior"].append(holds(blind, "accuracy", truth))
-            inside["position bias"].append(holds(blind, "position_bias", by_name(process, process.position_bias)))
-            inside["failure rate"].append(holds(blind, "failure_rate", by_name(process, process.failure_rate)))
-            families.append(are_families_found(process, blind))
-            worst.append(all(lowest(one) == min(truth, key=truth.__getitem__) for one in (found, blind)))
-        print(f"torn verdicts count as {torn}: {n_draws} draws of {N_ITEMS} items, 8 judges, {N_GOLD} gold truths")
-        for name, hits in inside.items():
-            print(f"  {name:20s} {np.mean(hits):6.1%} of the 95 % intervals hold the true value")
-        print(f"  families found       {np.mean(families):6.1%}; the worst judge is found in {np.mean(worst):.1%}")
+def logs(folder: Path, n_draws: int) -> None:
+    """Print what the judges of each published log are worth, beside what a reader computes with pandas."""
+    for name in ("llmbar", "judgebench", "pandalm", "llmjudge"):
+        log = finegold.judges.read(folder / name)
+        report = finegold.judges.assess(log)
+        own = by_pandas(PANDAS[name](folder / name))
+        print(f"\n{name}: {log!r}, {report.n_gold:,} truths")
+        apart = 0.0
+        for one in report.judges():
+            other = own.loc[one["judge"]]
+            figures = {"accuracy": one["accuracy"]["value"], "strict_accuracy": one["strict_accuracy"]}
+            figures |= {"pair_accuracy": one["pair_accuracy"]} if log.kind == "pairwise" else {}
+            apart = max(apart, *(abs(value - other[figure]) for figure, value in figures.items()))
+            shown = "  ".join(f"{figure} {value:.4f} ({other[figure]:.4f})" for figure, value in figures.items())
+            print(f"  {one['judge'][:48]:48s} {shown}  undecided {one['undecided']:.3f}")
+        print(f"  largest difference from pandas: {apart:.1e}")
+        order(log, n_draws)
+        coverage(log, n_draws)
+        labels(log, report, n_draws=max(n_draws // 10, 3))
 
 
-def true_accuracies(process: JudgeProcess, torn: str) -> dict[str, float]:
-    """Return the accuracies of merged answers over very many items."""
-    drawn = simulate_log(process, 100_000, seed=1)
-    gold = dict(zip(drawn.truth["item"].tolist(), drawn.truth["truth"].tolist(), strict=True))
-    from finegold.insight.judges.answers import merge
-
-    log = finegold.judges.read(pl.DataFrame(drawn.columns), gold=gold)
-    answers = merge(log, torn)
-    right = answers.share[np.arange(len(answers.item)), answers.gold[answers.item]]
-    means = np.bincount(answers.judge, right) / np.bincount(answers.judge)
-    return dict(zip(log.judge_names, means.tolist(), strict=True))
+# What a reader computes alone: the calls of each log as a table, and twenty lines of pandas.
 
 
-def holds(report: finegold.judges.JudgeReport, figure: str, truth: dict[str, float]) -> np.ndarray:
-    shares = {one.judge: getattr(one, figure) for one in report.scores}
-    return np.array([shares[name].low <= value <= shares[name].high for name, value in truth.items()])
+def llmbar_calls(folder: Path) -> pd.DataFrame:
+    rows = []
+    for path in sorted(folder.rglob("*.json.gz")):
+        for number, record in enumerate(json.loads(gzip.decompress(path.read_bytes()))):
+            for swap in (False, True):
+                said = record["results"][0][f"swap = {swap}"]["winner"]
+                item, judge = f"{path.parent.name} {number}", path.name.removesuffix(".json.gz")
+                rows.append((item, judge, {"1": "A", "2": "B"}.get(str(said)), "AB"[record["label"] - 1]))
+    return pd.DataFrame(rows, columns=["item", "judge", "said", "gold"])
 
 
-def by_name(process: JudgeProcess, values: np.ndarray) -> dict[str, float]:
-    return dict(zip(process.judge_names, values.tolist(), strict=True))
+def judgebench_calls(folder: Path) -> pd.DataFrame:
+    rows = []
+    for path in sorted(folder.glob("*.jsonl.gz")):
+        for record in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
+            model = next((g["judgment"]["judge_model"] for g in record["judgments"] if g), "")
+            for swapped, game in enumerate(record["judgments"]):
+                said = {"A>B": "AB"[swapped], "B>A": "BA"[swapped], "A=B": "tie"}.get(game and game["decision"])
+                rows.append((record["pair_id"], f"{record['judge_name']} {model}", said, record["label"][0]))
+    return pd.DataFrame(rows, columns=["item", "judge", "said", "gold"])
 
 
-def are_families_found(process: JudgeProcess, report: finegold.judges.JudgeReport) -> bool:
-    names = np.array(process.judge_names)
-    mates = {
-        name: set(names[process.family == family]) - {name} for name, family in zip(names, process.family, strict=True)
-    }
-    return all(set(one.partners) == mates[one.judge] for one in report.scores)
+def pandalm_calls(folder: Path) -> pd.DataFrame:
+    words, people = (
+        {"1": "A", "2": "B", "0": "tie", "Tie": "tie"},
+        pd.read_json(folder / "testset-v1.json.gz").set_index("idx"),
+    )
+    modes = people[[f"annotator{number}" for number in (1, 2, 3)]].mode(axis=1).reindex(columns=[0, 1])
+    gold = modes[0][modes[1].isna()].astype(int).astype(str).map(words)
+    parts = []
+    for path in (folder / f"{name}-testset-v1.json.gz" for name in ("gpt-3.5-turbo", "pandalm-7b")):
+        log = pd.read_json(path)
+        said = log[next(name for name in log if name.endswith("_result"))].astype(str).map(words)
+        judge = path.name.removesuffix(".json.gz")
+        parts.append(pd.DataFrame({"item": log["idx"], "judge": judge, "said": said, "gold": log["idx"].map(gold)}))
+    return pd.concat(parts)
 
 
-def lowest(report: finegold.judges.JudgeReport) -> str:
-    return min(report.scores, key=lambda one: one.accuracy.value).judge
+def llmjudge_calls(folder: Path) -> pd.DataFrame:
+    def qrels(path: Path) -> pd.Series:
+        table = pd.read_csv(path, sep=r"\s+", header=None, dtype=str)
+        return pd.Series(table[3].to_numpy(), index=table[0] + " " + table[2])
+
+    gold = qrels(folder / "human_qrels.txt.gz")
+    paths = [path for path in sorted(folder.glob("*.txt.gz")) if not path.name.startswith("human")]
+    parts = {path.name.removesuffix(".txt.gz"): qrels(path) for path in paths}
+    frames = [
+        pd.DataFrame({"item": said.index, "judge": name, "said": said.to_numpy()}) for name, said in parts.items()
+    ]
+    calls = pd.concat(frames)
+    return calls.assign(gold=calls["item"].map(gold))
+
+
+PANDAS = {"llmbar": llmbar_calls, "judgebench": judgebench_calls, "pandalm": pandalm_calls, "llmjudge": llmjudge_calls}
+
+
+def by_pandas(calls: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy, strict and pair accuracy of every judge."""
+    calls = calls.dropna(subset="gold")
+    has_ties = (calls["gold"] == "tie").any()
+    calls = calls.assign(right=calls["said"] == calls["gold"], read=calls["said"].notna())
+    calls["wrong"] = calls["read"] & ~calls["right"] & (calls["said"] != "tie")
+    pairs = calls.groupby(["judge", "item"]).agg(
+        n=("read", "size"), read=("read", "sum"), right=("right", "sum"), wrong=("wrong", "sum"),
+        kinds=("said", "nunique"), said=("said", "first"),
+    )  # fmt: skip
+    undecided = (pairs["kinds"] > 1) | (~pd.Series(has_ties, pairs.index) & (pairs["said"] == "tie"))
+    pairs["accuracy"] = np.where(undecided, 0.5, (pairs["right"] > 0) * 1.0)
+    pairs.loc[pairs["read"] == 0, "accuracy"] = np.nan
+    pairs["strict_accuracy"] = (pairs["right"] == pairs["n"]) * 1.0
+    pairs["pair_accuracy"] = (pairs["right"] > pairs["wrong"]) * 1.0
+    return pairs.groupby("judge")[["accuracy", "strict_accuracy", "pair_accuracy"]].mean()
+
+
+# How far the order of judges, the intervals and the labels hold.
+
+
+def known_items(log: JudgeLog) -> np.ndarray:
+    return np.flatnonzero(log.gold >= 0)
+
+
+def with_truths(log: JudgeLog, items: np.ndarray) -> JudgeLog:
+    gold = np.full_like(log.gold, -1)
+    gold[items] = log.gold[items]
+    return replace(log, gold=gold)
+
+
+def only(log: JudgeLog, items: np.ndarray) -> JudgeLog:
+    """Return the log with the calls on some of the items."""
+    kept = np.isin(log.item, items)
+    parts = {name: getattr(log, name)[kept] for name in ("item", "judge", "answer", "first", "failure", "cost")}
+    return replace(with_truths(log, items), **parts)
+
+
+def order(log: JudgeLog, n_draws: int) -> None:
+    full = {one.judge: one.accuracy.value for one in scores(log, merge(log), {})}
+    found = []
+    for n in GIVEN:
+        values, rng = [], np.random.default_rng(n)
+        for _ in range(n_draws if n else 1):
+            few = with_truths(log, rng.choice(known_items(log), n, replace=False))
+            ranked = [full[one.judge] for one in best_first(scores(few, merge(few), {}))]
+            values.append(spearmanr(-np.arange(len(ranked)), ranked).statistic)
+        found.append(f"{n}: {np.mean(values):+.2f}")
+    print(f"  rank correlation with the order by all truths, with n truths: {', '.join(found)}")
+
+
+def coverage(log: JudgeLog, n_draws: int) -> None:
+    """Draw 50 items with their truths, and see how often the intervals hold the figures of all other items."""
+    inside: dict[str, list[bool]] = {}
+    rng, known = np.random.default_rng(0), known_items(log)
+    for _ in range(n_draws):
+        drawn = rng.choice(known, N_KNOWN, replace=False)
+        few, rest = (only(log, items) for items in (drawn, np.setdiff1d(known, drawn)))
+        truth = {one.judge: one for one in scores(rest, merge(rest), {})}
+        for one in scores(few, merge(few), {}):
+            for figure in (*MEASURED, *WITHOUT_GOLD):
+                mine, true = getattr(one, figure), getattr(truth[one.judge], figure).value
+                if mine.value == mine.value and true == true:
+                    inside.setdefault(figure, []).append(mine.low <= true <= mine.high)
+    shown = ", ".join(f"{figure} {np.mean(hits):.1%}" for figure, hits in inside.items())
+    print(f"  95 % intervals from {N_KNOWN} items that hold the figure of all others: {shown}")
+
+
+def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
+    """Print how many labels are right, on the items whose truth is not given."""
+    best = report.scores[0]
+    print(f"  labels right; the best judge, {best.judge}, has {best.accuracy.value:.3f}")
+    for n in GIVEN:
+        ours, default, calls, rng = [], [], [], np.random.default_rng(n)
+        for _ in range(n_draws if n else 1):
+            drawn = rng.choice(known_items(log), n, replace=False)
+            few, rest = with_truths(log, drawn), np.setdiff1d(known_items(log), drawn)
+            found = finegold.judges.assess(few)
+            ours.append(right(found, log, rest))
+            default.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
+            calls.append(majority(log, rest))
+        print(
+            f"    {n:3d} truths: {np.mean(ours):.3f}, majority over calls {np.mean(calls):.3f}, "
+            f"anchored {np.mean(default):.3f}"
+        )
+
+
+def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
+    label = np.full(log.n_items, -1)
+    label[report._answers.labelled] = report.result.label_codes
+    tied = np.zeros(log.n_items, bool)
+    tied[report._answers.labelled] = report.result.tied
+    return float(np.where(tied[items] & (log.kind == "pairwise"), 0.5, label[items] == log.gold[items]).mean())
+
+
+def majority(log: JudgeLog, items: np.ndarray) -> float:
+    """Return how often the class that most calls name is right; ties are shared."""
+    counts = np.zeros((log.n_items, len(log.class_names)))
+    used = log.answer >= 0
+    np.add.at(counts, (log.item[used], log.answer[used]), 1)
+    top = counts[items] == counts[items].max(axis=1, keepdims=True)
+    return float((top[np.arange(len(items)), log.gold[items]] / top.sum(axis=1)).mean())
+
+
+def real(folder: Path) -> None:
+    """Print the labels of panels of LLMs by the vote that judges use, and by the default method."""
+    families = json.loads((folder / "families.json").read_text())["llm"]
+    means = []
+    for family, sets in families.items():
+        found = []
+        for name in sets:
+            votes = pd.read_csv(folder / name / "label.csv.gz", dtype=str)
+            truth = pd.read_csv(folder / name / "truth.csv.gz", dtype=str).set_index("item")["truth"]
+            table = {"item": votes["item"], "judge": votes["worker"], "verdict": "class " + votes["label"]}
+            log = finegold.judges.read(pl.DataFrame({key: value.to_numpy() for key, value in table.items()}))
+            log = finegold.judges.assess(log, gold=dict("class " + truth)).log
+            known = known_items(log)
+            few = with_truths(log, known[:0])
+            reports = [finegold.judges.assess(few), finegold.judges.assess(few, method="anchored")]
+            found.append([majority(log, known), *(right(one, log, known) for one in reports)])
+        means.append(np.mean(found, axis=0))
+        print(
+            f"{family:20s} majority {means[-1][0]:.3f}, labels {means[-1][1]:.3f}, anchored {means[-1][2]:.3f}",
+            flush=True,
+        )
+    print("mean over families   majority {:.3f}, labels {:.3f}, anchored {:.3f}".format(*np.mean(means, axis=0)))
 
 
 def ranking(n_draws: int) -> None:
@@ -155,7 +310,6 @@ def speed() -> None:
         )  # compiles
         log = timed("read", lambda: finegold.judges.read(path))
     report = timed("judges", lambda: finegold.judges.assess(log))
-    timed("panels", report.panels)
     timed("rank", report.rank)
 
 
@@ -164,25 +318,6 @@ def timed(name: str, work: Callable[[], Any]) -> Any:
     found = work()
     print(f"{name:8s} {time.perf_counter() - start:6.2f} s, {time.process_time() - cpu:6.2f} s of CPU", flush=True)
     return found
-
-
-def real() -> None:
-    """Print how far the accuracy that the posterior expects is from the share of right votes."""
-    means = []
-    for family, sets in FAMILIES.items():
-        squares = []
-        for name in sets:
-            result = finegold.aggregate(REAL / name / "label.csv.gz")
-            truth = match_truth(result, REAL / name / "truth.csv.gz").codes
-            task, judge, label = result.annotations.votes()
-            known = truth[task] >= 0
-            n, n_known = np.bincount(judge), np.bincount(judge[known], minlength=judge.max() + 1)
-            expected = np.bincount(judge, result.posterior[task, label]) / n
-            right = np.bincount(judge[known], (label == truth[task])[known], minlength=len(n)) / np.maximum(n_known, 1)
-            squares.append(float(((expected - right)[n_known >= 30] ** 2).mean()))
-        means.append(float(np.sqrt(np.mean(squares))))
-        print(f"{family:16s} root mean square error of judges' accuracies {means[-1]:.3f}", flush=True)
-    print(f"mean over families {np.mean(means):.3f}")
 
 
 if __name__ == "__main__":

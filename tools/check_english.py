@@ -1,7 +1,7 @@
 """Find phrases that a native speaker would not write: python tools/check_english.py
 
-It reads the pages, the help texts, messages and docstrings of src/ (string literals), and the words of the studio and the
-report. Code in pages and names between backquotes are left out. CONTRIBUTING.md has the style that it checks.
+It reads the pages, the help texts, messages and docstrings of src/ (string literals), and the words of the studio and
+the report. Code in pages and names between backquotes are left out. CONTRIBUTING.md has the style that it checks.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from finegold import judges as judges
 from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
+from finegold.api.certify import certify as certify
+from finegold.api.certify import sample as sample
 from finegold.api.crowd_estimators import DawidSkene as DawidSkene
 from finegold.api.crowd_estimators import MajorityVote as MajorityVote
 from finegold.api.crowd_estimators import Wawa as Wawa
@@ -76,6 +78,7 @@ __all__ = [
     "aggregate",
     "agreement",
     "audit",
+    "certify",
     "compare",
     "coverage",
     "evaluate",
@@ -85,6 +88,7 @@ __all__ = [
     "read",
     "read_each",
     "register",
+    "sample",
     "simulate",
     "write_back",
     "write_votes",

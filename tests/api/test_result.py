@@ -49,15 +49,10 @@ def test_annotators_are_described(result):
     assert result.votes_per_annotator.tolist() == np.bincount(votes[1]).tolist()
     agreed = [(result.label[votes[0]] == votes[2])[votes[1] == j].mean() for j in range(9)]
     assert np.allclose(result.agreement, agreed)
-    assert (result.accuracy_low <= result.accuracy).all()
-    assert (result.accuracy <= result.accuracy_high).all()
+    assert np.isnan(result.accuracy_low).all()  # an interval needs votes on gold tasks
+    assert np.isnan(result.accuracy_high).all()
     assert result.confusion(3).shape == (3, 3)
     assert np.allclose(result.confusion(3).sum(axis=1), 1)
-
-
-def test_more_votes_make_the_interval_of_accuracy_narrower():
-    few, many = (fit(MajorityVote(), Annotations.from_arrays(*sample_votes(n_tasks=n))) for n in (30, 600))
-    assert (many.accuracy_high - many.accuracy_low).mean() < (few.accuracy_high - few.accuracy_low).mean() / 2
 
 
 def test_the_confusion_of_an_unknown_annotator_or_method_is_refused(result):
@@ -72,7 +67,7 @@ def test_tables_have_the_documented_columns(result):
     assert isinstance(labels, pl.DataFrame)
     assert labels.columns == ["task", "label", "confidence", "n_votes", "tied", "0", "1", "2"]
     assert annotators.columns == [
-        *["annotator", "n_votes", "accuracy", "accuracy_low", "accuracy_high", "agreement"],
+        *["annotator", "n_votes", "accuracy", "agreement"],
         *["prototype_1", "prototype_2"],
     ]
     assert np.allclose(labels.select("0", "1", "2").sum_horizontal(), 1)

@@ -31,7 +31,7 @@ FAILURES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
     "a missing column": (
         lambda d: write(d / "v.csv", "task,person,label\n1,a,x\n"),
         ["{d}/v.csv"],
-        ["annotator", '"task", "person", "label"', "--annotator"],
+        ["annotator", '"person" (1 value: a)', "--annotator"],
     ),
     "a folder without data files": (lambda d: (d / "f").mkdir(), ["{d}/f"], ["/f", "no data files"]),
     "binary rubbish": (lambda d: write(d / "v.csv", BINARY), ["{d}/v.csv"], ["v.csv", "binary"]),

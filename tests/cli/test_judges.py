@@ -53,13 +53,20 @@ def test_people_get_tables(panel: Path) -> None:
 
 
 def test_json_has_everything(panel: Path) -> None:
-    result = run("judges", panel / "log.csv", "--json", "--panels", "--compare", "acme-mini,acme-large:cirrus-70b")
-    found = json.loads(result.stdout)
-    assert [one["judge"] for one in found["judges"]][:2] == ["acme-large", "acme-mini"]
+    words = ["--gold", panel / "gold.csv", "--json", "--panels", "--compare", "acme-mini,acme-large:cirrus-70b"]
+    found = json.loads(run("judges", panel / "log.csv", *words).stdout)
+    values = [one["accuracy"]["value"] for one in found["judges"]]
+    assert values == sorted(values, reverse=True)
     assert set(found["judges"][0]["accuracy"]) == {"value", "low", "high"}
+    for name in ("strict_accuracy", "pair_accuracy", "undecided", "position_bias", "failed", "kappa"):
+        assert isinstance(found["judges"][0][name], float)
+        assert found["judges"][0]["intervals"][name][0] <= found["judges"][0][name]
+    assert found["cascade"]["then"] == "borealis-instruct"
     assert found["comparisons"][0]["first"] == ["acme-mini", "acme-large"]
     assert found["panels"][0]["judges"]
-    assert found["judges"][0]["repeat_consistency"]["value"] is None
+    assert found["judges"][0]["repeat_consistency"] is None
+    without = json.loads(run("judges", panel / "log.csv", "--json").stdout)
+    assert [one["accuracy"] for one in without["judges"]] == [None] * 6
 
 
 def test_files_are_written(panel: Path, tmp_path: Path) -> None:
@@ -75,12 +82,47 @@ def test_files_are_written(panel: Path, tmp_path: Path) -> None:
     assert "What is each judge worth?" in report.read_text()
 
 
-def test_prices_change_the_panels(panel: Path) -> None:
-    names = pl.read_csv(panel / "judges.csv")["judge"].to_list()
-    prices = [word for name in names for word in ("--price", f"{name}=2")]
-    found = json.loads(run("judges", panel / "log.csv", "--json", *prices).stdout)
-    assert {one["cost"] % 2 for one in found["panels"]} == {0}
-    assert "no price for" in run("judges", panel / "log.csv", "--price", "acme-mini=2").stderr
+def test_prices_change_the_panels_and_the_others_keep_theirs(panel: Path) -> None:
+    words = ["--gold", panel / "gold.csv", "--json", "--price", "acme-mini=2"]
+    found = json.loads(run("judges", panel / "log.csv", *words).stdout)
+    costs = {tuple(one["judges"]): one["cost"] for one in found["panels"]}
+    assert all((cost >= 2) == ("acme-mini" in names) for names, cost in costs.items())
+    assert min(costs.values()) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--fail-under", "accuracy=.3", "--fail-over", "undecided=.9"], 0, ""),
+        (["--fail-under", "accuracy=.99"], 1, "gate: accuracy of acme-mini is 0."),
+        (["--fail-over", "position_bias=.1"], 1, "position_bias of cirrus-70b is 0."),
+        (["--fail-under", "accuracy"], 2, "a gate needs FIGURE=NUMBER"),
+        (["--fail-under", "beauty=1"], 2, "there is no figure 'beauty'"),
+    ],
+)
+def test_a_gate_ends_with_one_and_says_why(panel: Path, words: list[str], code: int, message: str) -> None:
+    result = run("judges", panel / "log.csv", "--gold", panel / "gold.csv", "--json", *words)
+    assert result.exit_code == code
+    assert message in result.stderr
+    if code != 2:
+        assert (json.loads(result.stdout)["failed_gates"] == []) == (code == 0)
+
+
+def test_a_gate_fails_where_nothing_is_known(panel: Path) -> None:
+    result = run("judges", panel / "log.csv", "--fail-under", "accuracy=.1")
+    assert result.exit_code == 1
+    assert "is not known: it needs known truths (--gold)" in result.stderr
+
+
+def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
+    rows = "".join(f"{i},j,{order},so: left!{i} wins\n" for i in range(12) for order in ("AB", "BA"))
+    log = write(tmp_path / "log.csv", "item,judge,order,verdict\n" + rows)
+    assert "verdict_pattern" in run("judges", log).stderr or "--verdict-pattern" in run("judges", log).stderr
+    words = ["--verdict-pattern", "so: (left|right)", "--verdict-map", "left=A,right=B", "--json"]
+    found = json.loads(run("judges", log, *words).stdout)
+    assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
+    assert "is not a regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
+    assert "--verdict-map needs pairs" in run("judges", log, "--verdict-map", "left").stderr
 
 
 def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: Path) -> None:
@@ -99,8 +141,8 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     ("words", "message"),
     [
         (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
-        (["--compare", "nobody:acme-mini"], "there is no judge 'nobody'"),
-        (["--torn", "out"], 'torn must be "tie" or "half"'),
+        (["--compare", "nobody:acme-mini"], "need 10 known truths or more"),
+        (["--compare", "acme-mini:cirrus-70b", "--gold", "cost"], "no truth in the column"),
         (["--price", "acme-mini"], "--price needs JUDGE=NUMBER"),
         (["--judge", "juge"], 'did you mean "judge"?'),
         (["--gold", "nothing"], 'there is no column "nothing"'),

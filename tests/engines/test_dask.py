@@ -166,7 +166,7 @@ def test_a_scheduler_without_workers(monkeypatch):
 
 
 def test_an_address_needs_the_engine(tmp_path):
-    assert "add --engine dask" in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
+    assert "use --engine dask" in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
 
 
 def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):

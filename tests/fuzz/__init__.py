@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.fuzz import formats, models
+from tests.fuzz import commands, formats, models
 from tests.fuzz.case import Case
 
 __all__ = ["FAMILIES", "make"]
@@ -23,6 +23,7 @@ FAMILIES: list[Callable[[Random], Case]] = [
     formats.damaged_archive,
     models.damaged_model,
     models.damaged_checkpoint,
+    *commands.FAMILIES,
 ]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +37,12 @@ def run_case(case: Case, folder: Path) -> tuple[int, str]:
         (folder / name).write_bytes(content)
     (folder / OUTPUT).write_text(BEFORE)
     os.chdir(folder)
-    done = CliRunner().invoke(app, list(case.arguments))
+    with _native_errors() as native:
+        done = CliRunner().invoke(app, list(case.arguments))
+    if b"panicked" in native:
+        return done.exit_code, f"a panic was printed: {bytes(native)[:200]!r}"
+    if "Traceback" in done.output:
+        return done.exit_code, f"a traceback was printed: {done.output[:200]!r}"
     if done.exit_code not in (GOOD, BAD_INPUT):
         return done.exit_code, f"exit {done.exit_code}: {done.exception!r}"
     if done.exit_code == BAD_INPUT:
@@ -42,10 +50,25 @@ def run_case(case: Case, folder: Path) -> tuple[int, str]:
     return GOOD, _broken_counts(case, done.stdout)
 
 
+@contextmanager
+def _native_errors() -> Iterator[bytearray]:
+    """Collect what compiled libraries write to standard error, past Python."""
+    said, before = bytearray(), os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            file.seek(0)
+            said += file.read()
+
+
 def _broken_by_refusal(folder: Path, said: str) -> str:
     if (folder / OUTPUT).read_text() != BEFORE:
         return "the output was touched, though the command failed"
-    return "" if "error: " in said.lower() else f"no message: {said[:200]!r}"
+    return "" if "error: " in said.lower() or "─ Error ─" in said else f"no message: {said[:200]!r}"
 
 
 def _broken_counts(case: Case, printed: str) -> str:
@@ -53,6 +76,8 @@ def _broken_counts(case: Case, printed: str) -> str:
     if "--json" not in case.arguments:
         return ""
     found = json.loads(printed)
+    if "n_votes" not in found or "rows" not in found:  # another command than aggregate
+        return ""
     rows = found["rows"]
     counted = found["n_votes"] + rows["missing"] + rows["repeated"]
     if counted != rows["rows"]:

@@ -20,7 +20,7 @@ from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, 
 from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
 from tests.support.workbooks import ods, xls, xlsx
 
-__all__ = ["counted_table", "damaged_archive", "damaged_bytes", "odd_json", "odd_table", "samples"]
+__all__ = ["counted_table", "damaged_archive", "damaged_bytes", "mutated", "odd_json", "odd_table", "samples"]
 
 HEADER = ("task", "worker", "label")
 ROWS = [(f"t{n // 3}", f"w{n % 3}", "xyz"[n * n % 3]) for n in range(12)]
@@ -159,7 +159,7 @@ def odd_json(random: Random) -> Case:
     tool = random.choice(sorted(RECORDS))
     name, value = RECORDS[tool]
     for _ in range(random.choice([1, 1, 2, 4])):
-        value = _mutated(value, random)
+        value = mutated(value, random)
     if random.random() < 0.2 and tool not in ("inspect", "table"):
         name = random.choice(["other.json", "other.jsonl"])
     return aggregate(tool, "json", {name: _json_file(name, _as_records(name, value))}, name)
@@ -169,7 +169,7 @@ def _as_records(name: str, value: Any) -> Any:
     return [value] if name.endswith(".jsonl") and not isinstance(value, list) else value
 
 
-def _mutated(value: Any, random: Random) -> Any:
+def mutated(value: Any, random: Random) -> Any:
     """The value with one part changed, found by a walk that may end anywhere."""
     if isinstance(value, dict) and value and random.random() < 0.85:
         key = random.choice(list(value))
@@ -184,7 +184,7 @@ def _mutated(value: Any, random: Random) -> Any:
 
 def _with(value: Any, key: Any, random: Random) -> Any:
     copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[key] = _mutated(value[key], random)
+    copy[key] = mutated(value[key], random)
     return copy
 
 

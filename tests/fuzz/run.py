@@ -86,7 +86,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--memory", type=float, help="the address space of a worker in bytes, as by ulimit -v")
     asked = parser.parse_args()
+    if asked.memory:
+        os.environ["FUZZ_MEMORY"] = str(int(asked.memory))
     codes: Counter[tuple[str, int]] = Counter()
     failed = 0
     for outcome in run_cases(asked.seed, asked.cases, asked.workers):

@@ -58,7 +58,8 @@ def peak() -> int:
 def _limit_memory() -> None:
     status = Path("/proc/self/status").read_text()
     used = int(status.partition("VmSize:")[2].split()[0]) * 1024
-    resource.setrlimit(resource.RLIMIT_AS, (used + VIRTUAL_MEMORY, used + VIRTUAL_MEMORY))
+    limit = int(os.environ.get("FUZZ_MEMORY", used + VIRTUAL_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _say(number: int, name: str, code: int, broken: str) -> None:

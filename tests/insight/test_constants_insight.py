@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta
 
 import finegold
 from finegold import Annotations
 from finegold.insight import correlated_pairs, correlation, next_votes, overview
 from finegold.insight import expected as reliability
 from finegold.insight.correlation import Family
-from finegold.insight.expected import widened
 from finegold.insight.spam import spam
 from finegold.report.views.quality import _bands
 from tests.support.vote_pairs import pairs_of
@@ -143,11 +142,6 @@ def test_the_interval_of_a_share_of_right_labels_is_jeffreys() -> None:
     for _, _, n, _, accuracy, low, high in found.curve().rows():
         right = accuracy * n
         assert (low, high) == pytest.approx(beta.interval(0.95, right + 0.5, n - right + 0.5))
-
-
-def test_the_sampling_error_of_a_range_holds_four_of_five() -> None:
-    low, _, high = widened(0.7, 0.7, 0.7, 2000)
-    assert binom.cdf(2000 * high, 2000, 0.7) - binom.cdf(2000 * low, 2000, 0.7) == pytest.approx(0.8, abs=0.01)
 
 
 def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:

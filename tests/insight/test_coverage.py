@@ -92,9 +92,8 @@ def test_truths_of_other_tasks_are_refused():
 def test_a_result_adds_expected_accuracies():
     result = finegold.aggregate(matrix(), method="ds")
     found = finegold.coverage(result, TRUTH)
-    for name in ("accuracy", "accuracy_low", "accuracy_high"):
-        assert found[name].to_list() == [*getattr(result, name).tolist(), None]
-    assert found.drop("accuracy", "accuracy_low", "accuracy_high").to_dict(as_series=False) == BY_HAND
+    assert found["accuracy"].to_list() == [*result.accuracy.tolist(), None]
+    assert found.drop("accuracy").to_dict(as_series=False) == BY_HAND
     with pytest.raises(InputError, match="wide cannot be applied to a result"):
         finegold.coverage(result, wide=True)
 
@@ -237,7 +236,7 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     told = json.loads(run("coverage", model, "--json").stdout)["annotators"]
     assert [row["annotator"] for row in told] == NAMES
     assert [row["accuracy"] for row in told][:3] == pytest.approx(finegold.load(model).accuracy)
-    assert told[3]["accuracy_low"] is None
+    assert told[3]["accuracy"] is None
     refused = run("coverage", model, "--wide")
     assert refused.exit_code == 2
     assert "leave out --wide because it needs votes" in refused.stderr

@@ -179,7 +179,7 @@ def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
 def test_the_command_shows_no_table_without_a_task(tmp_path):
     done = run("next", model_of(tmp_path, AGREED), "--budget", 3)
     assert "Ask about" not in done.stdout
-    assert done.stderr.startswith("0 tasks to ask about, 12 safe\nannotators: ")
+    assert done.stderr.startswith("0 tasks to ask about, 12 safe\n")
 
 
 AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) for who in range(5)]

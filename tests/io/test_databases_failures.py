@@ -126,7 +126,7 @@ def test_files_that_are_no_database(kind: str, tmp_path: Path) -> None:
 def test_a_database_given_as_a_plain_file_says_how_to_use_it(place: Place) -> None:
     place.put_votes()
     message = failed(place.address.partition(":///")[2])
-    assert f"read it as {place.address} with --table NAME or --query" in message
+    assert f"read it as {place.address}; use --table NAME, or use --query" in message
 
 
 @on("postgresql")

@@ -287,7 +287,7 @@ def test_what_is_not_used_is_said():
     rows = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"], "cost": ["$0.5", "free"]}
     log = read(table(**rows, order=["XY", "YX"]))
     assert log.cost[0] == 0.5
-    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == ['the column "order"', "1"]
+    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == ["1", 'the column "order"']
     with pytest.raises(InputError, match='the column "order" has other values than AB and BA'):
         read(table(**rows, order=["XY", "YX"]), order="order")
 

@@ -130,7 +130,7 @@ def test_a_truth_file_without_truths_lists_its_columns(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'no truth column among "task", "x"; .*truth_label=.x.') as found:
         read_truth(path)
     assert found.value.remedies[0].options == {"truth_label": "x"}
-    with pytest.raises(InputError, match=r'no truth column among "task", "x"; .*; name the column truth in the file'):
+    with pytest.raises(InputError, match=r"no truth column. The columns are .*; name the column truth in the file"):
         read(write(tmp_path / "v.csv", CSV), gold=path)
 
 

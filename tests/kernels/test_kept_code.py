@@ -15,7 +15,7 @@ import pytest
 
 from finegold.cli import messages
 from finegold.errors import FinegoldWarning
-from finegold.kernels import jit as kept
+from finegold.kernels import kept
 from tests.support.cli_helpers import run
 
 SOURCE = """
@@ -94,7 +94,7 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
 def test_processes_that_need_a_function_at_the_same_time_compile_it_once(source: Path) -> None:
     program = "import sys\nprint(flush=True)\nsys.stdin.readline()\nfrom kernels_here import double\ndouble(21)\n"
     program += "print(sum(double.stats.cache_hits.values()))"
-    command = [sys.executable, "-c", f"import finegold.kernels.jit, numba\n{program}"]
+    command = [sys.executable, "-c", f"import finegold.kernels.kept\n{program}"]
     both = [subprocess.Popen(command, cwd=source.parent, stdin=-1, stdout=-1, text=True) for _ in range(2)]
     for one in both:
         assert one.stdout is not None
@@ -110,6 +110,14 @@ def test_nobody_waits_for_a_function_that_could_not_be_compiled(source: Path) ->
     with pytest.raises(numba.errors.TypingError):
         double(source, {})
     assert not list((source.parent / "__pycache__").glob("*.lock"))
+
+
+def test_a_kernel_is_compiled_with_the_kernels_that_it_calls_when_it_is_first_called(tmp_path: Path) -> None:
+    caller = "@kernel\ndef four_times(value):\n    return double(value) + double(value)\n"
+    (tmp_path / "kernels_here.py").write_text(SOURCE + caller)
+    program = "import sys, kernels_here\nassert 'numba' not in sys.modules\nprint(kernels_here.four_times(5))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "20\n"
 
 
 def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -40,7 +40,6 @@ from finegold.insight import contested, correlated_pairs, correlation, overview
 from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.next_votes import _may_be_independent
 from finegold.methods.ds import DS
-from finegold.report.views.quality import _expected
 from finegold.results.data import Step, accuracies
 from tests.support.vote_pairs import pairs_of
 
@@ -113,27 +112,6 @@ def test_an_update_sweeps_until_little_moves_five_times_at_most() -> None:
     assert _has_converged(steps(0.9, 0.5, 0.3, 0.1, 0.1))
     assert _has_converged(steps(0.019))
     assert not _has_converged(steps(0.021))
-
-
-def test_intervals_are_worked_out_anew_for_whoever_cast_half_as_many_votes_again() -> None:
-    votes = finegold.simulate(60, 4, 3, votes_per_task=4, seed=1).annotations
-    task, who, label = votes.votes()
-    old = (task < 30) & ((who != 3) | (task < 10))  # annotator 3 casts four times as many votes in the end
-    new = (task >= 30) & ((who != 1) | (task < 40))  # annotator 1 a third more
-    before = finegold.aggregate(Annotations.from_arrays(task[old], who[old], label[old]), "ptbcc")
-    after = before.update(Annotations.from_arrays(task[new], who[new], label[new]))
-    total = after.votes_per_annotator + 2
-    exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)
-    same = np.isclose(after.accuracy_low, exact, rtol=1e-9)
-    assert same.tolist() == [True, False, True, True]
-    assert after.accuracy_low == pytest.approx(exact, abs=0.05)
-
-
-def test_the_headline_of_a_report_has_an_interval_of_1_96_standard_errors() -> None:
-    confidence = np.array([0.9, 0.8, 0.7, 0.6] * 25)
-    low, mean, high = _expected(confidence)
-    error = np.sqrt((confidence * (1 - confidence)).sum()) / 100
-    assert (mean, low, high) == pytest.approx((0.75, 0.75 - 1.96 * error, 0.75 + 1.96 * error))
 
 
 def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> None:

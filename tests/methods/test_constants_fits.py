@@ -8,35 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import betaincinv
-from scipy.stats import beta
 
-import finegold
-from finegold import Annotations
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.fitting.solve import Squarem
 from finegold.methods.anchored import small_data_caution, typical_accuracy
 from finegold.results import metrics
-from finegold.results.data import spread
 from finegold.results.matrices import evidence
 from finegold.votes import simulation
-
-
-def test_the_spread_of_an_accuracy_is_that_of_its_beta_distribution() -> None:
-    mean, votes = np.array([0.7, 0.9]), np.array([4, 50])
-    assert spread(mean, votes) == pytest.approx(beta.std(mean * (votes + 2), (1 - mean) * (votes + 2)))
-
-
-def test_intervals_of_fewer_than_five_votes_are_always_worked_out_anew() -> None:
-    """Annotators 0 and 1 cast a vote more; 0 had cast four, 1 six."""
-    who = np.repeat([0, 1, 2, 3], [4, 6, 12, 12])
-    task = np.concatenate([np.arange(n) for n in (4, 6, 12, 12)])
-    label = np.where((task == 2) & (who < 3), 1 - task % 2, task % 2)
-    before = finegold.aggregate(Annotations.from_arrays(task, who, label), "ptbcc")
-    after = before.update(Annotations.from_arrays([12, 12], [0, 1], [0, 0]))
-    total = after.votes_per_annotator + 2
-    exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)
-    assert np.isclose(after.accuracy_low, exact, rtol=1e-9)[:2].tolist() == [True, False]
 
 
 def test_calibration_is_judged_in_fifteen_bins() -> None:

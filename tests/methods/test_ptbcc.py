@@ -129,7 +129,6 @@ def test_simulated_prototypes_are_recovered():
     actual = np.einsum("js,skl->jkl", weights, prototypes)
     assert np.abs(implied - actual).mean() < 0.05
     right = np.einsum("jkk->jk", actual).mean(axis=1)
-    assert ((result.accuracy_low < right) & (right < result.accuracy_high)).mean() > 0.8
     assert np.corrcoef(result.accuracy, right)[0, 1] > 0.9
 
 

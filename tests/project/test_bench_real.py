@@ -126,28 +126,3 @@ def test_a_method_that_crashes_is_shown_as_failed(tmp_path, monkeypatch):
     monkeypatch.setattr(real, "fit", crash)
     found = real._fit(real.parse("mv"), load(shared_folder(tmp_path))[0], limit=1.0)
     assert found == {"failed": "LinAlgError: Singular matrix"}
-
-
-def test_the_table_of_confidences_counts_families_alike_and_leaves_out_those_with_few_labels():
-    from real_confidence import Labels, table
-
-    middles = np.array([0.2, 0.45, 0.55, 0.65, 0.75, 0.85, 0.92, 1.0])
-
-    def labels(kind, family, n, accuracy):
-        right = np.tile(np.arange(n) < accuracy * n, len(middles)).astype(float)
-        return Labels(kind, family, np.repeat(middles, n), right)
-
-    found = [labels("human", "a", 10, 1.0), labels("human", "a", 10, 0.4), labels("llm", "b", 400, 0.5)]
-    rows = table([*found, labels("weak", "few", 19, 0.0)])
-    assert [row.confidence for row in rows] == pytest.approx(middles)
-    for row in rows:
-        assert row[1:] == pytest.approx((0.52, 0.6, 0.68, 0.7, 0.5))
-
-
-def test_columns_that_fall_with_confidence_are_made_monotone():
-    from real_confidence import Labels, table
-
-    confidence = np.repeat([0.2, 0.45, 0.55, 0.65, 0.75, 0.85, 0.92, 0.97], 20)
-    right = np.repeat([0.0, 0, 0, 1, 0, 1, 1, 1], 20)
-    rows = table([Labels(kind, kind, confidence, right) for kind in ("human", "llm")])
-    assert [row.mean for row in rows] == [0, 0, 0, 0.5, 0.5, 1, 1, 1]

@@ -36,7 +36,7 @@ def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
 def test_a_model_is_shown_as_it_is(model, tmp_path):
     done = run("report", model, "-o", tmp_path / "report.html")
     assert done.exit_code == 0, done.stderr
-    assert "About 96 of 100 labels are expected to be right" in Page(tmp_path / "report.html").words
+    assert "About 96 of 100 labels are right by the method's own confidences" in Page(tmp_path / "report.html").words
 
 
 def test_options_for_votes_are_refused_for_a_model(model, tmp_path):

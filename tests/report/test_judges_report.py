@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import finegold
+from finegold.api.judges import view_of
 from finegold.report.charts import drawn
 from finegold.report.views import view
-from finegold.report.views.judges import judges_view
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.report.test_browser import opened
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
@@ -20,7 +20,9 @@ CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
 
 @pytest.fixture(scope="module")
 def assessed():
-    return finegold.judges.assess(pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 200, seed=2).columns))
+    drawn = simulate_log(draw_judges(6, 4, seed=2), 200, seed=2)
+    gold = dict(zip(drawn.truth["item"][:60].tolist(), drawn.truth["truth"][:60].tolist(), strict=True))
+    return finegold.judges.assess(pl.DataFrame(drawn.columns), gold=gold)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +49,38 @@ def test_the_section_has_a_row_per_judge_and_four_charts(path, assessed):
 
 
 def test_views_are_plain_values(assessed):
-    found = judges_view(assessed.scores, assessed.correlated, assessed.panels(), assessed.rank(), assessed.notes)
+    found = view_of(assessed)
     json.dumps(asdict(found), allow_nan=False)
     assert [one.rank for one in found.ranking] == [1, 2, 3, 4]
     assert found.rows[0].accuracy.value == max(one.accuracy.value for one in assessed.scores)
     charts = drawn(view(assessed.result, judges=found))
     assert all(len(charts[name].alt) > 30 for name in CHARTS)
+
+
+def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path, assessed):
+    data, found, table = assessed.to_dict(), view_of(assessed), assessed.table().rows(named=True)
+    assert (found.effective, found.n_gold, found.n_failed) == (
+        data["effective_judges"],
+        data["n_gold"],
+        data["n_failed"],
+    )
+    shown = section(path)
+    for one, row, line in zip(data["judges"], map(asdict, found.rows), table, strict=True):
+        assert row["accuracy"] == one["accuracy"]
+        for name in one.keys() - {"accuracy", "intervals", "ranks", "partners", "failures"}:
+            assert row[name] == one[name]
+            assert line[name] == one[name] or (line[name] is None and one[name] is None)
+        for name, ends in one["intervals"].items():
+            assert list(row["intervals"][name]) == ends == [line[f"{name}_low"], line[f"{name}_high"]]
+        assert list(row["ranks"]) == one["ranks"]
+        cells = shown[shown.index(f'<th scope="row" data-value="{one["judge"]}"') :]
+        cells = cells[: cells.index("</tr>")]
+        for name in ("undecided", "strict_accuracy", "pair_accuracy", "failed", "agreement", "position_bias"):
+            assert f'data-value="{one[name]}"' in cells
+        assert f'data-value="{one["accuracy"]["value"]}"' in cells
+    page = path.read_text(encoding="utf-8")
+    assert page.count("independent ones;") == 1  # one number of independent judges on the page
+    assert 'id="annotators"' not in page  # whose accuracies would be those that a posterior expects
 
 
 def test_reports_of_other_votes_have_no_such_section(tmp_path, assessed):

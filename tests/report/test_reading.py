@@ -12,7 +12,7 @@ import finegold
 from finegold.report.html import html
 from finegold.report.views import view
 from finegold.report.views.tasks import reading
-from tests.studio.test_hygiene import DIRTY
+from tests.studio.test_reading import DIRTY
 from tests.support.cli_helpers import write
 
 

@@ -43,9 +43,9 @@ def evil_page(tmp_path_factory):
 def test_the_sections_answer_the_questions_in_order(page):
     assert [section["id"] for section in page.all("section")] == SECTIONS
     for words in (
-        "94.3 % of the labels are right, by 300 known truths.",
+        "94.3 % of the checked labels are right, by 300 known truths.",
         "21 tasks: they are expected to include about 4.6 of the 11 wrong labels.",
-        "27 of 30 annotators are better, with 95 % certainty, than always voting for the most frequent class (30 %)",
+        "30 of 30 annotators are better than always voting for the most frequent class (30 %)",
         "fox is confused with dog in 30 % of the votes",
         "alpha of 0.40",
         "converged after 53 iterations",
@@ -164,7 +164,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
 
 def test_a_model_without_votes_says_how_to_get_them(sample, tmp_path):
     found = report_of(replace(sample, annotations=None), tmp_path / "report.html", truth=SAMPLE / "truth.csv")
-    assert "94.3 % of the labels are right" in found.words
+    assert "94.3 % of the checked labels are right" in found.words
     assert "saved by an older version of Finegold" in found.words
     assert "prototype-1" in found.charts
 
@@ -189,7 +189,7 @@ def test_truths_that_nobody_voted_for_are_wrong_and_named(tmp_path):
     result = finegold.aggregate(votes_of(a="xyx", b="yyy", c="xxx"))
     with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
         found = report_of(result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"})
-    assert "50.0 % of the labels are right, by 2 known truths" in found.words
+    assert "50.0 % of the checked labels are right, by 2 known truths" in found.words
 
 
 def test_truths_of_other_tasks_are_refused(sample, tmp_path):

@@ -36,7 +36,7 @@ def test_tables_are_opened_again(studio, kind):
     assert taken(studio, f"annotators.{kind}").height == 2
     studio.judge(studio.project, 7, "cat")
     judged = taken(studio, f"judgements.{kind}")
-    assert judged.select("task", "truth").rows()[0] in [(7, "cat"), ("7", "cat")]
+    assert judged.select("unit", "truth").rows()[0] in [(7, "cat"), ("7", "cat")]
     mine = taken(studio, f"with_labels.{kind}")
     assert mine.columns == [
         "unit",

@@ -140,7 +140,7 @@ def workbook(path):
 
 LATIN = "task,worker,label\n1,André,café\n1,Zoë,café\n2,André,thé\n".encode("cp1252")
 TITLE = b"My survey\n\ntask,worker,label\n1,a,cat\n2,a,dog\n"
-BARE = b"1,a,cat\n1,b,cat\n2,a,dog\n2,b,cat\n"
+BARE = "".join(f"t{i},w{j},{'cat' if i % 2 or j == i % 5 else 'dog'}\n" for i in range(12) for j in range(3)).encode()
 TWICE = b"task,worker,label\n1,a,cat\n1,a,dog\n"
 LABELS = b"task,worker,label\n1,a,cat\n1,b,NA\n"
 MANY = ("task,worker,label\n" + "".join(f"t{i},ann,x{i}\n" for i in range(10_050))).encode()
@@ -167,7 +167,7 @@ def read(studio, project, **reading):
         ("latin.csv", LATIN, {"encoding": "latin-1"}, 3),
         ("title.csv", TITLE, {"header": 3}, 2),
         ("odd.csv", b"task*worker*label\n1*a*cat\n2*a*dog\n", {"separator": "*"}, 2),
-        ("bare.csv", BARE, {"header": 0, "task": "1", "annotator": "2", "label": "3"}, 4),
+        ("bare.csv", BARE, {"header": 0, "task": "1", "annotator": "2", "label": "3"}, 36),
     ],
 )
 def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n_votes):

@@ -65,7 +65,7 @@ def test_a_project_file_of_another_version_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 1"), studio_in_thread(tmp_path):
+    with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 2"), studio_in_thread(tmp_path):
         pass
 
 

@@ -394,7 +394,8 @@ def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio)
         studio.good("PATCH", place, json={"blind": True})
 
 
-BLIND = ("", "/events", "/next", "/reviewers", "/fields", "/media", "/tasks/{at}", "/tasks/{at}/content")
+JUDGING = ("gold", "skip", "send_back", "undo", "note", "audit/answers", "audit/undo")
+BLIND = ("", "/events", "/next", "/audit/next", "/reviewers", "/fields", "/media", "/tasks/{at}", "/tasks/{at}/content")
 
 
 @pytest.mark.parametrize("path", sorted({path for method, path in routes() if method == "GET" and "{project}" in path}))
@@ -412,7 +413,7 @@ def test_who_judges_blindly_reads_nothing_that_shows_votes_or_labels(studio, pat
 @pytest.mark.parametrize(("method", "path"), [one for one in routes() if one[0] not in ("GET", "HEAD")])
 def test_every_route_that_changes_something_is_closed_to_reviewers_unless_it_judges(studio, method, path):
     headers = {"authorization": f"Bearer {studio.rules.token_of('ann')}"}
-    judges = path.removeprefix("/api/projects/{project}/") in ("gold", "skip", "send_back", "undo", "note")
+    judges = path.removeprefix("/api/projects/{project}/") in JUDGING
     assert (ask(studio, method, path, headers) == 403) != judges
 
 

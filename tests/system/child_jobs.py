@@ -45,3 +45,7 @@ def abort(data: Path | bytes, output: IO[bytes]) -> dict[str, Any]:
 def loop(data: Path | bytes, output: IO[bytes]) -> dict[str, Any]:
     while True:
         pass
+
+
+def take(data: Path | bytes, output: IO[bytes], n_bytes: float) -> dict[str, Any]:
+    return {"size": len(bytearray(int(n_bytes)))}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from finegold.report.charts import style as render
+from finegold.report import images as render
 from finegold.system.memory import cached_text, system_cache_folder
 
 

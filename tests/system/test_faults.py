@@ -29,6 +29,7 @@ from tests.support.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
 
+LOG = ("log", "truth", "gold", "judges", "systems")
 COMMANDS = {
     "aggregate": ("votes.csv --method mv -o a.csv --annotators b.pq --save c.fg", ["a.csv", "b.pq", "c.fg"]),
     "convert": ("votes.csv -o a.jsonl.gz", ["a.jsonl.gz"]),
@@ -36,6 +37,7 @@ COMMANDS = {
     "report": ("model.finegold -o a.html", ["a.html"]),
     "plot": ("model.finegold confidence -o a.svg", ["a.svg"]),
     "simulate": ("--tasks 20 --annotators 5 --out a.csv", ["a.csv", "a-truth.csv"]),
+    "log": ("--judges 3 --tasks 20 --out log", [f"log/{name}.csv" for name in LOG]),
     "next": ("model.finegold -o a.csv", ["a.csv"]),
     "trust": ("model.finegold --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
@@ -60,7 +62,7 @@ CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, ti
 INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
 """
 
-# Reads commands from standard input, and runs each in a fork that kills itself before it puts files in place.
+# Reads commands from standard input, and runs each in a fork that kills itself before it puts one file in place.
 KILLED_RUNS = """
 import importlib, json, os, pkgutil, sys
 import finegold.system.files
@@ -75,11 +77,14 @@ for package in ("api", "cli", "insight", "io", "judges", "methods", "paper", "re
 place = finegold.system.files._put_in_place
 nowhere = os.open(os.devnull, os.O_RDWR)
 for line in sys.stdin:
-    folder, number, words = json.loads(line)
+    folder, number, moves, words = json.loads(line)
     child = os.fork()
     if child == 0:
         def kill(*given):
-            os.kill(os.getpid(), number)
+            global moves
+            if moves == 0:
+                os.kill(os.getpid(), number)
+            moves -= 1
             place(*given)
         finegold.system.files._put_in_place = kill
         os.chdir(folder)
@@ -94,15 +99,15 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Callable[[Path, str, int], int]]:
-    """Return a function that runs a command and kills it before files are put in place; it returns the exit code."""
+    """Return a function that runs a command, kills it after some moves to final names, and returns its exit code."""
     environment = {**os.environ, "FINEGOLD_CACHE": "cache"}
     command = [sys.executable, "-c", KILLED_RUNS]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment) as runs:
 
-        def killed(folder: Path, command: str, number: int) -> int:
+        def killed(folder: Path, command: str, number: int, moves: int = 0) -> int:
             assert runs.stdin is not None
             assert runs.stdout is not None
-            runs.stdin.write(json.dumps([str(folder), number, words(command)]) + "\n")
+            runs.stdin.write(json.dumps([str(folder), number, moves, words(command)]) + "\n")
             runs.stdin.flush()
             return int(runs.stdout.readline())
 
@@ -115,7 +120,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.finegold")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
     write(tmp_path / "games.csv", "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
-    for name in (*SETS, "cache/mine", "demo", "paper"):
+    for name in (*SETS, "cache/mine", "demo", "log", "paper"):
         (tmp_path / name).mkdir(parents=True)
     write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
     for name in SETS:
@@ -128,7 +133,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(command: str) -> list[str]:
-    return ["aggregate" if command == "database" else command, *COMMANDS[command][0].split()]
+    return [{"database": "aggregate", "log": "simulate"}.get(command, command), *COMMANDS[command][0].split()]
 
 
 def put_old(folder: Path, command: str) -> None:
@@ -256,14 +261,72 @@ def test_a_fault_leaves_old_files_or_new_ones(here: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"database"}))  # it commits before files are moved
 def test_a_killed_run_leaves_the_old_files(here: Path, killed: Any, command: str) -> None:
-    put_old(here, command)
     for number in (signal.SIGKILL, signal.SIGTERM):
+        put_old(here, command)
         assert killed(here, command, number) == -number
+        if number == signal.SIGKILL:
+            check(here, command, is_done=False)
     left = files_in(here) - INPUTS - set(COMMANDS[command][1])
     assert left
     assert all(Path(name).name.startswith(".") for name in left)
-    check(here, command, is_done=False)
     check_next(here, command)
+
+
+SEVERAL = [name for name, (_, files) in COMMANDS.items() if len(files) > 1 and name not in ("database", "datasets")]
+
+
+@pytest.mark.parametrize("command", SEVERAL)  # a database commits before; data sets are checked by their sums
+def test_a_run_that_is_killed_between_two_files_is_finished_by_the_next(here: Path, killed: Any, command: str) -> None:
+    for moves in range(1, len(COMMANDS[command][1])):
+        put_old(here, command)
+        assert killed(here, command, signal.SIGKILL, moves) == -signal.SIGKILL
+        old = [name for name in COMMANDS[command][1] if is_old(here / name)]
+        assert 0 < len(old) < len(COMMANDS[command][1]) + (command == "demo")  # its votes are the same
+        other = run("convert", "votes.csv", "-o", str(here / COMMANDS[command][1][0]) + ".other.csv")
+        assert "a run that was killed had written" in other.stderr
+        check(here, command, is_done=True)
+        Path(f"{COMMANDS[command][1][0]}.other.csv").unlink()
+        left = {name for name in files_in(here) if not name.endswith(".lock")}  # which the next update removes
+        assert left == INPUTS | set(COMMANDS[command][1])
+
+
+def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: Path) -> None:
+    """Killed before the last of the lists was written, or forged by somebody who may write to the folder."""
+    from finegold.system.files import LIST_SUFFIX, finish_moves
+
+    one, other = tmp_path / "one", tmp_path / "other"
+    lists = [str(folder / f".{'0' * 12}{LIST_SUFFIX}") for folder in (one, other)]
+    temporary = str(one / f".a.csv.{'1' * 12}.part.csv")
+    whole = json.dumps({"moves": [[temporary, str(one / "a.csv")]], "lists": lists})
+    forged = json.dumps({"moves": [[str(tmp_path / "secret"), str(one / "a.csv")]], "lists": lists})
+    elsewhere = str(tmp_path / f".a.csv.{'1' * 12}.part.csv")
+    forged_name = json.dumps({"moves": [[elsewhere, str(one / "a.csv")]], "lists": lists})
+    for texts in (
+        (forged_name, forged_name),
+        (whole,),
+        (whole, ""),
+        (whole, whole[:-9]),
+        (forged, forged),
+        ("", ""),
+        ("[]", "{}"),
+    ):
+        for folder in (one, other):
+            folder.mkdir(exist_ok=True)
+        write(tmp_path / "secret", "s")
+        write(Path(elsewhere), "s")
+        write(one / "a.csv", OLD)
+        write(Path(temporary), "new")
+        for path, text in zip(lists, texts, strict=False):
+            write(Path(path), text)
+        assert finish_moves(one) == []
+        assert finish_moves(other) == []
+        assert (one / "a.csv").read_bytes() == OLD
+        assert (tmp_path / "secret").exists()
+        assert not [path for path in lists if Path(path).exists()]
+    for path in lists:
+        write(Path(path), whole)
+    assert finish_moves(other) == [one / "a.csv"]
+    assert (one / "a.csv").read_text() == "new"
 
 
 def test_temporary_files_of_a_living_process_stay(here: Path) -> None:

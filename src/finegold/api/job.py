@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
 
 from finegold.api.options import FitOptions
 from finegold.api.result import Result
@@ -29,6 +31,7 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.archive import is_saved_result, load
 from finegold.results.data import ResultData, Step
 from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING
 
 if TYPE_CHECKING:
     from finegold.engines.dask import DaskEngine
@@ -49,6 +52,7 @@ __all__ = [
     "saved",
 ]
 
+MIN_GOLD = 25  # known truths from which they set the temperature of confidences: bench/gold.py
 OnStep = Callable[[Step], None]
 Fit = Callable[[Method, Annotations], Result]
 
@@ -59,7 +63,8 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
     Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are the options.
     """
     if not annotations.multi:
-        return Result.of(fit_with_prior(method, annotations, prior, **keywords))
+        result = fit_with_prior(method, annotations, prior, **keywords)
+        return Result.of(_tempered_by_gold(result, method, prior, keywords))
     refused = {"prior": prior, "checkpoint": keywords.get("checkpoint")}
     if names := names_given(refused):
         raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
@@ -68,6 +73,21 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
         return fit_with_prior(method, answers, None, **keywords)
 
     return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
+
+
+def _tempered_by_gold(result: ResultData, method: Method, prior: Any, keywords: Mapping[str, Any]) -> ResultData:
+    """Return the default's result with confidences that known truths support, if there are enough of these.
+
+    What confidences are worth is seen in a second fit that does not know the truths.
+    """
+    votes = result.annotations
+    if method.name != DEFAULT_METHOD or votes is None or (votes.gold >= 0).sum() < MIN_GOLD:
+        return result
+    from finegold.insight.expected import calibration
+
+    blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
+    more = {name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")}
+    return calibration(fit_with_prior(method, blind, prior, **more), votes.gold).apply(result)
 
 
 class Progress(NamedTuple):

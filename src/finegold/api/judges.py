@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from finegold.api.job import Job
 from finegold.api.result import Result
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.judges.answers import MODEL_ERROR, Answers, Torn, merge
-from finegold.insight.judges.panels import JudgeComparison, Members, Panel, compare_panels, frontier, log_odds, sample
+from finegold.insight.judges.answers import UNDECIDED, Answers, merge, whole
+from finegold.insight.judges.panels import (
+    Cascade,
+    JudgeComparison,
+    Members,
+    Panel,
+    cascade,
+    compare_panels,
+    frontier,
+    log_odds,
+)
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
-from finegold.insight.judges.scores import MIN_GOLD, JudgeScore, credits, item_posterior, scores
+from finegold.insight.judges.scores import MIN_GOLD, JudgeScore, best_first, places, plain, scores
 from finegold.insight.notebook import judges_html
-from finegold.io.judge_logs import JudgeLog, Kind, read_judge_log, with_gold
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.io.judge_logs import TIED, JudgeLog, Kind, read_judge_log, with_gold
+from finegold.io.verdicts import Words
+from finegold.results.data import summarise
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame, to_list
 
@@ -32,14 +43,11 @@ __all__ = ["JudgeLog", "JudgeReport", "assess", "rank", "read", "view_of"]
 
 
 Floats = NDArray[np.float64]
-SHARES = (
-    "accuracy",
-    "position_bias",
-    "swap_consistency",
-    "repeat_consistency",
-    "tie_rate",
-    "failure_rate",
-    "agreement",
+INTERVALS = [each.name for each in fields(JudgeScore) if each.type == "Share"]
+LEAST_WEIGHT = 1e-3  # of a member of a panel
+CHECK = (
+    "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement with the others, which "
+    "is not accuracy: check 50 random items, and pass their truths as gold"
 )
 
 
@@ -54,48 +62,57 @@ class JudgeReport:
     result : Result
         The labels of the items, by all judges and the gold.
     scores : list of JudgeScore
-        One entry per judge: `accuracy`, `position_bias`, `swap_consistency`, `failure_rate`, ...
-    correlated : CorrelatedAnnotators
-        Groups of judges that err alike; `effective` is the number of independent judges that all are worth.
-    torn : {"tie", "half"}
-        What counts where a judge contradicts itself.
+        One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is first.
+    correlated : CorrelatedAnnotators or None
+        Groups of judges that err alike; None if no answer is decided.
     """
 
     log: JudgeLog
     result: Result
     scores: list[JudgeScore]
-    correlated: CorrelatedAnnotators
-    torn: Torn
+    correlated: CorrelatedAnnotators | None
     _answers: Answers = field(repr=False)
-    _posterior: Floats = field(repr=False)
 
     @property
     def effective(self) -> float:
-        """The number of independent judges that all judges are worth."""
-        return self.correlated.effective
+        """The number of independent judges that all judges are worth: from 1 to their number."""
+        return 1.0 if self.correlated is None else min(max(self.correlated.effective, 1.0), float(self.log.n_judges))
+
+    @property
+    def n_gold(self) -> int:
+        """The number of items with a known truth."""
+        return int((self.log.gold != MISSING).sum())
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know about the figures."""
-        n_gold = int((self.log.gold != MISSING).sum())
         notes = list(self.log.notes)
-        if n_gold < MIN_GOLD:
-            notes.append(
-                f"accuracies are what the posterior expects, which was off by {100 * MODEL_ERROR:.0f} points on real "
-                f"panels; known truths of {MIN_GOLD} or more random items (gold) make them unbiased"
-            )
-        return notes + self.correlated.warnings
+        if self.n_gold < MIN_GOLD:
+            notes.append(CHECK.format(self.n_gold) if self.n_gold else CHECK.format("no"))
+        return notes + (self.correlated.warnings if self.correlated else [])
 
     def table(self) -> Any:
-        """Return a data frame with one row per judge, the most accurate first.
+        """Return a data frame with one row per judge, the best first.
 
         Returns
         -------
         data frame
             All figures, with the ends of their 95 % intervals.
         """
-        rows = [_row(score) for score in sorted(self.scores, key=lambda score: -score.accuracy.value)]
+        rows = [_row(one) for one in self.judges()]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
+
+    def judges(self) -> list[dict[str, Any]]:
+        """Return the figures of every judge as plain values: what JSON, tables, the report and the studio show.
+
+        Returns
+        -------
+        list of dict
+            The best judge first. None where nothing is known; `ranks` has the first and the last place that the
+            intervals of accuracies allow, or without gold those of agreement and consistency.
+        """
+        ranks = places(self.scores)
+        return [plain(one) | {"ranks": list(ranks[one.judge])} for one in self.scores]
 
     def labels(self) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
@@ -106,7 +123,8 @@ class JudgeReport:
             The item, its label (for pairs of systems: both systems and the winner), the confidence, and the number of
             judges that answered.
         """
-        log, result, items = self.log, self.result, self._answers.voted
+        log, result, items = self.log, self.result, self._answers.labelled
+        n_judges = np.bincount(self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items)[items]
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
         label = [str(name) for name in to_list(result.label)]
         if log.system_names:
@@ -114,7 +132,7 @@ class JudgeReport:
             better = {str(name): side for name, side in zip(log.class_names, sides, strict=False)}
             label = [better[name][row] if name in better else name for row, name in enumerate(label)]
             columns |= {"system_a": sides[0], "system_b": sides[1]}
-        columns |= {"label": label, "confidence": result.confidence, "n_judges": result.votes_per_task}
+        columns |= {"label": label, "confidence": result.confidence, "n_judges": n_judges}
         return make_frame(columns, like=np.empty(0))
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
@@ -133,12 +151,12 @@ class JudgeReport:
         Raises
         ------
         InputError
-            If there is no such judge, or no item in common.
+            If there is no such judge, no item in common, or fewer than 10 known truths.
         """
         return compare_panels(self._members, _as_list(first), _as_list(second))
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
-        """Return the best panels for the money: those that no cheaper panel matches in expected accuracy.
+        """Return the best panels for the money: those that no cheaper panel matches on the known truths.
 
         Parameters
         ----------
@@ -148,14 +166,29 @@ class JudgeReport:
         Returns
         -------
         list of Panel
-            The cheapest first, with cost, expected accuracy, and the accuracy on gold items.
+            The cheapest first, with cost and accuracy.
 
         Raises
         ------
         InputError
-            If a judge has no price.
+            If there are fewer than 10 known truths, or a price is given for a judge that is not in the log.
         """
         return frontier(self._members._replace(price=self._prices(prices)))
+
+    def cascade(self, prices: Mapping[str, float] | None = None) -> Cascade | None:
+        """Return the best cascade: two cheap judges, and the dearest one where they disagree.
+
+        Parameters
+        ----------
+        prices : mapping, optional
+            As for `panels`.
+
+        Returns
+        -------
+        Cascade or None
+            What it costs and what it keeps; None with fewer than three judges, or if none is dearer than the others.
+        """
+        return cascade(self._members._replace(price=self._prices(prices)))
 
     def rank(self, *, weights: Weights = "learned", seed: int = 0) -> Ranking:
         """Rank the systems that the judges compared.
@@ -177,7 +210,8 @@ class JudgeReport:
         InputError
             If the log names no systems, or systems that no chain of comparisons connects.
         """
-        return rank_systems(self.log, self._by_judge(self.correlated.weights, 1.0), weights=weights, seed=seed)
+        known = np.ones(self.log.n_judges) if self.correlated is None else self._by_judge(self.correlated.weights, 1.0)
+        return rank_systems(self.log, known, weights=weights, seed=seed, answers=self._answers)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -204,49 +238,63 @@ class JudgeReport:
             "n_verdicts": self.log.n_verdicts,
             "n_items": self.log.n_items,
             "n_failed": self.log.n_failed,
-            "n_gold": int((self.log.gold != MISSING).sum()),
-            "torn": self.torn,
+            "n_gold": self.n_gold,
             "effective_judges": self.effective,
-            "judges": [_plain(score) for score in self.scores],
+            "judges": self.judges(),
+            "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
             "notes": self.notes,
         }
 
     def _repr_html_(self) -> str:
         title = f"<b>{self.log.n_judges:,} judges</b>, worth {self.effective:.1f} independent ones: "
         title += f"{self.log.n_verdicts:,} verdicts on {self.log.n_items:,} items, {self.log.n_failed:,} failed"
-        return judges_html(title, self.scores, self.notes)
+        return judges_html(title, self.judges(), self.notes)
 
     def __repr__(self) -> str:
         return f"JudgeReport({self.log!r}, worth {self.effective:.1f} independent judges)"
 
     @cached_property
     def _members(self) -> Members:
-        share, truth, gold = sample(self._answers, self.log.n_judges, self._posterior)
-        accuracy = np.array([score.accuracy.value for score in self.scores])
+        if self.n_gold < MIN_GOLD:
+            raise InputError(
+                f"panels, comparisons and cascades need {MIN_GOLD} known truths or more, and the log has {self.n_gold}",
+                remedies=[use(gold=Placeholder("FILE"), text="with the truths of 50 random items")],
+            )
+        answers, log = self._answers, self.log
+        known = np.flatnonzero(log.gold != MISSING)
+        place = np.full(log.n_items, -1)
+        place[known] = np.arange(len(known))
+        kept = (place[answers.item] >= 0) & (answers.answer != MISSING)
+        share = np.zeros((log.n_judges, len(known), len(answers.names)))
+        points = np.where((answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED), 1.0, answers.points)[
+            kept
+        ]
+        share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(axis=1, keepdims=True)
+        group = np.full(log.n_judges, -1.0) if self.correlated is None else self._by_judge(self.correlated.group, -1)
         return Members(
-            names=self.log.judge_names,
+            names=log.judge_names,
             share=share,
-            truth=truth,
-            gold=gold,
-            weight=log_odds(accuracy, share.shape[2]),
-            group=self._by_judge(self.correlated.group, -1).astype(np.int64),
-            excess=self.correlated.excess,
+            gold=log.gold[known].astype(np.int64),
+            weight=np.maximum(_weights(log, answers), LEAST_WEIGHT),
+            group=group.astype(np.int64),
+            excess=np.empty(0) if self.correlated is None else self.correlated.excess,
             price=self._prices(None),
+            is_pairwise=log.kind == "pairwise",
         )
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
-        """Return the price of an item for each judge."""
+        """Return the price of an item for each judge: as given, otherwise that of the log, otherwise 1."""
         names = self.log.judge_names
-        if given is not None:
-            if missing := [name for name in names if name not in given]:
-                raise InputError(f"there is no price for {', '.join(missing)}; give one for every judge")
-            return np.array([float(given[name]) for name in names])
+        if unknown := [name for name in given or {} if name not in names]:
+            raise InputError(f"there is no judge {unknown[0]!r} to price; the judges are {', '.join(names)}")
         costs = np.bincount(self.log.judge, np.nan_to_num(self.log.cost), minlength=len(names))
-        n_items = np.array([max(score.n_items, 1) for score in self.scores])
-        return costs / n_items if (costs > 0).all() else np.ones(len(names))
+        n_items = {one.judge: max(one.n_items, 1) for one in self.scores}
+        by_log = costs / [n_items[name] for name in names] if (costs > 0).all() else np.ones(len(names))
+        return np.array([float((given or {}).get(name, price)) for name, price in zip(names, by_log, strict=True)])
 
     def _by_judge(self, values: Any, other: float) -> Floats:
         """Return values of annotators for all judges; those without a vote have another value."""
+        assert self.correlated is not None
         code_of = {name: code for code, name in enumerate(self.log.judge_names)}
         by_judge = np.full(len(code_of), float(other))
         by_judge[[code_of[str(name)] for name in to_list(self.correlated.names)]] = values
@@ -262,28 +310,29 @@ def view_of(report: JudgeReport) -> Judges:
         ranking = report.rank() if can_rank else None
     except InputError as error:  # systems that were never compared with each other
         notes = [*notes, str(error)]
-    return judges_view(report.scores, report.correlated, report.panels(), ranking, notes)
+    panels = report.panels() if report.n_gold >= MIN_GOLD else []
+    return judges_view(report.to_dict() | {"notes": notes}, report.correlated, panels, ranking)
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _row(score: JudgeScore) -> dict[str, Any]:
+def _row(one: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a judge, with a column for each end of an interval."""
     row: dict[str, Any] = {}
-    for name, value in vars(score).items():
-        if name in SHARES:
-            row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+    for name, value in one.items():
+        if name == "accuracy":
+            row[name] = None if value is None else value["value"]
         elif name in ("partners", "failures"):
             row[name] = ", ".join(value if name == "partners" else [f"{n} {why}" for why, n in value.items()])
-        else:
+        elif name == "ranks":
+            row[name] = "-".join(str(place) for place in dict.fromkeys(value))
+        elif name != "intervals":
             row[name] = value
+        if name in INTERVALS:
+            row[f"{name}_low"], row[f"{name}_high"] = one["intervals"].get(name, (None, None))
     return row
-
-
-def _plain(score: JudgeScore) -> dict[str, Any]:
-    return {name: value._asdict() if name in SHARES else value for name, value in vars(score).items()}
 
 
 def read(
@@ -301,6 +350,8 @@ def read(
     gold: Any = None,
     kind: Kind | None = None,
     verdicts: Literal["position", "answer"] = "position",
+    verdict_pattern: str | None = None,
+    verdict_map: Mapping[str, str] | None = None,
 ) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
@@ -329,6 +380,11 @@ def read(
     verdicts : {"position", "answer"}, default "position"
         What A and B mean in a log with a column of orders: the first and second answer shown, or the answers
         themselves.
+    verdict_pattern : str, optional
+        A regular expression that finds the verdict in longer texts: its first group, or all of it. The last match
+        counts.
+    verdict_map : mapping, optional
+        What verdicts mean: verdict -> A, B or tie, or the name of a class.
 
     Returns
     -------
@@ -353,21 +409,21 @@ def read(
     columns = {"item": item, "judge": judge, "verdict": verdict, "order": order, "system_a": system_a}
     columns |= {"system_b": system_b, "repeat": repeat, "cost": cost, "error": error}
     is_column = isinstance(gold, str) and not Path(gold).exists()
-    verdict_log = read_judge_log(log, kind=kind, verdicts=verdicts, gold=gold if is_column else None, **columns)
+    words = Words(verdict_pattern, dict(verdict_map or {}))
+    columns["gold"] = gold if is_column else None
+    verdict_log = read_judge_log(log, kind=kind, verdicts=verdicts, words=words, **columns)
     return verdict_log if gold is None or is_column else with_gold(verdict_log, gold)
 
 
-def assess(
-    log: Any, *, gold: Any = None, torn: Torn = "tie", method: str = DEFAULT_METHOD, **reading: Any
-) -> JudgeReport:
+def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
-    Verdicts of a judge on an item (both orders, repeats) are merged into one answer. Where a judge contradicts itself,
-    the answer is torn: it counts as a tie, or as half an answer each. It is never left out, because that would raise
-    the accuracy of a judge that follows the position.
+    Calls of a judge on an item (both orders, repeats) are merged into one answer. Where they contradict each other, the
+    answer is undecided and counts half in the accuracy, which is chance. Accuracies are measured on the items with
+    known truths; without them no accuracy is shown, because agreement is not accuracy.
 
-    The accuracy is what the posterior of the method expects. With 20 or more gold truths it is corrected by them and
-    unbiased, if the items with gold are a random sample of all items.
+    Labels come from all calls, so that the effect of the order cancels: by a majority vote without gold, otherwise by
+    votes that are weighted by what the known truths say about each judge.
 
     Parameters
     ----------
@@ -375,10 +431,8 @@ def assess(
         What `finegold.judges.read` takes or returns.
     gold : str, path, data frame or mapping, optional
         Known truths: a column of the log, a table of items and truths, or item -> truth.
-    torn : {"tie", "half"}, default "tie"
-        What counts where a judge contradicts itself. Pointwise verdicts have no ties and always count half each.
-    method : str, default "anchored"
-        The method that labels the items.
+    method : str, optional
+        A method that labels the items instead.
     **reading : dict
         How to read the log: keywords of `finegold.judges.read`.
 
@@ -398,19 +452,42 @@ def assess(
     >>> said = ["pass", "pass", "fail", "ERROR: timeout"]
     >>> calls = {"item": [1, 1, 2, 2], "judge": ["gpt", "claude"] * 2, "verdict": said}
     >>> report = finegold.judges.assess(calls)
-    >>> [(one.judge, one.failure_rate.value) for one in report.scores]
+    >>> [(one.judge, one.failed.value) for one in report.scores]
     [('claude', 0.5), ('gpt', 0.0)]
     """
     verdicts = read(log, gold=gold, **reading) if not isinstance(log, JudgeLog) else log
     if isinstance(log, JudgeLog) and gold is not None:
         verdicts = with_gold(verdicts, gold)
-    answers = merge(verdicts, torn)
-    result = Job(answers.votes, method=method).run()
-    has_gold = (answers.votes.gold != MISSING).any()
-    blind = _without_gold(answers, method) if has_gold else result
-    correlated = correlated_annotators(blind)
-    judged = scores(verdicts, answers, credits(answers, blind), _partners(correlated))
-    return JudgeReport(verdicts, result, judged, correlated, torn, answers, item_posterior(answers, blind))
+    answers = merge(verdicts)
+    decided = whole(verdicts, answers)
+    correlated = None if decided is None else correlated_annotators(Job(decided, method="ptbcc").run())
+    result = _labels(verdicts, answers, correlated) if method is None else Job(answers.calls, method=method).run()
+    judged = scores(verdicts, answers, {} if correlated is None else _partners(correlated))
+    return JudgeReport(verdicts, result, best_first(judged), correlated, answers)
+
+
+def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None) -> Result:
+    """Label the items by all calls: a vote, weighted by what the known truths say about each judge."""
+    voted = Job(answers.calls, method="mv").run()
+    points, known = np.zeros((log.n_items, len(answers.names))), log.gold != MISSING
+    if known.sum() < MIN_GOLD:
+        np.add.at(points, answers.item, answers.points)
+        posterior = points[answers.labelled] / points[answers.labelled].sum(axis=1, keepdims=True)
+    else:
+        np.add.at(points, answers.item, _weights(log, answers)[answers.judge][:, None] * answers.points)
+        worth = 1.0 if correlated is None else correlated.effective / log.n_judges
+        posterior = softmax(points[answers.labelled] * min(worth, 1.0), axis=1)
+    truth = log.gold[answers.labelled]
+    posterior[truth >= 0] = np.eye(len(answers.names))[truth[truth >= 0]]
+    return Result.of(summarise(voted.method, voted.settings, answers.calls, posterior, voted.steps, voted.learned))
+
+
+def _weights(log: JudgeLog, answers: Answers) -> Floats:
+    """Return the weight of each judge's vote: the log-odds of its accuracy on the known truths."""
+    known = np.isfinite(answers.credit)
+    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges).astype(float)
+    n = np.bincount(answers.judge[known], minlength=log.n_judges)
+    return log_odds(right, n.astype(float), len(answers.names))
 
 
 def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: Any) -> Ranking:
@@ -454,12 +531,6 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
     if weights == "equal":
         return rank_systems(verdicts, np.ones(verdicts.n_judges), weights="equal", seed=seed)
     return assess(verdicts).rank(weights=weights, seed=seed)
-
-
-def _without_gold(answers: Answers, method: str) -> Result:
-    """Fit a posterior that has not seen the gold, which is to correct it."""
-    votes = replace(answers.votes, gold=np.full_like(answers.votes.gold, MISSING))
-    return Job(votes, method=method).run()
 
 
 def _partners(correlated: CorrelatedAnnotators) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ from finegold.votes.notebook import cell_html, meter_html, name_html, page_html,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from finegold.api.certify import Certificate, Sample
     from finegold.insight import Trust
     from finegold.insight.next_votes import Plan
 
@@ -63,8 +64,10 @@ class Result(ResultData):
         The number of votes of each annotator.
     agreement : ndarray of shape (W,)
         The share of each annotator's votes that equal the label.
-    accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
-        The expected share of right votes of each annotator, with a 95 % credible interval.
+    accuracy : ndarray of shape (W,)
+        The expected share of right votes of each annotator, judged by the labels.
+    accuracy_low, accuracy_high : ndarray of shape (W,)
+        A 95 % interval of it, from votes on gold tasks; NaN for annotators with fewer than five of them.
     converged, stopped, steps : bool, str, list
         Whether the fit converged, why it stopped, and its steps.
     seconds : float
@@ -434,6 +437,44 @@ class Result(ResultData):
         from finegold.insight.next_votes import plan
 
         return plan(self, budget, annotators=annotators, safe=safe)
+
+    def sample(self, n: int = 100, **options: Any) -> Sample:
+        """Draw the tasks that a person checks, so that `certify` can tell how right all labels are.
+
+        Parameters
+        ----------
+        n : int, default 100
+            The number of tasks to check.
+        **options : dict
+            `purpose`, `risk`, `seed`, `looks`, `truth_column`, `items` and `show_labels`, as in `finegold.sample`.
+
+        Returns
+        -------
+        Sample
+            `save(path)` writes the sheet and its plan.
+        """
+        from finegold.api.certify import draw
+
+        return draw(self, n, **options)
+
+    def certify(self, checks: Any, plan: Any = None) -> Certificate:
+        """Tell how right all labels are, from a filled sheet of a sample of this result.
+
+        Parameters
+        ----------
+        checks : path, data frame or mapping
+            The filled sheet, or task -> truth.
+        plan : Plan, Sample or path, optional
+            The plan. By default, the file beside the sheet.
+
+        Returns
+        -------
+        Certificate
+            The accuracy of all labels with a 95 % interval, and what may be accepted unseen.
+        """
+        from finegold.api.certify import certify
+
+        return certify(self, checks, plan=plan)
 
     def save(self, path: str | Path) -> None:
         """Save everything, with the votes, in one file that `finegold.load` reads.

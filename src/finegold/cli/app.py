@@ -11,6 +11,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 import finegold
 from finegold.cli.aggregate import aggregate
+from finegold.cli.certify import certify, sample
 from finegold.cli.convert import convert, export
 from finegold.cli.datasets import data_set_info, demo, fetch, list_data_sets, reproduce, verify
 from finegold.cli.evaluate import agreement, compare, evaluate
@@ -84,7 +85,8 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start here": (demo, aggregate, report, studio),
-    "Look closer": (trust, agreement, evaluate, compare, coverage, audit, next_votes, judges, rank, plot),
+    "How right are my labels?": (sample, certify, trust, evaluate, compare, audit),
+    "Look closer": (agreement, coverage, next_votes, judges, rank, plot),
     "Data": (update, convert, export),
     "Research": (methods, simulate, reproduce),
 }

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,7 +25,7 @@ from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
 from finegold.kernels.compiling import compiling
 from finegold.options import Option, options_of
-from finegold.system.files import WRITTEN
+from finegold.system.files import WRITTEN, finish_moves
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,10 +164,14 @@ def spellings(name: str) -> list[str]:
 def guarded(line: CommandLine) -> Iterator[None]:
     """Handle the errors of a command: Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
+    for word in line.words:
+        with suppress(OSError, RuntimeError, ValueError):  # not every word can be a path
+            if finished := finish_moves(Path(word).expanduser().parent):
+                say(f"a run that was killed had written {', '.join(map(str, finished))}; they are in place now")
     try:
         with _warnings_as_lines(line):
             yield
-    except (FinegoldError, KeyboardInterrupt, OSError, EOFError) as error:
+    except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
         raise typer.Exit(report_error(error, line)) from error
 
 
@@ -179,6 +184,10 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
         return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
         return _fail(f"interrupted; {_what_is_kept(error, line)}", INTERRUPTED)
+    if isinstance(error, MemoryError):
+        return _fail(
+            "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT
+        )
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         _discard_output()
         return 0

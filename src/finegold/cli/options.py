@@ -96,6 +96,7 @@ class Group:
 READING: Any = Group(ReadOptions)
 EVERY_VOTE: Any = Group(ReadOptions, repeated="all")
 FIT_ONE: Any = Group(Fit)
+FIT_BESIDE_SEED: Any = Group(Fit, but=("seed",))  # commands whose own --seed is that of a draw
 FIT_SEVERAL: Any = Group(Fit, but=("method", "gold"))  # methods that are compared
 
 

@@ -126,7 +126,8 @@ NAMES_SHOWN = 10  # annotators without any vote in the summary
 def summary_of(result: ResultData) -> dict[str, Any]:
     """Return the summary of a result."""
     from finegold.insight import n_flips
-    from finegold.insight.expected import expected_of
+    from finegold.insight.expected import expected_accuracy
+    from finegold.insight.overview import tie_warnings
     from finegold.insight.votes import votes_of
     from finegold.votes.encoding import MISSING
 
@@ -138,8 +139,7 @@ def summary_of(result: ResultData) -> dict[str, Any]:
         sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
         summary["options"] = summary.pop("classes")
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
-    expected = expected_of(result)
-    return {**summary, "expected_accuracy": None if expected is None else expected._asdict()}
+    return {**summary, "expected_accuracy": expected_accuracy(result), "warnings": tie_warnings(result)}
 
 
 def summary_fields(
@@ -164,6 +164,7 @@ def summary_fields(
         "tied": tied,
         "differs_from_majority": outvoted,
         "expected_accuracy": None,
+        "warnings": [],
         "gold": gold,
         "unlabelled": len(result.unlabelled),
         "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
@@ -176,7 +177,7 @@ def summary_fields(
 
 def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     """Print the summary on standard error."""
-    from finegold.insight.expected import Expected, in_words
+    from finegold.insight.expected import in_words
     from finegold.votes.frames import to_list
 
     of_sets = result.label_sets is not None
@@ -195,7 +196,9 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     if of_sets:
         say(f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none")
     if summary["expected_accuracy"]:
-        say(in_words(Expected(**summary["expected_accuracy"])))
+        say(in_words(summary["expected_accuracy"]))
+    for warning in summary["warnings"]:
+        warn(warning)
     for note in result.notes:
         say(note)
     if words := left_out(summary):

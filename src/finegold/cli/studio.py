@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,14 +51,23 @@ def studio(
         int, typer.Option("--upload-limit", metavar="MIB", min=1, help="The largest file that can be uploaded, in MiB.")
     ] = 1024,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the studio in the browser.")] = True,
+    install_shortcut: Annotated[
+        bool, typer.Option("--install-shortcut", help="Make an icon that starts the studio in this folder, and end.")
+    ] = False,
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
     from finegold.cli.messages import say, warn
 
     try:
         from finegold.studio.serve import plan, serve
+        from finegold.studio.shortcut import install_shortcut as install
     except ModuleNotFoundError as error:
         raise InputError(f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'") from None
+    if install_shortcut:
+        folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
+        typer.echo(install(folder))
+        say(f"double-click it to start the studio in {folder}")
+        return
     most_bytes = upload_limit * BYTES_PER_MIB
     wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer or ())
     say(f"project file: {wanted.project}")

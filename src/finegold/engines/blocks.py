@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels.jit import fixed_length
+from finegold.kernels.sort_votes import MAX_VOTES
 from finegold.votes.annotations import Annotations
 
 __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
@@ -47,6 +48,7 @@ class Block:
     annotator: NDArray[np.uint32]
     gold: NDArray[np.int32]  # [n]
     n_annotators: int
+    total_votes: int  # of all blocks
     posterior: NDArray[np.float64]  # [n, K]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
     kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
@@ -68,6 +70,11 @@ class Block:
     def classes(self) -> Any:
         """Return an object as long as there are classes."""
         return self.length(self.n_classes)
+
+    @property
+    def few(self) -> bool:
+        """Return whether all blocks together have so few votes that NumPy is fast enough for them."""
+        return self.total_votes <= MAX_VOTES
 
     def length(self, n: int) -> Any:
         """Return an object of length n: for few votes an array, so that one version of a kernel serves any length.
@@ -110,6 +117,7 @@ def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.fl
             annotator=annotations.annotator.view(np.uint32),
             gold=annotations.gold[first:end],
             n_annotators=annotations.n_annotators,
+            total_votes=annotations.n_votes,
             posterior=posterior[first:end],
         )
         for index, (first, end) in enumerate(pairwise(bounds))

@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import event
 from numpy.typing import NDArray
 
 from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
+from finegold.kernels.compiling import seconds_compiling
 from finegold.methods.base import Method, Step
 from finegold.results.data import ResultData, summarise
 from finegold.system.memory import available_memory, in_words
@@ -25,7 +24,6 @@ from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
 
 __all__ = [
-    "CompileTimer",
     "Descent",
     "OnStep",
     "Squarem",
@@ -263,26 +261,8 @@ class Squarem:
 # ---- Time
 
 
-class CompileTimer(event.Listener):
-    """The seconds during which some thread compiles. A function may be compiled inside of another."""
-
-    def __init__(self) -> None:
-        self.lock, self.running, self.began, self.seconds = Lock(), 0, 0.0, 0.0
-
-    def on_start(self, event: Any) -> None:
-        with self.lock:
-            self.began = self.began if self.running else perf_counter()
-            self.running += 1
-
-    def on_end(self, event: Any) -> None:
-        with self.lock:
-            self.running -= 1
-            self.seconds += 0.0 if self.running else perf_counter() - self.began
-
-
 @contextmanager
 def time_without_compiling() -> Iterator[Callable[[], float]]:
     """Yield a function that returns the seconds since the start, without those of compilation."""
-    began, timer = perf_counter(), CompileTimer()
-    with event.install_listener("numba:compile", timer):
-        yield lambda: perf_counter() - began - timer.seconds
+    began, before = perf_counter(), seconds_compiling()
+    yield lambda: perf_counter() - began - (seconds_compiling() - before)

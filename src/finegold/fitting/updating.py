@@ -27,7 +27,7 @@ from finegold.methods.lookup import Method, method_class, method_names, method_o
 from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
-from finegold.results.data import BESIDE_SETTINGS, Intervals, Learned, ResultData, spread, summarise, votes_of
+from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise, votes_of
 from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
 from finegold.results.sets import refuse_sets
@@ -44,8 +44,6 @@ Floats = NDArray[np.float64]
 
 MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
 MAX_CHANGE = 0.02  # of a posterior in the last sweep
-# An annotator's interval keeps its shape if they had enough votes and have not many more now.
-MIN_VOTES, MAX_VOTES_RATIO = 5, 1.5
 MIN_SUM = 1e-9  # smaller sums are rounding errors of a subtraction and become 0
 
 
@@ -104,8 +102,7 @@ def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: O
     posterior[merged.touched] = temper(engine.gather(), result.temperature)
 
     settings, added = {**result.settings, **method.settings}, merged.added + result.votes_folded_in
-    kept = _kept_intervals(result, merged, touched.now.annotator)
-    updated = summarise(result.method, settings, merged.votes, posterior, steps, method.learned(parameters), kept)
+    updated = summarise(result.method, settings, merged.votes, posterior, steps, method.learned(parameters))
     changed = int((updated.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
@@ -188,16 +185,6 @@ def _in_new_order(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
     spread = np.zeros((len(annotators.names), *values.shape[1:]))
     spread[annotators.old] = values
     return spread
-
-
-def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> Intervals:
-    """Return the intervals of annotators whose tasks are unchanged, or who have few votes more than before."""
-    votes = np.bincount(annotators, minlength=merged.votes.n_annotators)
-    before = _in_new_order(result.votes_per_annotator, merged.annotators)
-    known = (votes == 0) | ((before >= MIN_VOTES) & (before + votes <= MAX_VOTES_RATIO * before))
-    deviation = spread(result.accuracy, result.votes_per_annotator)
-    ends = (result.accuracy - result.accuracy_low) / deviation, (result.accuracy_high - result.accuracy) / deviation
-    return Intervals(known, *(_in_new_order(values, merged.annotators) for values in ends))
 
 
 # ---- An earlier result as prior knowledge about annotators

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from finegold.insight.correlation import correlated_annotators as correlated_annotators
     from finegold.insight.coverage_table import coverage as coverage
     from finegold.insight.expected import Calibration as Calibration
-    from finegold.insight.expected import Expected as Expected
     from finegold.insight.expected import calibration as calibration
     from finegold.insight.expected import expected_accuracy as expected_accuracy
     from finegold.insight.majority import contested as contested
@@ -28,7 +27,6 @@ _MODULES = {
     "Agreement": "measures",
     "Calibration": "expected",
     "CorrelatedAnnotators": "correlation",
-    "Expected": "expected",
     "Trust": "overview",
     "agreement": "measures",
     "calibration": "expected",

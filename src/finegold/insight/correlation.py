@@ -292,7 +292,8 @@ def _family_warnings(llm_families: list[Family], weights: Floats) -> list[str]:
         if errs_alike:
             warnings.append(
                 f"{listed} are of one family and err alike (excess agreement {excess:.2f}): together they are worth "
-                f"about {weights[members].sum():.1f} independent judges, so do not count them as {len(members)}"
+                f"about {max(weights[members].sum(), 1.0):.1f} independent judges, "
+                f"so do not count them as {len(members)}"
             )
         elif len(members) >= DOMINANT_FAMILY_SHARE * len(weights):
             warnings.append(
@@ -313,7 +314,7 @@ def _group_warnings(
     ]
     warnings = [
         f"annotators {_listed(names, members[g])} agree more than their skill explains, {_as_if(excess[g])} (excess "
-        f"agreement {excess[g]:.2f}): they are worth about {weights[members[g]].sum():.1f} independent ones"
+        f"agreement {excess[g]:.2f}): they are worth about {max(weights[members[g]].sum(), 1.0):.1f} independent ones"
         for g in new[:MAX_NAMED_GROUPS]
     ]
     return warnings + (

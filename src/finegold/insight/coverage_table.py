@@ -16,6 +16,7 @@ from finegold.insight.votes import single_votes, true_answers, truth_codes, vote
 from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
+from finegold.results.tables import known_intervals
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame, series_like, to_list
@@ -67,7 +68,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         - polarity: list of the classes that the annotator ever votes for
         - overlaps: share of all tasks on which the annotator and another vote
         - conflicts: share of all tasks on which another annotator votes differently
-        - accuracy, accuracy_low, accuracy_high: with a result, the expected accuracy and its 95 % interval
+        - accuracy: with a result, the expected accuracy; with gold, accuracy_low and accuracy_high, its 95 % interval
         - n_truths, empirical_accuracy: with truths, the number of votes on tasks whose truth is known, and the share
           of these that is right
 
@@ -96,7 +97,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         annotations = single_votes(annotations)
     columns = _covered(annotations)
     if isinstance(votes, ResultData):
-        columns |= {name: getattr(votes, name) for name in ("accuracy", "accuracy_low", "accuracy_high")}
+        columns |= {"accuracy": votes.accuracy, **known_intervals(votes)}
     if truth is not None:
         columns |= _judged(annotations, truth_codes(annotations, truth, with_gold=True))
     return make_frame(_with_never_voted(columns, annotations), like=annotations.annotator_names)

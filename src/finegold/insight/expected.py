@@ -1,18 +1,17 @@
-"""How often labels with a given confidence are right on real data; measured for the default method only."""
+"""What confidences say about the labels, and how well they match known truths."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
+from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
-from finegold.methods.measured import BINS, METHOD, N_SETS, SETTINGS
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.data import ResultData, summarise
 from finegold.results.metrics import temper
@@ -21,94 +20,28 @@ from finegold.votes.frames import make_frame
 
 __all__ = [
     "Calibration",
-    "Expected",
     "calibration",
     "caution",
     "expected_accuracy",
-    "expected_of",
     "in_words",
-    "widened",
 ]
 
 
-WITHOUT_EFFECT = {"seed", "tolerance"}  # settings that do not change the results of the default method
-STANDARD_ERRORS = 1.2816  # on either side of the mean, 80 % of a normal distribution: its 10th to 90th percentile
-
-
-class Expected(NamedTuple):
-    """Shares of right labels: the range of four in five families of data sets, and means over families."""
-
-    low: float
-    mean: float
-    high: float
-    people: float  # where people voted
-    machines: float  # where LLMs, systems or labelling functions voted
-
-
-def expected_accuracy(confidence: ArrayLike) -> Expected:
-    """Return the share of labels with this confidence that is right on real data sets.
-
-    `bench/real_confidence.py` measured the shares for the default method. Between its bins they are interpolated.
-
-    Parameters
-    ----------
-    confidence : float or array of floats
-        The confidence of a label, or of each label of a result.
-
-    Returns
-    -------
-    Expected
-        `low`, `mean` and `high`, and the means where `people` and where `machines` voted. For several labels, these
-        are means over the labels, and the range includes the sampling error for this number of labels.
-
-    Examples
-    --------
-    >>> from finegold.insight import expected_accuracy
-    >>> low, mean, high, *_ = expected_accuracy(0.85)
-    >>> low < mean < high
-    True
-    """
-    values: NDArray[np.float64] = np.atleast_1d(np.asarray(confidence, dtype=float))
-    bins = np.array(BINS).T
-    low, mean, high, people, machines = (float(np.interp(values, bins[0], column).mean()) for column in bins[1:])
-    if values.size > 1:
-        low, mean, high = widened(low, mean, high, values.size)
-    return Expected(low, mean, high, people, machines)
-
-
-def widened(low: float, mean: float, high: float, n: int) -> tuple[float, float, float]:
-    """Return the range with the sampling error of n labels added in quadrature."""
-    error = STANDARD_ERRORS * np.sqrt(mean * (1 - mean) / n)
-    return (
-        max(float(mean - np.hypot(mean - low, error)), 0.0),
-        mean,
-        min(float(mean + np.hypot(high - mean, error)), 1.0),
-    )
-
-
-def expected_of(result: ResultData) -> Expected | None:
-    """Return the expected accuracy of a result's labels; None if another method or other settings produced them."""
+def expected_accuracy(result: ResultData) -> float | None:
+    """Return the share of right labels by the method's own confidences; None if every label is a known truth."""
     found = result.gold == MISSING
-    return expected_accuracy(result.confidence[found]) if found.any() and _is_measured(result) else None
+    return float(result.confidence[found].mean()) if found.any() else None
 
 
-def in_words(expected: Expected) -> str:
-    """Return a sentence that states the expected accuracy."""
-    low, mean, high, people, machines = (f"{100 * share:.0f}" for share in expected)
-    return (
-        f"On {N_SETS} real data sets, {low} to {high} % of labels with this confidence were right, {mean} % on "
-        f"average ({people} % where people voted, {machines} % where LLMs, systems or labelling functions did)."
-    )
+def in_words(expected: float) -> str:
+    """Return a sentence with the expected share of right labels, and how to measure it."""
+    share = f"{100 * expected:.0f} of 100" if expected < 0.985 else f"{min(1000 * expected, 999):.0f} of 1,000"
+    return f"About {share} labels are right by the method's own confidences; to know, check 50 tasks (finegold sample)."
 
 
 def caution(result: ResultData) -> str:
     """Return a warning if the result has few tasks; empty for results of methods other than the default."""
-    return small_data_caution(len(result.label_codes)) if _is_measured(result) else ""
-
-
-def _is_measured(result: ResultData) -> bool:
-    settings = {name: value for name, value in result.all_settings.items() if name not in WITHOUT_EFFECT}
-    return result.method == METHOD and settings == SETTINGS and result.combined is None
+    return small_data_caution(len(result.label_codes)) if result.method == DEFAULT_METHOD else ""
 
 
 Floats = NDArray[np.float64]
@@ -166,7 +99,7 @@ class Calibration:
         )
         posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
         made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
-        note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
+        note = f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
         return replace(
             result,
             **{name: getattr(made, name) for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")},
@@ -204,6 +137,8 @@ def _tempered(result: ResultData, temperature: float) -> Floats:
 
 
 def _best_temperature(posterior: Floats, truth: Codes) -> float:
+    from scipy.optimize import minimize_scalar  # importing it takes a quarter of a second
+
     rows = np.maximum(posterior, MIN_PROBABILITY)
 
     def loss(log_temperature: float) -> float:

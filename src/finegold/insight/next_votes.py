@@ -22,7 +22,7 @@ from finegold.errors import InputError
 from finegold.insight.votes import single_labels
 from finegold.kernels.insight import expected_gain
 from finegold.kernels.jit import in_threads, ranges
-from finegold.results.data import ResultData, votes_of
+from finegold.results.data import ResultData, suggested, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up
@@ -34,7 +34,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 N_GROUPS = 8  # of annotators
-MIN_VOTES = 10  # annotators with fewer votes get no advice
+MIN_VOTES = 20  # annotators with fewer votes get no advice: bench/promises.py
+MIN_GAP = 0.05  # between what their votes suggest at most and the usual accuracy
 MIN_CASES = 10  # expected votes on tasks of a class, below which its confusion is not named
 MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless
 MAX_P_VALUE = 0.05  # p-value above which votes may be independent of the truth
@@ -229,7 +230,7 @@ def _advice(result: ResultData) -> list[Advice]:
     if not judged.any():
         return []
     usual = float(np.median(result.accuracy[judged]))
-    worse = np.flatnonzero(judged & (result.accuracy_high < usual))
+    worse = np.flatnonzero(judged & (suggested(result)[1] < usual - MIN_GAP))
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
@@ -283,8 +284,10 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: bool) -> Advice:
-    low, high, votes = result.accuracy_low[j], result.accuracy_high[j], result.votes_per_annotator[j]
-    right = f"right in {low:.0%} to {high:.0%} of {votes:,} votes, where {usual:.0%} is usual"
+    right = (
+        f"judged by the labels, right in {result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes, where "
+        f"{usual:.0%} is usual"
+    )
     if useless:
         return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
     is_seen = counts.sum(axis=1, keepdims=True) >= MIN_CASES

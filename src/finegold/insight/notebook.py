@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from finegold.insight.judges.answers import Share
 from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
@@ -13,7 +13,6 @@ from finegold.votes.notebook import cell_html, meter_html, name_html, page_html,
 if TYPE_CHECKING:
     from finegold.insight.comparison import Comparison
     from finegold.insight.judges.ranking import Ranking
-    from finegold.insight.judges.scores import JudgeScore
     from finegold.insight.measures import Agreement
     from finegold.insight.next_votes import Plan
     from finegold.insight.overview import Trust
@@ -121,26 +120,34 @@ def _interval(found: Agreement, name: str) -> str:
 
 
 ROWS_SHOWN = 20
-HEADS = ("judge", "", "accuracy", "position bias", "same after swap", "ties", "failed", "cost per verdict")
+HEADS = ("judge", "", "accuracy", "undecided", "position bias", "same after swap", "failed", "cost per verdict")
 
 
-def judges_html(title: str, scores: Sequence[JudgeScore], notes: Sequence[str]) -> str:
-    """Return a table of judges, the most accurate first."""
-    best_first = sorted(scores, key=lambda one: -one.accuracy.value)
+def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[str]) -> str:
+    """Return a table of judges, the best first."""
     rows = [
         [
-            escape(one.judge),
-            meter_html(one.accuracy.value),
-            cell_html(with_interval(one.accuracy)),
-            cell_html(with_interval(one.position_bias)),
-            cell_html(percent(one.swap_consistency.value)),
-            cell_html(percent(one.tie_rate.value)),
-            cell_html(percent(one.failure_rate.value)),
-            cell_html(f"{one.cost:.2g}" if one.cost == one.cost else "–"),
+            escape(one["judge"]),
+            meter_html(one["accuracy"]["value"]) if one["accuracy"] else "",
+            cell_html(figure_of(one, "accuracy")),
+            cell_html(percent(one["undecided"])),
+            cell_html(figure_of(one, "position_bias")),
+            cell_html(percent(one["swap_consistency"])),
+            cell_html(percent(one["failed"])),
+            cell_html("–" if one["cost"] is None else f"{one['cost']:.2g}"),
         ]
-        for one in best_first[:ROWS_SHOWN]
+        for one in judges[:ROWS_SHOWN]
     ]
-    return page_html(title, table_html(HEADS, rows, len(scores)), *(escape(note) for note in notes))
+    return page_html(title, table_html(HEADS, rows, len(judges)), *(escape(note) for note in notes))
+
+
+def figure_of(judge: dict[str, Any], name: str) -> str:
+    """Return a figure of a judge with its interval."""
+    if judge[name] is None:
+        return "–"
+    value = judge[name]["value"] if name == "accuracy" else judge[name]
+    low, high = judge["intervals"][name]
+    return f"{value:z.2f} [{low:z.2f}, {high:z.2f}]"
 
 
 def ranking_html(ranking: Ranking) -> str:
@@ -151,8 +158,8 @@ def ranking_html(ranking: Ranking) -> str:
             escape(one.system),
             cell_html(f"{one.rank_low}" if one.rank_low == one.rank_high else f"{one.rank_low}-{one.rank_high}"),
             cell_html(f"{one.strength.value:+.2f} ({one.strength.low:+.2f} to {one.strength.high:+.2f})"),
-            meter_html(one.win_rate),
-            cell_html(percent(one.win_rate)),
+            meter_html(one.win_rate.value),
+            cell_html(percent(one.win_rate.value)),
         ]
         for one in ranking.standings[:ROWS_SHOWN]
     ]
@@ -167,5 +174,5 @@ def with_interval(share: Share) -> str:
     return f"{share.value:z.2f} [{share.low:z.2f}, {share.high:z.2f}]"
 
 
-def percent(share: float) -> str:
-    return "–" if share != share else f"{share:.1%}"
+def percent(share: float | None) -> str:
+    return "–" if share is None or share != share else f"{share:.1%}"

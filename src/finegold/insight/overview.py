@@ -6,24 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.expected import Calibration, Expected, calibration, expected_of
+from finegold.insight.expected import Calibration, calibration, expected_accuracy
 from finegold.insight.majority import CLOSE, margins, n_flips
 from finegold.insight.measures import Agreement, agreement
 from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.read import match_truth
 from finegold.results.data import ResultData
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
 
-__all__ = ["Trust", "trust"]
+__all__ = ["Trust", "tie_warnings", "trust"]
 
 
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
 MIN_ALPHA = 0.2  # below, annotators agree little more than by chance
 OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommends calibration
+TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels hang on the rule for ties
 MAX_NAMED = 5  # number of spammers named in a warning
 
 
@@ -51,8 +54,8 @@ class Trust:
         Annotators whose errors are correlated.
     calibration : Calibration or None
         How well confidences match accuracies; None without known truths.
-    expected : Expected or None
-        The share of right labels with this confidence on real data; None unless the method is the default.
+    expected : float or None
+        The share of right labels by the method's own confidences; None if all labels are known truths.
     warnings : list of str
         What to know before using the labels.
     """
@@ -66,7 +69,7 @@ class Trust:
     agreement: Agreement
     correlated: CorrelatedAnnotators
     calibration: Calibration | None
-    expected: Expected | None
+    expected: float | None
     warnings: list[str]
 
     def _repr_html_(self) -> str:
@@ -92,7 +95,7 @@ class Trust:
             "effective_annotators": self.correlated.effective,
             "agreement": self.agreement.figures(),
             "calibration": None if self.calibration is None else self.calibration.figures(),
-            "expected_accuracy": None if self.expected is None else self.expected._asdict(),
+            "expected_accuracy": self.expected,
             "warnings": self.warnings,
         }
 
@@ -117,9 +120,10 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         agreement=agreed,
         correlated=correlated,
         calibration=calibrated,
-        expected=expected_of(result),
+        expected=expected_accuracy(result),
         warnings=[
             *_vote_warnings(agreed, votes.n_votes / votes.n_tasks, result.method),
+            *tie_warnings(result),
             *correlated.warnings,
             *_spammer_warnings([str(name) for name in to_list(result.annotator_names[suspects])]),
             *_calibration_warnings(calibrated),
@@ -148,6 +152,24 @@ def _vote_warnings(agreed: Agreement, votes_per_task: float, method: str) -> lis
             "the hardest classes before you trust any method"
         )
     return said
+
+
+def tie_warnings(result: ResultData) -> list[str]:
+    """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
+    tied = int(_is_tied(votes_of(result)).sum()) if result.annotations is not None else 0
+    if tied < TIED_SHARE * len(result.label_codes):
+        return []
+    return [
+        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels hang on which annotators "
+        "the method believes, so ask for one more vote on each, or check some (finegold sample)"
+    ]
+
+
+def _is_tied(votes: Annotations) -> NDArray[np.bool_]:
+    """[T] Return whether several classes have the most votes."""
+    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+    most = np.maximum.reduceat(size, first)
+    return np.asarray(np.add.reduceat(size == np.repeat(most, np.diff(votes.task_ptr)), first, dtype=np.int64) > 1)
 
 
 def _spammer_warnings(names: list[str]) -> list[str]:

@@ -7,11 +7,10 @@ table looks like and which options would read it.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.source import BOM, READABLE, Source, text_start
+from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.io.source import READABLE, Source
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
@@ -39,27 +38,30 @@ __all__ = [
     "TASK",
     "TRUTH",
     "WIDE_TASK",
-    "HeaderProblem",
     "LostColumnsError",
     "Role",
     "Shape",
+    "are_texts",
     "bare_name",
     "candidates",
     "columns_of",
-    "explain_lost_columns",
+    "doubt_values",
     "file_names",
     "find_column",
     "find_columns",
     "group_by_labels",
     "guess_shape",
+    "kappa_of",
     "list_names",
     "name_annotators_by_file",
     "named_column",
+    "names_item",
+    "names_person",
+    "parts_of",
     "refuse_parts_of_one_table",
     "report_columns_aside",
     "the_only",
     "voting_columns",
-    "wrong_header",
 ]
 
 NAME = Placeholder("NAME")
@@ -141,8 +143,10 @@ def list_names(columns: Iterable[Any], most: int = 20) -> str:
 class LostColumnsError(InputError):
     """No column has a name that is known for a role."""
 
+    brief = ""  # the problem without lists of columns and of known names
     lost: Sequence[Role] = ()
-    found: Sequence[Any] = ()  # the columns of the other roles
+    found: Mapping[str, Any] = {}  # the columns of the other roles, by the role's name
+    among: Sequence[Any] = ()  # the columns that could each have the role, where there are several
 
 
 @contextmanager
@@ -161,15 +165,18 @@ def find_columns(columns: Sequence[Any], chosen: dict[Role, Any]) -> list[Any]:
     free = [column for column in columns if column not in named.values()]
     matches = {role: candidates(free, role) for role in chosen if role not in named}
     lost = [role for role, fitting in matches.items() if not fitting]
+    others = {role.name: named.get(role, [*matches.get(role, ()), None][0]) for role in chosen if role not in lost}
     if not lost:
-        return [named[role] if role in named else the_only(matches[role], role) for role in chosen]
+        return [named[role] if role in named else the_only(matches[role], role, others) for role in chosen]
     if not columns:
         raise InputError("there are no columns; expected a table with a header and at least one vote")
-    problem = f"there is no {' and no '.join(role.name for role in lost)} column among {list_names(columns)}"
+    brief = f"there is no {' and no '.join(role.name for role in lost)} column"
+    problem = f"{brief} among {list_names(columns)}"
     if known := " and ".join(f"{', '.join(role.shown.split())} ({role.name})" for role in lost if role.shown):
         problem = f"{problem}; the names that Finegold knows are {known}"
-    error = LostColumnsError(problem, remedies=[_naming(dict.fromkeys(lost, NAME), "to name it")])
-    error.lost, error.found = lost, [*named.values(), *(fitting[0] for fitting in matches.values() if fitting)]
+    text = "to name it" if len(lost) == 1 else "to name them"
+    error = LostColumnsError(problem, remedies=[_naming(dict.fromkeys(lost, NAME), text)])
+    error.lost, error.found, error.brief = lost, others, brief
     raise error
 
 
@@ -206,11 +213,14 @@ def named_column(columns: Sequence[Any], name: Any, role: Role) -> Any:
     )
 
 
-def the_only(matches: list[Any], role: Role) -> Any:
+def the_only(matches: list[Any], role: Role, others: Mapping[str, Any] | None = None) -> Any:
     """Return the only match. Refuse to guess between two, because the guess would often be wrong."""
     if len(matches) > 1:
-        remedy = _naming({role: str(matches[0])}, "to say which")
-        raise InputError(f"the columns {list_names(matches)} could each be the {role.name}", remedies=[remedy])
+        problem = f"the columns {list_names(matches)} could each be the {role.name}"
+        error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
+        error.lost, error.among, error.brief = [role], matches, problem
+        error.found = {name: column for name, column in (others or {}).items() if name != role.name}
+        raise error
     return matches[0]
 
 
@@ -287,14 +297,16 @@ def guess_shape(opened: Opened, task: Any) -> Shape | None:
     labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
     groups = _groups_of_votes(labels)
     rows = table.ids(ids)
-    if not groups or (rows.codes == MISSING).any() or len(rows.names) != len(rows.codes):  # a row is named once
+    filled = np.logical_or.reduce([rows.codes != MISSING, *(coded.codes != MISSING for coded in labels.values())])
+    named = rows.codes[filled]  # without blank lines
+    if not groups or (named == MISSING).any() or len(rows.names) != len(named):  # a row is named once
         return None
     votes = max(groups, key=len)
-    if not is_transposed and sum(map(_names_person, votes)) > 1:
+    if not is_transposed and sum(map(names_person, votes)) > 1:
         votes = [name for name in votes if not _doubt_names([name], is_transposed=False)]
     doubt = "other columns share other labels"
     if len(groups) == 1:
-        doubt = _doubt_names(votes, is_transposed) or _doubt_values(
+        doubt = _doubt_names(votes, is_transposed) or doubt_values(
             [labels[name] for name in votes], votes, is_transposed
         )
     known = {ids, *votes, *candidates(columns, TRUTH)}
@@ -317,7 +329,7 @@ def _may_vote(columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns that may hold votes: neither ids, truths, row numbers nor labels made of votes."""
     known = {ids, *candidates(columns, TRUTH)}
     free = [name for name in columns if name not in known and bare_name(name) not in INDEX]
-    return [name for name in free if DERIVED.isdisjoint(_parts(name))]
+    return [name for name in free if DERIVED.isdisjoint(parts_of(name))]
 
 
 def _groups_of_votes(labels: dict[Any, Coded]) -> list[list[Any]]:
@@ -346,23 +358,23 @@ def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
     return [names for names, _ in groups.values()]
 
 
-def _parts(name: Any) -> list[str]:
+def parts_of(name: Any) -> list[str]:
     """Split a name into words: final_label, finalLabel -> final, label."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
     return [*re.split(r"[\W_\d]+", words.casefold()), bare_name(name)]
 
 
-def _names_feature(name: Any) -> bool:
-    return FEATURE.fullmatch(str(name).strip().casefold()) is not None or not FEATURES.isdisjoint(_parts(name))
+def names_feature(name: Any) -> bool:
+    return FEATURE.fullmatch(str(name).strip().casefold()) is not None or not FEATURES.isdisjoint(parts_of(name))
 
 
-def _names_person(name: Any) -> bool:
-    return PEOPLE.match(str(name).strip()) is not None and not _names_feature(name)
+def names_person(name: Any) -> bool:
+    return PEOPLE.match(str(name).strip()) is not None and not names_feature(name)
 
 
-def _names_item(name: Any) -> bool:
+def names_item(name: Any) -> bool:
     text = str(name).strip()
-    return not _names_person(name) and (ITEMS.match(text) is not None or "?" in text or len(text.split()) > 2)
+    return not names_person(name) and (ITEMS.match(text) is not None or "?" in text or len(text.split()) > 2)
 
 
 def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
@@ -371,18 +383,18 @@ def _doubt_names(columns: Sequence[Any], is_transposed: bool) -> str:
     def some(names: Sequence[Any]) -> str:
         return ", ".join(map(str, names[:6])) + (", ..." if len(names) > 6 else "")
 
-    if features := [column for column in columns if _names_feature(column)]:
+    if features := [column for column in columns if names_feature(column)]:
         return f"{some(features)} may be features of the tasks"
-    items = [column for column in columns if _names_item(column)]
+    items = [column for column in columns if names_item(column)]
     if is_transposed:
         return "" if len(items) * 2 >= len(columns) else f"{some(columns)} may be features of people"
     return f"{some(items)} may be tasks and not annotators" if items else ""
 
 
-def _doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed: bool) -> str:
+def doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed: bool) -> str:
     """Return why the values of these columns may not be votes."""
     names = sorted({text_of(name) for coded in labels for name in to_list(coded.names)})
-    if _are_texts(names):
+    if are_texts(names):
         return "the values look like texts"
     code_of = {name: code for code, name in enumerate(names)}
     renumbered = [
@@ -407,13 +419,14 @@ def _doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed
         sums = numbers[whole].sum(axis=1)
         if np.ptp(sums) < 1e-6 * max(1.0, abs(sums[0])):
             return "every row has the same sum, so the columns may be counts or shares"
-    people = sum(map(_names_person, columns))
+    people = sum(map(names_person, columns))
     if is_transposed or people == len(columns):
         return ""
     fill = filled.mean(axis=0)
     if ((fill >= np.median(fill) / 2) & (fill <= np.median(fill) * 2)).mean() <= 0.5:
         return "some columns are full and others nearly empty"
-    rows, kappa = _kappa(codes, len(names))
+    counts = np.stack([(codes == code).sum(axis=1) for code in range(len(names))], axis=1)
+    rows, kappa = kappa_of(counts)
     if rows >= FEW_ROWS and kappa < (CHANCE if rows >= SOME_ROWS else -0.1):
         return "the columns agree no more than by chance"
     # Columns with the names of people need no agreement; others have to agree clearly.
@@ -422,18 +435,17 @@ def _doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed
     return ""
 
 
-def _are_texts(labels: Sequence[str]) -> bool:
+def are_texts(labels: Sequence[str]) -> bool:
     return sum(map(len, labels)) > TEXT_LENGTH * len(labels)
 
 
-def _kappa(votes: Matrix, n_classes: int) -> tuple[int, float]:
-    """Return the number of rows with two or more votes, and Fleiss' kappa of these rows."""
-    counts = np.stack([(votes == code).sum(axis=1) for code in range(n_classes)], axis=1).astype(float)
-    total = counts.sum(axis=1)
+def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
+    """Return how many rows of votes per class have two or more votes, and Fleiss' kappa of these rows."""
+    total = counts.sum(axis=1).astype(float)
     counts, total = counts[total > 1], total[total > 1]
     if not len(total):
         return 0, 0.0
-    observed = ((counts * (counts - 1)).sum(axis=1) / (total * (total - 1))).mean()
+    observed = ((counts * (counts - 1.0)).sum(axis=1) / (total * (total - 1))).mean()
     expected = ((counts.sum(axis=0) / total.sum()) ** 2).sum()
     return len(total), 1.0 if expected == 1 else float((observed - expected) / (1 - expected))
 
@@ -446,7 +458,7 @@ def voting_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
 
     def holds_something_else(name: Any) -> bool:
         texts, codes = [text_of(value) for value in to_list(labels[name].names)], labels[name].codes
-        if bare_name(name) in WIDE_TASK.words | ANNOTATOR.words or (texts and _are_texts(texts)):
+        if bare_name(name) in WIDE_TASK.words | ANNOTATOR.words or (texts and are_texts(texts)):
             return True
         voted = int((codes != MISSING).sum())
         return bool(votes) and voted >= MANY_ROWS and (len(texts) * 2 > voted or voted * 2 > len(codes))
@@ -500,139 +512,3 @@ def file_names(sources: Sequence[Source]) -> list[str]:
         if all(names) and len(set(names)) == len(names):
             return names
     return []
-
-
-# What an error about columns can say
-
-MOST_LINES = 30
-MOST_PROPOSED = 100  # columns; among more, a proposal would be a mere guess
-ROWS = 200  # that show what a column may hold
-
-
-class HeaderProblem(NamedTuple):
-    what: str
-    repair: str  # of the file itself
-    remedies: list[Remedy]
-
-
-def wrong_header(source: Source) -> HeaderProblem | None:
-    """Return what is wrong with the first line of a text and how to repair it, or None."""
-    if not source.is_delimited or source.header != 1:
-        return None
-    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()[:MOST_LINES]
-    mark = source.separator or max(",;\t|", key="".join(lines).count)
-    mark = mark if any(mark in line for line in lines) else " "
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
-    return (_title_above(rows) or _data_instead(rows)) if len(rows) > 1 else None
-
-
-def _title_above(rows: list[list[str]]) -> HeaderProblem | None:
-    filled = [sum(map(bool, row)) for row in rows]
-    width = max(filled)
-    first = filled.index(width)
-    header = [cell for cell in rows[first] if cell]
-    are_names = any(bare_name(name) in KNOWN for name in header) or (
-        len(header) > 2 and len(set(header)) == len(header) and not any(map(_is_number, header))
-    )
-    if not first or width < 2 or max(filled[:first]) > max(1, width // 2) or not are_names:
-        return None
-    what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
-    what = what if any(filled[:first]) else "the first line is blank"
-    what = f"{what}, and line {first + 1} the names of the columns"
-    return HeaderProblem(what, "remove the lines above", [use(header=first + 1)])
-
-
-def _data_instead(rows: list[list[str]]) -> HeaderProblem | None:
-    """Report a first line like the others: most of its values are numbers, or occur below in the same column."""
-    header, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    if len(header) < 2 or not below or any(bare_name(name) in KNOWN for name in header):
-        return None
-    columns = list(zip(*below, strict=True))
-    like = [_is_number(name) or name in column for name, column in zip(header, columns, strict=True)]
-    if sum(like) * 2 < len(like):
-        return None
-    what = f"the first line ({', '.join(header[:6])}) looks like data and not like the names of columns"
-    numbers = [str(number) for number in range(1, len(header) + 1)]
-    values = [[*column] for column in zip(header, *below, strict=True)]
-    columns_by_number = _propose_columns(numbers, values, [TASK, ANNOTATOR, LABEL], [])
-    remedy = use(text="if there is no header", header=False, **columns_by_number)
-    return HeaderProblem(what, "if there is no header, add a line with the names", [remedy])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _propose_columns(
-    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[Role], found: Sequence[Any]
-) -> dict[str, str]:
-    """Return options that name a column for each lost role, or none if there are too few or too many columns.
-
-    A label has the fewest different values, a task the most, and an annotator few of them.
-    """
-    if len(columns) > MOST_PROPOSED:
-        return {}
-    distinct = {
-        str(name): len({text_of(value) for value in column if value is not None})
-        for name, column in zip(columns, values, strict=True)
-        if name not in found and str(name).strip()
-    }
-    chosen: dict[str, str] = {}
-    for role in (LABEL, ANNOTATOR, TASK):
-        wanted = next((each for each in lost if each.option.endswith(role.option)), None)
-        if wanted is None:
-            continue
-        free = [name for name in distinct if name not in chosen.values()]
-        if not free:
-            return {}
-        fewest = min(reversed(free), key=lambda name: (distinct[name] < 2, distinct[name]))
-        most = max(free, key=lambda name: distinct[name])
-        chosen[wanted.option.replace("-", "_")] = most if role is TASK else fewest
-    return dict(reversed(chosen.items()))
-
-
-@contextmanager
-def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator[None]:
-    """Add to the error about columns what the table looks like, and the options that would read it so."""
-    try:
-        yield
-    except LostColumnsError as error:
-        header = wrong_header(opened.sources[0]) if opened.sources else None
-        if header is not None:
-            of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
-            raise InputError(
-                header.what, opened.name, header.remedies if of_votes else [use(text=header.repair)]
-            ) from None
-        if len(opened.columns) == 1 and opened.sources and opened.sources[0].separator:
-            problem = f"{error.problem}. The separator leaves one column"
-            raise InputError(problem, error.where, [leave_out("separator")]) from None
-        if shape is not None:
-            problem, remedy = _describe_doubt(shape)
-            raise InputError(f"{error.problem}. {problem}", error.where, [remedy]) from None
-        has_options = all(role.option for role in error.lost)
-        proposed = _propose_columns(opened.columns, opened.head(ROWS), error.lost, error.found) if has_options else {}
-        remedies = [use(text="if these are the columns", **proposed)] if proposed else list(error.remedies)
-        if {ANNOTATOR, LABEL} <= set(error.lost) and len(opened.columns) > 2:
-            remedies.append(use("if every annotator has a column of their own", wide=True))
-        raise InputError(error.problem, error.where, remedies) from None
-
-
-def _describe_doubt(shape: Shape) -> tuple[str, Remedy]:
-    """Return what a table may be and why that is in doubt, and the options that read it so."""
-    names = list(map(str, shape.votes))
-    plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-    are_items = all(map(_names_item, shape.votes))
-    if shape.is_transposed or are_items:
-        problem = f"It may be a table with a row per annotator and a column per task, but {shape.doubt}"
-        text = "if it is" if shape.is_transposed else "if every row is an annotator"
-        tasks = {"task": ",".join(names)} if plain else {}
-        remedy = use(text=text, format="transposed", annotator=str(shape.ids), **tasks)
-        return problem if shape.is_transposed else shape.doubt, remedy
-    given: dict[str, Any] = {"task": str(shape.ids)} if str(shape.ids) else {}
-    given |= {"annotator": names} if plain else {}
-    problem = f"It may be a table with a column per annotator, but {shape.doubt}"
-    return problem, use(text="if it is", wide=True, **given)

@@ -15,7 +15,7 @@ from typing import NoReturn
 import polars as pl
 
 from finegold.errors import InputError, Remedy, use
-from finegold.io.columns import wrong_header
+from finegold.io.hints import wrong_header
 from finegold.io.limits import AGAIN
 from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
 

@@ -89,12 +89,13 @@ class TextEncoder:
         self.pieces.append(self._codes(batch))
 
     def finish(self) -> Coded:
-        if hasattr(self.dictionary, "to_series"):
-            names = self.dictionary.to_series().alias("")
+        codes = np.concatenate([np.empty(0, np.int32), *self.pieces])
+        if hasattr(self.dictionary, "to_series"):  # which takes a microsecond for every name
+            every = pl.arange(codes.max(initial=MISSING) + 1, dtype=pl.UInt32, eager=True)
+            names = every.cat.to(self.anchor.dtype).cast(pl.String).alias("")
         else:
             names = self.anchor.cat.get_categories()  # type: ignore[attr-defined]  # Polars before 2.0
         order = names.arg_sort().to_numpy()
-        codes = np.concatenate([np.empty(0, np.int32), *self.pieces])
         self.pieces = []
         renumber(codes, rank_of(order))
         return Coded(codes, _series(names.gather(order).cast(self.dtype)))

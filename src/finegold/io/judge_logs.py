@@ -7,9 +7,12 @@ such a table, and everything else, the votes of `aggregate` included, is derived
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import narwhals as nw
@@ -18,14 +21,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.columns import Role, bare_name, file_names, named_column
+from finegold.io.columns import Role, bare_name, named_column
 from finegold.io.exports import find_export, look
-from finegold.io.exports.judges import calls_of_frame, columns_of_tool
+from finegold.io.exports.judges import calls_of_frame, columns_of_tool, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
-from finegold.io.source import is_files, sources_of
+from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
-from finegold.io.verdicts import FAILURES, Meaning, class_of, failure_of, is_clearly_pairwise, meaning_of, number_of
+from finegold.io.verdicts import FAILURES, Meaning, Words, class_of, failure_of, is_clearly_pairwise, number_of
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import to_list, to_polars
@@ -87,6 +90,8 @@ class JudgeLog:
         What a user should know about how the log was read.
     time : ndarray of datetime64 of shape (n_verdicts,), optional
         When each call was made; NaT where that is not known. None if the log has no times.
+    unread : dict
+        Verdicts that could not be read -> how often each occurs, the most frequent first.
     length_a, length_b : ndarray of float of shape (n_items,), optional
         The number of characters of the answers behind the first and the second class. None if the log has no answers.
     """
@@ -110,6 +115,7 @@ class JudgeLog:
     time: NDArray[np.datetime64] | None = None
     length_a: Floats | None = None
     length_b: Floats | None = None
+    unread: dict[str, int] = field(default_factory=dict)
 
     @property
     def n_verdicts(self) -> int:
@@ -194,21 +200,24 @@ ROLES: dict[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
         "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid "
-        "uid battleid conversationid instruction question prompt sample instance input unit unitid id index",
+        "uid traceid battleid conversationid instruction question prompt sample instance input unit unitid id index",
         "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
         "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
         "verdict": "verdict judgment judgement decision winner preference preferred choice vote outcome result "
-        "rawverdict rawjudgment label answer response output completion rating score grade",
+        "rawverdict rawjudgment answer response output completion rating score grade stringvalue value",
         "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
         "reversed shownfirst firstshown",
         "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
         "cost": "cost costusd price usd totalcost callcost",
         "error": "error errors errormessage exception failure failed status callstatus",
-        "gold": "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference truelabel",
+        "gold": "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference humanscore "
+        "truelabel human label reference referencelabel",
         "turn": "turn",
         "time": "time timestamp tstamp createdat judgedat datetime date",
     }.items()
 }
+VERDICT_ENDS = ("verdict", "winner", "decision", "preference", "judgment", "result")  # of other names of columns
+TRUTHS = ("human", "gold", "truth", "label", "reference")  # how the name of a file of truths begins
 WORDS_FOR_SYSTEMS = ["model", "system", "generator", "assistant", "candidate", "player"]
 # The two systems that are compared. The first column is the answer that was shown first, unless an order is given.
 SYSTEMS = (
@@ -252,6 +261,7 @@ class Chosen:
     system: str | None = None
     text_a: str | None = None
     text_b: str | None = None
+    is_pairwise: bool = False  # whatever the verdicts look like
     is_placed: bool = True  # the first system is the answer that was shown first, unless an order is given
 
     @property
@@ -276,6 +286,13 @@ def choose_columns(columns: Sequence[Any], given: Mapping[str, str | None], *, s
         return next((both for both in pairs if both[0] in free and both[1] in free), None)
 
     roles: dict[str, Any] = {role: first_free(names) for role, names in ROLES.items() if role not in named} | named
+    if roles["verdict"] is None:
+        roles["verdict"] = next((free[name] for name in free if name.endswith(VERDICT_ENDS)), None)
+    if roles["verdict"] is None and bare_name(roles["gold"]) == "label" and "gold" not in named:
+        roles |= {"verdict": roles["gold"], "gold": None}  # unless it turns out to be a truth, see `read_judge_log`
+    if {"traceid", "runid"} & free.keys():  # scores of Langfuse and feedback of LangSmith
+        roles |= {"judge": roles["judge"] or first_free(("key", "name"))}
+        roles |= {"item": roles["repeat"], "repeat": None} if roles["item"] is None else {}
     systems = pair(SYSTEMS)
     is_placed = systems != UNPLACED
     if systems is None and roles["judge"] is not None and (systems := pair(OPPONENTS)) is not None:
@@ -291,8 +308,11 @@ def choose_columns(columns: Sequence[Any], given: Mapping[str, str | None], *, s
     if lost and not columns:
         raise InputError("there are no columns; expected a table with a header and one verdict per row", source)
     if lost:
-        spare = iter([str(column) for column in columns if column not in roles.values()])
-        options = {role: next(spare, Placeholder("COLUMN")) for role in lost}
+        roles |= dict.fromkeys(lost)
+        known = {name for names in ROLES.values() for name in names}
+        spare = [str(column) for column in columns if column not in roles.values() and bare_name(column) not in known]
+        is_guess = len(lost) == 1 and len(spare) == 1
+        options = {role: spare[0] if is_guess else Placeholder("COLUMN") for role in lost}
         raise InputError(
             f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "
             + ", ".join(f'"{column}"' for column in columns[:20]),
@@ -307,6 +327,7 @@ def choose_columns(columns: Sequence[Any], given: Mapping[str, str | None], *, s
 LOOKED_AT = 2000  # verdicts that tell whether a log is pairwise
 MOST_CLASSES = 20
 SCORES = ("inspect",)  # exports that hold one verdict of a scorer per sample, which their own reader reads
+FILE = "finegold_file"  # the column of judges that are named after files
 TEXTS = ("item", "judge", "verdict", "order", "repeat", "error", "gold", "system_a", "system_b", "system", "turn")
 
 
@@ -315,6 +336,7 @@ def read_judge_log(
     *,
     kind: Kind | None = None,
     verdicts: Literal["position", "answer"] = "position",
+    words: Words | None = None,
     **columns: str | None,
 ) -> JudgeLog:
     """Read a judge log; see `finegold.judges.read`."""
@@ -324,52 +346,181 @@ def read_judge_log(
         raise InputError(f'kind must be "pairwise" or "pointwise", not {kind!r}')
     if isinstance(log, JudgeLog):
         return log
-    sources = sources_of(log) if is_files(log) else []
+    sources = _sources(log) if is_files(log) else []
     if sources and (export := find_export(look(sources[:1]))) is not None and export.name in SCORES:
         return log_of_votes(read(sources, repeated="all"))
-    opened = _name_judges_by_files(open_sources(sources) if sources else open_table(log), columns.get("judge"))
-    if names := columns_of_tool(opened.columns):
-        frame = calls_of_frame(to_polars(opened.load(names).frame), opened.name)
-        chosen = choose_columns(frame.columns, columns, source=opened.name, by_file=False)
-    else:
-        chosen = choose_columns(opened.columns, columns, source=opened.name, by_file=False)
-        frame = to_polars(opened.load(chosen.columns).frame.select(chosen.columns))
-    table, notes = _table_of_calls(frame, chosen)
+    is_truth = [len(sources) > 1 and _holds_truths(source) for source in sources]
+    truths = [source for source, only in zip(sources, is_truth, strict=True) if only and not all(is_truth)]
+    sources = [source for source in sources if source not in truths]
+    parts, notes = _parts(sources, columns) if sources else ([_part(open_table(log), columns)], [])
+    name, chosen = parts[0].name, parts[0].chosen
+    table = pl.concat([part.table for part in parts], how="diagonal_relaxed") if len(parts) > 1 else parts[0].table
+    notes += list(dict.fromkeys(note for part in parts for note in part.notes))
+    words = words or Words()
+    _refuse_truths_as_verdicts(table, chosen, columns, name)
     is_ordered = "order" in table.columns and _orders(table.get_column("order")) is not None
     if columns.get("order") is not None and not is_ordered:
         problem = f'the column "{chosen.order}" has other values than AB and BA'
-        raise InputError(problem, opened.name, [Remedy(text="name another column"), leave_out("order")])
+        raise InputError(problem, name, [Remedy(text="name another column"), leave_out("order")])
     if kind is None:
-        some = table.get_column("verdict").drop_nulls().unique(maintain_order=True).head(LOOKED_AT)
-        is_pairwise = chosen.system_a is not None or is_ordered or is_clearly_pairwise(some)
+        is_pairwise = chosen.system_a is not None or is_ordered or chosen.is_pairwise or _speaks_of_pairs(table, words)
         kind = "pairwise" if is_pairwise else "pointwise"
     if kind == "pointwise":
-        read_log = pointwise_log(table, opened.name)
+        read_log = pointwise_log(table, name, words=words)
         if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
             raise InputError(
                 f"the verdicts have {len(read_log.class_names):,} different scores, more than {MOST_CLASSES}",
-                opened.name,
+                name,
                 [Remedy(text="round them to fewer, such as 1 to 5"), use(verdict=Placeholder("COLUMN"))],
             )
     else:
         by_position = verdicts == "position"
-        read_log = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=by_position)
+        read_log = pairwise_log(table, name, is_placed=chosen.is_placed, by_position=by_position, words=words)
     if "order" in table.columns and (kind == "pointwise" or not is_ordered):
         notes.append(f'the column "{chosen.order}" is not used: its values are not AB and BA, or answers stand alone')
+    if "gold" in table.columns:
+        notes += _about_gold(table, read_log, chosen.gold, is_named=columns.get("gold") is not None)
+    read_log = replace(read_log, notes=[*read_log.notes, *notes, *_about_unread(read_log)])
+    for source in truths:
+        read_log = with_gold(read_log, source)
+        n = int((read_log.gold != MISSING).sum())
+        read_log.notes.append(
+            f"{source.name} holds truths by its name or its columns, and is used as gold: {n:,} items"
+        )
+    return read_log
+
+
+def _sources(log: Any) -> list[Source]:
+    """Return the files; a folder may also hold text files of scores."""
+    given = log if isinstance(log, list | tuple) else [log]
+    if len(given) == 1 and isinstance(given[0], str | PathLike) and (folder := Path(given[0])).is_dir():
+        names = sorted(folder.iterdir())
+        if names and all(re.search(r"\.(txt|qrels)(\.gz)?$", name.name) for name in names):
+            given = names
+    return sources_of(list(given))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The calls of one file, or of several that look alike."""
+
+    name: str
+    table: pl.DataFrame
+    chosen: Chosen
+    notes: list[str]
+
+
+def _parts(sources: list[Source], columns: Mapping[str, str | None]) -> tuple[list[Part], list[str]]:
+    """Read files together if they name their judges, otherwise one by one, with judges named after the files."""
+    nested = [frame for source in sources if (frame := read_nested(source)) is not None]
+    if nested:
+        return [_part(open_table(frame), columns) for frame in nested], []
+    if read_qrels(sources[0]) is None:
+        first = open_sources(sources[:1])
+        frame_columns = columns_of_tool(first.columns) and calls_of_frame(_load(first, 1), first.name).columns
+        chosen = choose_columns(frame_columns or first.columns, columns, source=first.name, by_file=True)
+        if chosen.judge is not None:
+            return [_part(open_sources(sources), columns)], []
+        if len(sources) == 1 and not columns_of_tool(first.columns):
+            return [_part(first, columns)], []  # which says that there is no judge
+    stems = [_stem(source) for source in sources]
+    folders = [PurePath(source.name).parent.name for source in sources]
+    names = folders if len(set(stems)) == 1 and len(sources) > 1 else stems
+    parts = []
+    for source, judge in zip(sources, names, strict=True):
+        qrels = read_qrels(source)
+        opened = open_table(qrels) if qrels is not None else open_sources([source])
+        parts.append(_part(opened, columns, judge))
+    shown = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(set(names)) > 3 else "")
+    return parts, [f"no column names the judges, so they are named after the files: {shown}"]
+
+
+def _stem(source: Source) -> str:
+    path = PurePath(source.name)
+    while path.suffix.lower() in READABLE or path.suffix.lower() in (".txt", ".qrels"):
+        path = path.with_suffix("")
+    return path.name
+
+
+def _load(opened: Opened, rows: int | None = None) -> pl.DataFrame:
+    frame = to_polars(opened.load(columns_of_tool(opened.columns)).frame)
+    return frame if rows is None else frame.head(rows)
+
+
+def _part(opened: Opened, columns: Mapping[str, str | None], judge: str | None = None) -> Part:
+    is_tool = bool(columns_of_tool(opened.columns))
+    frame = calls_of_frame(_load(opened), opened.name) if is_tool else None
+    names = opened.columns if frame is None else frame.columns
+    chosen = choose_columns(names, columns, source=opened.name, by_file=judge is not None)
+    frame = to_polars(opened.load(chosen.columns).frame.select(chosen.columns)) if frame is None else frame
+    if chosen.judge is None:
+        frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), replace(chosen, judge=FILE)
+    table, notes = _table_of_calls(frame, chosen)
     if chosen.cost is not None:
         n = table.get_column("cost").null_count() - frame.get_column(chosen.cost).null_count()
         notes += [f'{n:,} values in the column "{chosen.cost}" are not numbers and are left out'] if n > 0 else []
-    return replace(read_log, notes=[*read_log.notes, *notes])
+    return Part(opened.name, table, replace(chosen, is_pairwise=is_tool), notes)
 
 
-def _name_judges_by_files(opened: Opened, judge: str | None) -> Opened:
-    """Name the judges after the files, if there are several files and no column of judges."""
-    names = file_names(opened.sources)
-    if judge is not None or len(names) < 2 or columns_of_tool(opened.columns):
-        return opened
-    if choose_columns(opened.columns, {}, source=opened.name, by_file=True).judge is not None:
-        return opened
-    return open_sources([replace(file, annotator=name) for file, name in zip(opened.sources, names, strict=True)])
+def _holds_truths(source: Source) -> bool:
+    """Return whether a file among others has truths and no verdicts: by its name, or votes of people in columns."""
+    return _stem(source).casefold().startswith(TRUTHS) or majority_of_people(source) is not None
+
+
+def _speaks_of_pairs(table: pl.DataFrame, words: Words) -> bool:
+    """Return whether verdicts, or truths beside them, compare two answers."""
+    texts = {name: table.get_column(name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
+             for name in ("verdict", "gold") if name in table.columns}  # fmt: skip
+    said = [part for text in texts["verdict"] if (part := words.said(text)) is not None]
+    plain = {text.strip(" [](){}*.\"'").casefold() for text in said}
+    if is_clearly_pairwise(said) or is_clearly_pairwise(texts.get("gold", [])):
+        return True
+    return {"a", "b"} <= plain <= {"a", "b", "c", ""} or (
+        "length_a" in table.columns and bool(plain) and plain <= {"a", "b", "c", "0", "1", "2", "3", ""}
+    )
+
+
+def _refuse_truths_as_verdicts(
+    table: pl.DataFrame, chosen: Chosen, given: Mapping[str, str | None], source: str
+) -> None:
+    """Refuse a column "label" that is the same for all judges of an item: it is the truth, and there is no verdict."""
+    if given.get("verdict") is not None or bare_name(chosen.verdict) != "label":
+        return
+    by_item = table.group_by("item").agg(pl.len().alias("n"), pl.col("verdict").n_unique().alias("k"))
+    if (by_item["n"] > 1).any() and (by_item["k"] > 1).any():
+        return
+    raise InputError(
+        f'found no column of verdicts; "{chosen.verdict}" seems to hold the truths',
+        source,
+        [use(verdict=Placeholder("COLUMN")), use(verdict=chosen.verdict, text="if those are verdicts")],
+    )
+
+
+def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str | None, *, is_named: bool) -> list[str]:
+    """Return what a user should know about the column of truths, or refuse one that the user names in vain."""
+    n_rows, n = len(table) - table.get_column("gold").null_count(), int((log.gold != MISSING).sum())
+    known = {log.item_names[code] for code in np.flatnonzero(log.gold == MISSING).tolist()}
+    if n:
+        lost = table.filter(pl.col("gold").is_not_null()).get_column("item").unique().is_in(list(map(str, known))).sum()
+        more = f"; {lost:,} others cannot be read" if lost else ""
+        return [f'the column "{column}" is used as the truth of {n:,} items{more}']
+    if not n_rows:
+        return []
+    example = table.get_column("gold").drop_nulls()[0][:40]
+    if is_named:
+        raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
+    return [f'the column "{column}" is not used as truth: its values are not verdicts, such as {example!r}']
+
+
+def _about_unread(log: JudgeLog) -> list[str]:
+    if not log.unread:
+        return []
+    listed = ", ".join(f"{text!r} ({n:,})" for text, n in list(log.unread.items())[:5])
+    more = f" and {len(log.unread) - 5:,} others" if len(log.unread) > 5 else ""
+    return [
+        f"{sum(log.unread.values()):,} verdicts cannot be read and count as failed: {listed}{more}; say what they mean "
+        "with verdict_map, or where in the text the verdict is with verdict_pattern"
+    ]
 
 
 def _table_of_calls(frame: pl.DataFrame, chosen: Chosen) -> tuple[pl.DataFrame, list[str]]:
@@ -434,12 +585,20 @@ ORDERS = {
 }
 LOWEST_CONSISTENCY = 0.4  # below, verdicts may name answers and not positions
 FEWEST_PAIRS = 20  # for that
+SHOWN = 60  # characters of a verdict that cannot be read
 MOST_UNREADABLE = 0.5  # with a larger share, the column is not one of verdicts
 MOSTLY = 0.8  # share of numbers from which verdicts are scores
 NO_SCORE = -1.0  # how MT-bench writes that no score was found
 
 
-def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by_position: bool = True) -> JudgeLog:
+def pairwise_log(
+    table: pl.DataFrame,
+    source: str,
+    *,
+    is_placed: bool = True,
+    by_position: bool = True,
+    words: Words | None = None,
+) -> JudgeLog:
     """Make the log of a table of calls that compare two answers.
 
     Parameters
@@ -453,6 +612,8 @@ def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by
         Whether system_a is the answer that was shown first where there is no order.
     by_position : bool, default True
         Whether A and B in verdicts mean the positions of the answers; otherwise they mean the answers.
+    words : Words, optional
+        How verdicts are written.
     """
     has_systems = "system_a" in table.columns
     flip, low, high = np.zeros(table.height, bool), None, None
@@ -464,7 +625,7 @@ def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by
     orders = _orders(table.get_column("order")) if "order" in table.columns else None
     if orders is None or (has_systems and _is_exchanged(table)):
         orders = np.full(table.height, A_FIRST if has_systems and is_placed else -1, np.int8)
-    meaning = _with_errors(table, _meanings(table, "verdict"))
+    meaning = _with_errors(table, _meanings(table, "verdict", words or Words()))
     _refuse_unreadable(table, meaning, source, kind="pairwise")
     item_texts = table.get_column("item")
     if low is not None and high is not None:  # if more than two systems answered a prompt, each pair is an item
@@ -475,7 +636,7 @@ def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by
     systems = sorted({*low.unique(), *high.unique()}) if low is not None and high is not None else []
     gold = np.full(table.height, MISSING, np.int32)
     if "gold" in table.columns:  # A and B of a truth are the systems of the row, in whichever order they were shown
-        gold = _sides(_meanings(table, "gold"), np.zeros(table.height, np.int8), flip)
+        gold = _sides(_meanings(table, "gold", Words()), np.zeros(table.height, np.int8), flip)
     lengths = [table.get_column(name).to_numpy() for name in ("length_a", "length_b") if name in table.columns]
     if len(lengths) == 2:
         lengths = [_of_items(items, np.where(flip, lengths[1 - side], lengths[side]), np.nan) for side in (0, 1)]
@@ -492,16 +653,19 @@ def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool = True, by
         system_a=_of_items(items, _codes(low, systems), MISSING),
         system_b=_of_items(items, _codes(high, systems), MISSING),
         gold=_gold_of_items(items, gold, source),
+        unread=_unread(table, meaning),
         length_a=lengths[0] if len(lengths) == 2 else None,
         length_b=lengths[1] if len(lengths) == 2 else None,
     )
     return replace(log, notes=_doubts(log)) if by_position else log
 
 
-def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
+def pointwise_log(table: pl.DataFrame, source: str, *, words: Words | None = None) -> JudgeLog:
     """Make the log of a table of calls that judge one answer each, by a class or a score; see `pairwise_log`."""
     verdicts = table.get_column("verdict")
-    meaning: dict[str, str | Meaning] = {text: class_of(text) for text in verdicts.drop_nulls().unique()}
+    meaning: dict[str, str | Meaning] = {
+        text: (words or Words()).class_of(text) for text in verdicts.drop_nulls().unique()
+    }
     is_class = {text: isinstance(said, str) for text, said in meaning.items()}
     is_number = {text: isinstance(said, str) and number_of(said) is not None for text, said in meaning.items()}
     n_classes, n_numbers = (
@@ -512,6 +676,15 @@ def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
     if is_scores:
         meaning = {text: _score(said) for text, said in meaning.items()}
     classes = {said for said in meaning.values() if isinstance(said, str)}
+    truths = pl.Series([], dtype=pl.String)
+    known: dict[str, str | Meaning] = {}
+    if "gold" in table.columns:
+        truths = table.get_column("gold")
+        known = {text: class_of(text) for text in truths.drop_nulls().unique()}
+        known = {text: _score(said) for text, said in known.items()} if is_scores else known
+        true = {said for said in known.values() if isinstance(said, str)}
+        if len(classes | true) <= MOST_CLASSES and true & classes:
+            classes |= true
     names = sorted(classes, key=float) if is_scores else sorted(classes)
     code_of = {name: code for code, name in enumerate(names)}
     failures = {text: 0 if isinstance(said, str) else int(said) for text, said in meaning.items()}
@@ -519,10 +692,8 @@ def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
     _refuse_unreadable(table, failure, source, kind="pointwise")
     answer = _replace(verdicts, {text: code_of.get(str(said), MISSING) for text, said in meaning.items()}, MISSING)
     gold = np.full(table.height, MISSING, np.int32)
-    if "gold" in table.columns:
-        truths = table.get_column("gold")
-        known = {text: code_of.get(str(class_of(text)), MISSING) for text in truths.drop_nulls().unique()}
-        gold = _replace(truths, known, MISSING)
+    if known:
+        gold = _replace(truths, {text: code_of.get(str(said), MISSING) for text, said in known.items()}, MISSING)
     items = _encode(table.get_column("item"), "item", source)
     unknown = np.full(len(items.names), MISSING, np.int32)
     return _log(
@@ -539,6 +710,7 @@ def pointwise_log(table: pl.DataFrame, source: str) -> JudgeLog:
         system_b=unknown,
         gold=_gold_of_items(items, gold, source),
         is_ordered=is_scores,
+        unread=_unread(table, failure),
     )
 
 
@@ -644,12 +816,17 @@ def _is_exchanged(table: pl.DataFrame) -> bool:
     return bool((arrangements > 1).any() and (orders == 1).all())
 
 
-def _meanings(table: pl.DataFrame, name: str) -> SmallCodes:
+def _unread(table: pl.DataFrame, meaning: SmallCodes) -> dict[str, int]:
+    """Return the texts that cannot be read, and how often each occurs."""
+    texts = table.get_column("verdict").filter(pl.Series(meaning == Meaning.UNREADABLE)).str.slice(0, SHOWN)
+    counted = texts.value_counts().sort("count", "verdict", descending=[True, False])
+    return dict(counted.rows())
+
+
+def _meanings(table: pl.DataFrame, name: str, words: Words) -> SmallCodes:
     """Read a column of pairwise verdicts: names of the row's systems, otherwise words."""
     column = table.get_column(name)
-    codes: SmallCodes = _replace(
-        column, {text: int(meaning_of(text)) for text in column.drop_nulls().unique()}, int(Meaning.EMPTY), pl.Int8
-    )
+    codes: SmallCodes = _replace(column, words.meanings(column.drop_nulls().unique()), int(Meaning.EMPTY), pl.Int8)
     if "system_a" in table.columns:
         said = column.str.strip_chars().str.to_lowercase()
         for system, side in (("system_a", Meaning.SIDE_A), ("system_b", Meaning.SIDE_B)):
@@ -698,7 +875,12 @@ def _refuse_unreadable(table: pl.DataFrame, meaning: SmallCodes, source: str, ki
     raise InputError(
         f"{n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}",
         source,
-        [use("if another column has them", verdict=Placeholder("COLUMN")), use(f"if they are {other}", kind=other)],
+        [
+            use("if another column has them", verdict=Placeholder("COLUMN")),
+            use(f"if they are {other}", kind=other),
+            use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
+            use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
+        ],
     )
 
 
@@ -722,22 +904,29 @@ def _doubts(log: JudgeLog) -> list[str]:
 
 def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
     """Return the log with these truths: a file, a data frame, or a mapping of items to classes or systems."""
-    items, truths = map(to_list, read_truth(gold))
+    items, truths = _truths(gold)
     code_of = {str(name): code for code, name in enumerate(log.item_names)}
+    classes = [str(name).casefold() for name in log.class_names]
+    if log.is_ordered and (more := sorted({str(truth) for truth in truths} - set(log.class_names))):
+        log = _with_scores(log, more)
+        classes = list(log.class_names)
+    meant = Words().meanings({str(truth) for truth in truths}) if log.kind == "pairwise" else {}
+    sides = {Meaning.FIRST: 0, Meaning.SECOND: 1, Meaning.TIE: TIED, Meaning.SIDE_A: 0, Meaning.SIDE_B: 1}
     codes = np.full(log.n_items, MISSING, np.int32)
     n_unknown = 0
     for name, truth in zip(items, truths, strict=True):
         if (item := code_of.get(str(name))) is None:
             n_unknown += 1
             continue
-        classes = [str(name) for name in log.class_names]
+        said = str(truth).strip().casefold()
         if log.system_names:  # a truth may be the name of the better system
-            classes = [log.system_names[log.system_a[item]], log.system_names[log.system_b[item]], TIE]
-        matches = [code for code, known in enumerate(classes) if known.casefold() == str(truth).strip().casefold()]
-        if not matches:
+            names = [log.system_names[log.system_a[item]], log.system_names[log.system_b[item]], TIE]
+            classes = [name.casefold() for name in names]
+        code = classes.index(said) if said in classes else sides.get(meant.get(str(truth), Meaning.EMPTY), MISSING)
+        if code == MISSING:
             expected = ", ".join(classes)
             raise InputError(f"the gold of item {log.item_names[item]!r} is {str(truth)!r}; expected one of {expected}")
-        codes[item] = matches[0]
+        codes[item] = code
     if n_unknown == len(items):
         raise InputError(
             f"none of the {len(items):,} gold truths belongs to an item of the log: the gold has {items[:1]}, "
@@ -745,3 +934,23 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
         )
     more = [f"{n_unknown:,} gold truths belong to no item of the log and are left out"] if n_unknown else []
     return replace(log, gold=codes, notes=[*log.notes, *more])
+
+
+def _truths(gold: Any) -> tuple[list[Any], list[Any]]:
+    """Return items and truths of a file, a data frame or a mapping; the majority where a file has votes of people."""
+    if is_files(gold) or isinstance(gold, Source):
+        source = sources_of(gold)[0]
+        if (qrels := read_qrels(source)) is not None:
+            return qrels["item"].to_list(), qrels["verdict"].to_list()
+        if (people := majority_of_people(source)) is not None:
+            return people["item"].to_list(), people["gold"].to_list()
+    items, truths = read_truth(gold)
+    return to_list(items), to_list(truths)
+
+
+def _with_scores(log: JudgeLog, more: Sequence[str]) -> JudgeLog:
+    """Return the log with further scores among its classes, which only truths have."""
+    given = [f"{number:g}" for text in more if (number := number_of(text)) is not None]
+    names = sorted({*log.class_names, *given}, key=float)
+    new = np.array([*(names.index(name) for name in log.class_names), MISSING], np.int32)
+    return replace(log, class_names=names, answer=new[log.answer], gold=new[log.gold])

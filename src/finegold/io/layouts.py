@@ -37,6 +37,7 @@ from finegold.io.tables import Opened, Table, row_numbers
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
+    find_shifted_truths,
     find_unused_gold,
     find_unvoted_gold,
     gold_codes,
@@ -47,8 +48,8 @@ from finegold.io.truth import (
 from finegold.votes.annotations import Annotations, count_disagreeing
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import kind_of, series_of, to_list
-from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_words, totals_of
-from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
+from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
+from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify, unify_ids
 from finegold.votes.names import Coded, encode_series, integer_names, match, renumber, text_of
 
 __all__ = [
@@ -80,11 +81,8 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
     findings: list[Finding] = []
     if options.no_vote is None:
         findings += find_doubtful_words(words)
-        minus_one = [code for code, name in enumerate(to_list(cells.names)) if is_wide and text_of(name) == "-1"]
-        if minus_one and options.classes is None:
-            count = int(np.count_nonzero(cells.codes == minus_one[0]))
-            remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
-            findings.append(Finding("minus one", f"the label -1 ({count:,}) is read as a class", (remedy,)))
+        if options.classes is None and len(labels.names) <= limit("CLASSES"):
+            findings += find_doubtful_labels(Spellings(labels, []).frequency(), words, is_wide)
     sets = find_sets(labels, of_export) if options.multi is None else None
     findings += [sets] if sets else []
     return Labels(labels, bool(options.multi or sets), Hygiene(findings, words))
@@ -100,6 +98,8 @@ def assemble(
     where: Where,
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
+    tasks, annotators, findings_of_ids = unify_ids(tasks, annotators, options.normalise, is_text)
+    labels = labels._replace(hygiene=labels.hygiene.joined(Hygiene(findings_of_ids)))
     if options.limit is not None:
         tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
     label = str(labels.coded.names.name)
@@ -119,7 +119,9 @@ def assemble(
     if any(ids.size and ids.min() == MISSING for ids in codes[:2]):  # rows without an id, such as blank lines
         whole = (codes[0] != MISSING) & (codes[1] != MISSING)
         codes, left_out = (codes[0][whole], codes[1][whole], codes[2][whole]), int((~whole).sum())
-    gold, unused_gold = gold_codes(truth, encoded.truths, tasks.names, codes) if truth else (None, [])
+    gold, unused_gold = (
+        gold_codes(truth, encoded.truths, tasks.names, codes, options.normalise) if truth else (None, [])
+    )
     names = (tasks.names, annotators.names, encoded.names)
     annotations = Annotations.from_codes(*codes, *names, gold=gold, repeated=options.repeated)
     counts = annotations.counts
@@ -130,6 +132,7 @@ def assemble(
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
     if truth:
+        findings += find_shifted_truths(annotations, annotations.gold)
         findings += find_unvoted_gold(
             written.truths, written.labels.names if options.classes is None else encoded.names
         )
@@ -172,6 +175,12 @@ def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Where) -> None:
         raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
 
 
+def _find_headers(table: Table) -> list[Finding]:
+    n = table.repeated_headers
+    are = "row repeats the names of the columns and is" if n == 1 else "rows repeat the names of the columns and are"
+    return [Finding("headers", f"{n:,} {are} left out")] if n else []
+
+
 def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
     counts = annotations.counts
     return replace(annotations, counts=replace(counts, rows=counts.rows + rows, missing=counts.missing + missing))
@@ -201,6 +210,7 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
     table = opened.encode([by_task, by_annotator], values, options.watch)
     tasks, annotators = table.ids(by_task), table.ids(by_annotator)
     labels = read_labels(table.values(by_label), options)
+    labels = labels._replace(hygiene=Hygiene(_find_headers(table)).joined(labels.hygiene))
     n_classes = len(labels.coded.names)
     if not labels.are_sets and n_classes > (most := limit("CLASSES")):  # the column probably holds texts or ids
         problem = f'{opened.name} has {n_classes:,} classes in the column "{by_label}", more than {most:,}'
@@ -217,7 +227,7 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
 
 
 def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
-    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 1.
+    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 0.
 
     A column called gold or truth is not an annotator; it is used only if `gold` asks for it.
     """
@@ -240,7 +250,7 @@ def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
     tasks, names = _row_ids(table, by_task), _column_names(table, columns)
     cells, row, column = _cells_of(table, columns)
     labels = read_labels(cells, options, is_wide=True)
-    labels = labels._replace(hygiene=Hygiene(findings).joined(labels.hygiene))
+    labels = labels._replace(hygiene=Hygiene([*findings, *_find_headers(table)]).joined(labels.hygiene))
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
 
     def where(cell: int) -> str:
@@ -263,7 +273,7 @@ def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) 
     has_labels = any(bare_name(column) in LABEL.words for column in columns)
     if people and (has_labels or people[0] in aside):
         problem = f"the column {list_names(people[:1])} names annotators, so this is not a wide table"
-        raise InputError(problem, remedies=[leave_out("wide")])
+        raise InputError(problem, remedies=[leave_out("wide", when="" if has_labels else "if a row is a vote")])
     if not votes:
         raise InputError(f"no column is left for an annotator; {list_names(aside)} hold ids or texts")
     return votes, report_columns_aside(name, False, votes, aside)
@@ -275,7 +285,7 @@ TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime
 
 
 def read_transposed(opened: Opened, options: ReadOptions) -> Annotations:
-    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 1.
+    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 0.
 
     `task` has the columns that are tasks, or patterns of them with commas between; by default all but those that name
     people or tell times. A row called gold or truth is not an annotator; it is used if `gold` is True.

@@ -92,11 +92,12 @@ class ReadOptions:
     )
     normalise: bool = option(
         False,
-        "Merge labels that differ only in case, spaces, Unicode form, a final dot or number format.",
+        "Merge labels and ids that differ only in case, spaces, number format, quotes, a final dot or Unicode form.",
         group=COLUMNS,
         kind="flag",
-        doc="Merge labels that differ only in case, spaces, Unicode form, a final dot or number format into the most "
-        "frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.",
+        doc="Merge labels that differ only in case, spaces, Unicode form, quotes, a final dot or number format into "
+        "the most frequent spelling, and ids that differ only in spaces, case or number format. Without it, a warning "
+        "shows them. If every label is a number, formats are always merged.",
     )
     alias: Any = option(
         None,

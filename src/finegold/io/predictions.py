@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError, Placeholder, use
+from finegold.errors import FinegoldWarning, InputError, Placeholder, use
 from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
@@ -210,7 +211,16 @@ def _check_tasks(model: Model, votes: Annotations) -> None:
     for row, task in enumerate(model.tasks):
         if first.setdefault(text_of(task), row) != row:
             raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
-    if (match(model.tasks, votes.task_names) == MISSING).all():
+    codes = match(model.tasks, votes.task_names)
+    n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
+    if 0 < n_unvoted < len(codes) and n_without:  # one side may have more tasks, but not both
+        other = model.tasks[int(np.argmax(codes == MISSING))]
+        text = (
+            f"{model.source}: {n_unvoted:,} tasks have no votes, such as {other!r}, and {n_without:,} tasks with votes "
+        )
+        text = f"{text}have no predictions; check that tasks are written and numbered alike"
+        warnings.warn(text, FinegoldWarning, stacklevel=2)
+    if n_unvoted == len(codes):
         seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
         raise InputError(
             f"{model.source}: none of the {len(model.tasks):,} tasks has votes; check that tasks are written alike "

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.io.columns import (
-    explain_lost_columns,
     guess_shape,
     name_annotators_by_file,
     refuse_parts_of_one_table,
@@ -19,6 +18,7 @@ from finegold.io.databases import is_database
 from finegold.io.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from finegold.io.exports.base import ALL, ExportOptions
 from finegold.io.exports.read import read_export
+from finegold.io.hints import explain_lost_columns
 from finegold.io.layouts import read_long, read_transposed, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of

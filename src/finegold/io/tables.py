@@ -6,6 +6,7 @@ some columns, its `encode` reads them in batches and keeps codes only; both give
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
@@ -94,6 +95,7 @@ class Table:
     mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
     coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
     origin: str = ""  # the votes of an export; empty for the rows of files or of a data frame
+    repeated_headers: int = 0  # rows that repeat the names of the columns, as in files that were joined; they are blank
 
     def where(self, row: int) -> str:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
@@ -166,11 +168,14 @@ class Opened:
         else:
             schema, mixed = self._schema(columns, ids)
             parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
+            headers = 0
             for number, batch in self._batches(schema):
+                batch, n_headers = self._without_headers(batch)
+                headers += n_headers
                 parts[number].append(batch)
             lengths = [sum(map(len, part)) for part in parts]
             frame = nw.from_native(pl.concat([batch for part in parts for batch in part]))
-            table = Table(self.is_text, self.sources, lengths, frame, mixed)
+            table = Table(self.is_text, self.sources, lengths, frame, mixed, repeated_headers=headers)
         self._refuse_empty(len(table.frame))
         return table
 
@@ -186,11 +191,13 @@ class Opened:
             for names, is_id in ((ids, True), (values, False))
             for name in names
         }
-        lengths = [0] * len(self.sources)
+        lengths, headers = [0] * len(self.sources), 0
         expected = self._expected_rows() if watch is not None else None
         began = time.perf_counter()
         for number, batch in self._batches(schema):
             lengths[number] += batch.height
+            batch, n_headers = self._without_headers(batch)
+            headers += n_headers
             for (name, _), column in columns.items():
                 column.add(batch.get_column(name))
             if watch is not None:
@@ -200,7 +207,16 @@ class Opened:
         for name, is_id in list(columns):
             column_codes = columns.pop((name, is_id)).finish()
             coded[name, is_id] = Coded(column_codes.codes, column_codes.names.alias(str(name)))
-        return Table(self.is_text, self.sources, lengths, coded=coded)
+        return Table(self.is_text, self.sources, lengths, coded=coded, repeated_headers=headers)
+
+    def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+        """Return the batch with blank cells in rows that repeat the names of the columns, and the number of them."""
+        names = batch.columns
+        if not self.is_text or len(names) < 2 or not (batch.get_column(names[0]) == names[0]).any():
+            return batch, 0
+        repeats = batch.select(pl.all_horizontal(pl.col(name) == name for name in names)).to_series().fill_null(False)
+        blank = [pl.when(~repeats).then(pl.col(name)).alias(name) for name in names]
+        return (batch.with_columns(blank), int(repeats.sum())) if repeats.any() else (batch, 0)
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of a source and some of its rows. What becomes text is written as in a text file."""
@@ -299,18 +315,24 @@ def open_sources(sources: Sequence[Source]) -> Opened:
 
 
 def row_numbers(table: Table) -> Any:
-    """Return 1, 2, 3, ... as a series of the table's library: the ids of tasks without any."""
-    return series_of(range(1, len(table.frame) + 1), table.frame.implementation)
+    """Return 0, 1, 2, ... as a series of the table's library: the ids of tasks without any."""
+    return series_of(range(len(table.frame)), table.frame.implementation)
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Return the values as a text file has them: 7.0 as 7."""
+    """Return the values as a text file has them: 7.0 as 7, and bytes as the text that they are."""
+    if column.dtype == pl.Binary:
+        try:
+            return column.cast(pl.String)
+        except pl.exceptions.ComputeError:
+            raise InputError(f"the column {column.name} holds bytes that are not text; expected UTF-8") from None
     values = (column.fill_nan(None) if column.dtype.is_float() else column).to_list()
     return pl.Series(column.name, [None if value is None else text_of(value) for value in values], dtype=pl.String)
 
 
 def _common_type(types: Sequence[pl.DataType], name: str) -> pl.DataType | None:
     """Return a dtype that holds the values of all of these unchanged, or None if they must become text."""
+    types = [pl.String() if kind == pl.Binary() else kind for kind in types]  # some writers do not mark text as text
     types = [kind for kind in types if kind != pl.Null()] or types
     are_alike = (
         len(set(types)) == 1
@@ -359,10 +381,24 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
             return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=types).lazy()
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
+        rows: Any = None
+        with open_bytes(source) as file, suppress(ValueError, RecursionError):
+            rows = json.loads(file.read().removeprefix(BOM))
+        if rows and all(isinstance(row, dict) for row in rows):  # Polars wants one type per field
+            return as_frame([{name: _plain(value) for name, value in row.items()} for row in rows]).lazy()
+        if rows:
+            found = next(f"{row!r:.40}" for row in rows if not isinstance(row, dict))
+            problem = f'the list holds {found}; expected rows, which are objects such as {{"task": 1, ...}}'
+            raise InputError(problem, source.name) from None
         raise InputError(
-            f"{source.name} is neither a list of rows in JSON nor an export that Finegold knows ({reason})",
+            f"{source.name} cannot be read as JSON ({reason})",
             remedies=[Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")],
         ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Write what a row holds inside lists and objects as text: such fields have no common type."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def _without_nan(source: Source) -> Source:
@@ -389,7 +425,8 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
         return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
     header = _header_text(source)
     names = _header_names(source, separator)
-    if len(set(names)) < len(names):
+    unnamed = names.count("")
+    if len(set(names)) < len(names) - max(unnamed - 1, 0):
         if (problem := bad_header(source)) is not None:
             raise problem
         _refuse_repeated_names(source.name, names)
@@ -398,7 +435,10 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     scan = pl.scan_csv(data, separator=separator, infer_schema=False, schema=schema, skip_lines=skipped, glob=False)
     plain = {name: unescape_name(name) for name in scan.collect_schema().names()}
     changed = {name: original for name, original in plain.items() if original != name}
-    return scan.rename(changed) if changed else scan
+    scan = scan.rename(changed) if changed else scan
+    if unnamed > 1 and all(names[:-unnamed]):  # commas at the end of every line are no columns
+        scan = scan.select(scan.collect_schema().names()[:-unnamed])
+    return scan
 
 
 def _header_names(source: Source, separator: str) -> list[str]:

@@ -18,11 +18,11 @@ from finegold.io.columns import (
     Role,
     candidates,
     columns_of,
-    explain_lost_columns,
     find_columns,
     list_names,
     the_only,
 )
+from finegold.io.hints import explain_lost_columns
 from finegold.io.sets import lists_as_text
 from finegold.io.tables import Opened, Table, open_table
 from finegold.results.data import ResultData
@@ -31,7 +31,7 @@ from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes
+from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes, match_ids
 from finegold.votes.names import Coded, integer_names, match, text_of
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "TruthSets",
     "add_gold_sets",
     "as_texts",
+    "find_shifted_truths",
     "find_unused_gold",
     "find_unvoted_gold",
     "gold_column",
@@ -54,6 +55,8 @@ __all__ = [
 
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
+MANY_GOLD, GOOD_GOLD = 20, 0.95  # truths, and the share of the votes' labels that makes them right
+GAIN = 0.2  # in that share, if ids or codes are shifted, which says that they are
 FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
@@ -185,10 +188,10 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
 
 
 def gold_codes(
-    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes]
+    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes], normalise: bool = False
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
-    codes = match(to_list(truth.task), names)
+    codes = match_ids(to_list(truth.task), names, normalise)
     voted = np.zeros(len(names) + 1, dtype=bool)
     voted[votes[0][votes[2] != MISSING]] = True
     used = (codes != MISSING) & voted[codes]
@@ -210,6 +213,39 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
     sides = _sides("gold", new[0], to_list(labels[:1])[0])
     return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
+
+
+def find_shifted_truths(votes: Annotations, truths: Codes) -> list[Finding]:
+    """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted or permuted."""
+    known = truths != MISSING
+    if votes.multi or known.sum() < MANY_GOLD:
+        return []
+    cells, of_cell = np.diff(votes.cell_ptr), np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    order = np.lexsort((-cells, of_cell))
+    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)  # the most frequent vote on each task
+    agree = float((top == truths)[known].mean())
+    n_classes = max(int(truths.max()), int(top.max())) + 1
+    confusion = np.bincount(truths[known] * n_classes + top[known], minlength=n_classes**2).reshape(n_classes, -1)
+    if agree >= GOOD_GOLD:
+        return []
+    shares: dict[str, float] = {}  # what may be wrong, and by how much more the truths would then agree
+    try:
+        numbers = np.asarray(votes.task_names, dtype=np.int64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(votes.n_tasks, np.int64)
+    for first, second, step, what in ((slice(1, None), slice(-1), 1, "low"), (slice(-1), slice(1, None), -1, "high")):
+        both = (numbers[first] - numbers[second] == step) & known[second]
+        if both.sum() >= max(MANY_GOLD, known.sum() / 2):
+            shares[f"the ids of their tasks are one too {what}"] = float((top[first] == truths[second])[both].mean())
+        shares[f"the codes of their classes are one too {what}"] = float((top == truths + step)[known].mean())
+    from scipy.optimize import linear_sum_assignment
+
+    shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
+    what = max(shares, key=lambda each: shares[each] - (GAIN / 2 if "permuted" in each else 0))  # simple causes first
+    if shares[what] < agree + max(GAIN, 3 * (0.25 / known.sum()) ** 0.5):
+        return []
+    text = f"the truths equal the most frequent vote on {agree:.0%} of {int(known.sum()):,} tasks"
+    return [Finding("gold codes", f"{text}, but on {shares[what]:.0%} if {what}; check them")]
 
 
 def _sides(what: str, own: Any, voted: Any) -> str:
@@ -252,6 +288,9 @@ def match_truth(
     annotations = votes.annotations if isinstance(votes, ResultData) else votes
     rules = Hygiene() if annotations is None else annotations.hygiene
     truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
+    if rules.normalise:
+        names, codes = to_list(votes.task_names), match_ids(tasks, votes.task_names, normalise=True).tolist()
+        tasks = [task if code == MISSING else names[code] for task, code in zip(tasks, codes, strict=True)]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
@@ -261,6 +300,7 @@ def match_truth(
             + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
         )
     _check_classes(key, of_file)
+    warn_of(find_shifted_truths(annotations, key.codes) if annotations is not None else [])
     unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
     _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
     return key

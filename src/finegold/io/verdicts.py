@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["FAILURES", "Meaning", "class_of", "failure_of", "is_clearly_pairwise", "meaning_of", "number_of"]
+from finegold.errors import InputError, Placeholder, use
+
+__all__ = ["FAILURES", "Meaning", "Words", "class_of", "failure_of", "is_clearly_pairwise", "meaning_of", "number_of"]
 
 
 class Meaning(IntEnum):
@@ -32,32 +35,42 @@ FAILURES = {
 }
 
 THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
+GREATER, LESS = r"a ?>+ ?b|b ?<+ ?a|1 ?>+ ?2", r"b ?>+ ?a|a ?<+ ?b|2 ?>+ ?1"
 WORDS = {
-    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?(?:a|1|one)|(?:the )?first {THING}|a ?>+ ?b|b ?<+ ?a|a is better",
-    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?(?:b|2|two)|(?:the )?second {THING}|b ?>+ ?a|a ?<+ ?b|"
-    r"b is better",
-    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|a ?=+ ?b|b ?=+ ?a|"
-    r"tie ?\(.*|both[ _]?bad|no preference|toss ?up",
+    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}",
+    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}",
+    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
+    r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up",
     Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
     Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
 }
 PATTERNS = {meaning: re.compile(pattern) for meaning, pattern in WORDS.items()}
 CLEAR = re.compile(  # words that no class of a pointwise question would be
-    rf"first|second|tie|tied|draw|{THING} ?[ab]|(?:the )?(?:first|second) {THING}|[ab] ?[<>=]+ ?[ab]|"
+    rf"first|second|tie|tied|draw|{THING} ?\(?[ab]|(?:the )?(?:first|second) {THING}|[ab12] ?[<>=]+ ?[ab12]|"
     r"(?:model|system)[ _]?[ab12]|win|wins|lose|loses|loss|tie ?\(.*"
 )
 # The verdict inside a longer text. The last match counts, because judges reason first.
 MARKED = (
     re.compile(r"\[\[\s*([^\[\]]{1,40}?)\s*\]\]"),
+    re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*([^{}]{1,40}?)\s*\}"),
     re.compile(r"<(?:verdict|answer|decision|score)>\s*([^<]{1,40}?)\s*</", re.IGNORECASE),
     re.compile(
-        r'"(?:verdict|winner|decision|preference|choice|answer|score|rating|label)"\s*:\s*"?([^",}\n]{1,40})', re.I
+        r'"(?:verdict|winner|decision|preference|preferred|better|choice|answer|score|rating|label|result)"\s*:\s*"?([^",}\n]{1,40})',
+        re.I,
     ),
     re.compile(
         r"(?:final\s+)?(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)\s*"
         r"\**\s*([^\n.,;]{1,40})",
         re.IGNORECASE,
     ),
+)
+# Sentences that say which answer is better. The last one counts here, too.
+BETTER = re.compile(
+    rf"\b{THING}s?\s*\(?([ab12])\)?\s*(?:is|was|seems|appears)\s+(?:to be\s+)?(?:the\s+)?(?:\w+\s+){{0,2}}?"
+    r"(?:better|best|superior|preferred|preferable|winner)\b|"
+    rf"\b(?:prefer|choose|select|pick|be(?:tter|st) (?:one )?is|better {THING} is)\s+(?:the\s+)?"
+    rf"(?:{THING}\s*)?\(?([ab12])\b|^\W*([ab12])\s+is\s+(?:\w+\s+)?better\b",
+    re.IGNORECASE,
 )
 REFUSAL = re.compile(
     r"\bi(?:'m| am)? ?(?:cannot|can't|can not|won't|will not|am unable|unable|not able|must decline|decline)\b|"
@@ -107,6 +120,61 @@ def class_of(text: str | None) -> str | Meaning:
     return said
 
 
+@dataclass(frozen=True)
+class Words:
+    """How the verdicts of one log are written: what a user says about them, and what its numbers mean."""
+
+    pattern: str | None = None
+    meant: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.pattern or "")
+        except re.error as error:
+            raise InputError(f"the pattern of verdicts {self.pattern!r} is not a regular expression: {error}") from None
+
+    def said(self, text: str) -> str | None:
+        """Return the verdict in the text, in the words of the user; None if the pattern is not in it."""
+        if self.pattern is not None:
+            found = list(re.finditer(self.pattern, text))
+            if not found:
+                return None
+            text = next((part for part in found[-1].groups() if part is not None), found[-1][0])
+        known = {_plain(word): meant for word, meant in self.meant.items()}
+        return known.get(_plain(text), text)
+
+    def meanings(self, texts: Iterable[str]) -> dict[str, Meaning]:
+        """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside them."""
+        parts = {text: self.said(text) for text in texts}
+        found = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
+        numbers = {
+            text: number
+            for text, part in parts.items()
+            if part is not None and (number := number_of(_plain(part))) is not None
+        }
+        means = numbers_mean(set(numbers.values()))
+        return found | {text: means[number] for text, number in numbers.items() if number in means}
+
+    def class_of(self, text: str) -> str | Meaning:
+        """Return the class that a pointwise verdict names."""
+        part = self.said(text)
+        return Meaning.UNREADABLE if part is None else class_of(part)
+
+
+def numbers_mean(numbers: set[float]) -> dict[float, Meaning]:
+    """Return what the numbers of a pairwise log mean where they are not 1 and 2, with 0 for a tie."""
+    if numbers == {0, 1}:
+        raise InputError(
+            "the verdicts are 0 and 1, which may mean several things",
+            remedies=[use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))],
+        )
+    if numbers <= {0, 0.5, 1} and 0.5 in numbers:  # points of the first answer
+        return {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
+    if numbers <= {-1, 0, 1}:
+        return {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST}
+    return {3: Meaning.TIE} if numbers <= {1, 2, 3} else {}
+
+
 def number_of(text: str) -> float | None:
     """Return the number that a pointwise verdict is, as in 4, 4.0 and 4/5."""
     found = NUMBER.fullmatch(text)
@@ -126,6 +194,8 @@ def _candidates(text: str) -> Iterable[str]:
     for pattern in MARKED:
         if found := pattern.findall(text):
             yield _plain(found[-1])
+    if found := [side for sides in BETTER.findall(text) for side in sides if side]:
+        yield f"answer {found[-1].casefold()}"
     yield _plain(text)
 
 

@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +152,9 @@ def write_pieces(
         pieces = map(escape_cells, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
         for number, piece in enumerate(pieces):
-            print_bytes(piece.write_csv(include_header=number == 0).encode())
+            with _polars_errors(path, kind):
+                data = piece.write_csv(include_header=number == 0).encode()
+            print_bytes(data)
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
@@ -185,12 +188,14 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
     """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
+    import polars as pl
+
     is_first = True
     for piece in pieces:
         for part in piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece]:
             text = io.BytesIO()
             if kind == "jsonl":
-                part.write_ndjson(text)
+                part.cast({pl.Binary: pl.String}).write_ndjson(text)  # Polars panics over bytes
             else:
                 part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=is_first)
             is_first = False
@@ -214,6 +219,7 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 # Workbooks.
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
+ROWS_OF_WIDTHS, WIDEST = 200, 60  # rows that columns are made wide enough for, and the most characters of a column
 LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
 OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
 CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
@@ -240,12 +246,20 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     with Workbook(path, OPTIONS) as book:
         book.set_properties({"created": CREATED})
         sheet = book.add_worksheet()
-        for number, row in enumerate(rows()):
+        sheet.freeze_panes(1, 0)
+        lines = rows()
+        start = [list(line) for line in islice(lines, ROWS_OF_WIDTHS)]
+        for column, cells_ in enumerate(zip(*start, strict=True)):
+            longest = max(len(str(value)) for value in cells_ if value is not None)
+            sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))  # room for the button of the filter
+        for number, row in enumerate(chain(start, lines)):
             cells = list(map(cell, row))
             if number >= MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
                 raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
             sheet.write_row(number, 0, cells)
+        if start and start[0]:
+            sheet.autofilter(0, 0, number, len(start[0]) - 1)
 
 
 # Labels for training.

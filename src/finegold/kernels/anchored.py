@@ -15,20 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.jit import ONE, inlined, kernel
+from finegold.kernels.jit import MAX_UNROLLED, ONE, ZERO, fixed_length, inlined, kernel, kernel_as_written
 from finegold.kernels.sort_votes import numbered
 from finegold.kernels.votes import cells_of
 
-__all__ = ["MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
+__all__ = ["GOLD_WEIGHT", "MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
+UNROLLED, FOUR = np.uint64(MAX_UNROLLED), np.uint64(4)
+GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for: bench/gold.py
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
 def start(
+    few: bool,
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -38,7 +41,7 @@ def start(
     n: Floats,  # IN/OUT [W, L, K] the counts are added to it
     pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
 ) -> None:
-    if not is_small(task_ptr, cell_ptr):
+    if not (few and is_small(task_ptr, cell_ptr)):
         start_many(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
         return
     v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
@@ -50,6 +53,7 @@ def start(
 
 
 def sweep(
+    few: bool,  # in all blocks together
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -65,9 +69,9 @@ def sweep(
     excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
 ) -> float:
     """Return the largest difference between q and the previous phi."""
-    if not is_small(task_ptr, cell_ptr):
+    if not (few and is_small(task_ptr, cell_ptr)):
         given = (task_ptr, cell_ptr, cell_class, annotator, known)
-        return sweep_many(*given, log_prior, log_v, people, settings, phi, tau, n, excess)
+        return sweep_many(fixed_length(phi.shape[1]), *given, log_prior, log_v, people, settings, phi, tau, n, excess)
     v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
     of_pair = log_v[v.who[v.pair_vote], v.label[v.cell[v.pair_vote]], v.label[v.pair_cell]]
     score = _sums(v.pair_cell, of_pair, len(v.task)) + log_prior[v.label]
@@ -126,13 +130,13 @@ class Votes(NamedTuple):
         return _sums(self.cell, values, len(self.task))
 
     def add_counts(self, known: Any, q: Floats, n: Floats) -> None:
-        """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
+        """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
         row = self.who * n.shape[1] + self.label[self.cell]
         truth = known[self.task[self.cell]]
         unknown = truth[self.pair_vote] < 0
         vote, cell = self.pair_vote[unknown], self.pair_cell[unknown]
         at = np.concatenate([row[vote] * n.shape[2] + self.label[cell], (row * n.shape[2] + truth)[truth >= 0]])
-        values = np.concatenate([q[cell], np.ones(len(at) - len(cell))])
+        values = np.concatenate([q[cell], np.full(len(at) - len(cell), GOLD_WEIGHT)])
         n += _sums(at, values, n.size).reshape(n.shape)
 
 
@@ -173,7 +177,7 @@ def start_many(
 ) -> None:
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        count_votes(first, end, cell_ptr, cell_class, annotator, known[i], phi[i], n)
+        count_votes(first, end, False, cell_ptr, cell_class, annotator, known[i], phi[i], n)
         votes, agreeing = np.float64(cell_ptr[end] - cell_ptr[first]), 0.0
         if votes < 2.0:
             continue
@@ -184,8 +188,9 @@ def start_many(
         pairs[1] += 1.0
 
 
-@kernel
+@kernel_as_written
 def sweep_many(
+    K: Any,  # as long as there are classes
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -200,65 +205,119 @@ def sweep_many(
     n: Floats,
     excess: Floats,
 ) -> float:
-    scratch = np.zeros((4, phi.shape[1]))
-    share, score, right, q = scratch[0], scratch[1], scratch[2], scratch[3]
-    change = 0.0
+    """Write the same bits as loops over the cells of a task: classes without votes have q = 0, which changes no sum."""
+    n_classes = np.uint64(len(K))
+    scratch = np.zeros((4, len(K)))
+    score, right, q, sharp = scratch[0], scratch[1], scratch[2], scratch[3]
+    change, found, expected = 0.0, 0.0, 0.0
+    for_votes, for_model = settings[0], 1.0 - settings[0]
+    before, design, power = -1.0, 1.0, 1.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
+        votes = np.float64(cell_ptr[end] - cell_ptr[first])
+        dense = end - first > ONE and (n_classes <= UNROLLED or FOUR * (end - first) >= n_classes)
         weights, chances, squares, deviations, variances = 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(first, end):
             label = np.uint64(cell_class[c])
+            share, hits = 0.0, 0.0
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                 j = np.uint64(annotator[vote])
-                chance, deviation = people[j, RIGHT], people[j, SPREAD]
-                share[label] += people[j, VOTE]
-                right[label] += chance
-                weights += people[j, VOTE]
+                weight, chance, deviation = people[j, VOTE], people[j, RIGHT], people[j, SPREAD]
+                share += weight
+                hits += chance
+                weights += weight
                 chances += chance
                 squares += chance * chance
                 deviations += deviation
                 variances += deviation * deviation
-                for other in range(first, end):
-                    k = np.uint64(cell_class[other])
-                    score[k] += log_v[j, label, k]
+                if dense:
+                    for k in range(n_classes):
+                        score[k] += log_v[j, label, k]
+                elif end - first > ONE:
+                    for other in range(first, end):
+                        k = np.uint64(cell_class[other])
+                        score[k] += log_v[j, label, k]
+            q[label], right[label] = share, hits
+        together = deviations * deviations
 
         largest, total = -math.inf, 0.0  # softmax over the classes of the task's cells
         for c in range(first, end):
-            k = cell_class[c]
+            k = np.uint64(cell_class[c])
             score[k] += log_prior[k]
             largest = max(largest, score[k])
         for c in range(first, end):
-            k = cell_class[c]
-            score[k] = math.exp(score[k] - largest)
+            k = np.uint64(cell_class[c])
+            score[k] = math.exp(score[k] - largest) if score[k] < largest else 1.0
             total += score[k]
+        over_total, over_weights = 1.0 / total, 1.0 / weights
+        here = 0.0
         for c in range(first, end):
-            score[cell_class[c]] /= total
-        for c in range(first, end):
-            k = cell_class[c]
-            q[k] = settings[0] * share[k] / weights + (1.0 - settings[0]) * score[k]
-
-        found = 0.0
-        for c in range(first, end):
-            k = cell_class[c]
+            k = np.uint64(cell_class[c])
+            p = score[k] * over_total
             size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
             away = size - chances
-            weight = score[k] if known[i] < 0 else np.float64(known[i] == np.int32(k))
-            found += weight * (away * away - (size - 2.0 * right[k] + squares))
-        excess[0] += found
-        excess[1] += deviations * deviations - variances
-        count_votes(first, end, cell_ptr, cell_class, annotator, known[i], q, n)
-        votes = np.float64(cell_ptr[end] - cell_ptr[first])
-        change = max(change, write_posterior(known[i], votes, settings, q, phi[i], tau))
+            weight = p if known[i] < 0 else np.float64(known[i] == np.int32(k))
+            here += weight * (away * away - (size + squares) + 2.0 * right[k])
+            score[k] = for_model * p
+        found += here
         for c in range(first, end):
-            k = cell_class[c]
-            share[k], score[k], right[k], q[k] = 0.0, 0.0, 0.0, 0.0
+            k = np.uint64(cell_class[c])
+            q[k] = for_votes * q[k] * over_weights + score[k]
+        expected += together - variances
+
+        count_votes(first, end, dense, cell_ptr, cell_class, annotator, known[i], q, n)
+        if known[i] >= 0:
+            tau[known[i]] += 1.0
+        else:
+            if votes != before:
+                before, design = votes, 1.0 + (votes - 1.0) * settings[1]
+                power = design ** -settings[3]
+            for c in range(first, end):
+                k = np.uint64(cell_class[c])
+                tau[k] += q[k]
+                sharp[k] = q[k] if power == 1.0 else q[k] ** power
+            total = sum_by_fours(sharp)
+            pseudo = settings[2] * design
+            over_total, over_votes, least = 1.0 / total, 1.0 / (votes + pseudo), pseudo / np.float64(n_classes)
+            for k in range(n_classes):
+                change = max(change, abs(q[k] - phi[i, k]))
+                phi[i, k] = (votes * (sharp[k] * over_total) + least) * over_votes
+        if n_classes <= UNROLLED:
+            for k in range(n_classes):
+                score[k], q[k], sharp[k] = 0.0, 0.0, 0.0
+        else:
+            if dense:
+                for k in range(n_classes):
+                    score[k] = 0.0
+            for c in range(first, end):
+                k = np.uint64(cell_class[c])
+                score[k], q[k], sharp[k] = 0.0, 0.0, 0.0
+    excess[0] += found
+    excess[1] += expected
     return change
+
+
+@inlined
+def sum_by_fours(x: Floats) -> float:
+    """Add every fourth number, then these four sums, then what is left."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    fours = np.uint64(x.size) // FOUR * FOUR
+    for k in range(ZERO, fours, FOUR):
+        a += x[k]
+        b += x[k + ONE]
+        c += x[k + ONE + ONE]
+        d += x[k + ONE + ONE + ONE]
+    total = (a + c) + (b + d)
+    for k in range(fours, np.uint64(x.size)):
+        total += x[k]
+    return total
 
 
 @inlined
 def count_votes(
     first: int,
     end: int,
+    dense: bool,
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
@@ -266,33 +325,17 @@ def count_votes(
     q: Floats,
     n: Floats,
 ) -> None:
-    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
+    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
     for c in range(first, end):
         label = np.uint64(cell_class[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
             if known >= 0:
-                n[j, label, known] += 1.0
-                continue
-            for other in range(first, end):
-                k = np.uint64(cell_class[other])
-                n[j, label, k] += q[k]
-
-
-@kernel
-def write_posterior(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, tau: Floats) -> float:
-    """Add q to tau and write the calibrated q to phi. Return the largest difference between q and the previous phi."""
-    if known >= 0:
-        tau[known] += 1.0
-        return 0.0
-    design = 1.0 + (votes - 1.0) * settings[1]
-    power, pseudo = design ** -settings[3], settings[2] * design
-    total, change = 0.0, 0.0
-    for k in range(q.size):
-        tau[k] += q[k]
-        total += q[k] ** power if q[k] > 0.0 else 0.0
-    for k in range(q.size):
-        sharp = q[k] ** power / total if q[k] > 0.0 else 0.0
-        change = max(change, abs(q[k] - phi[k]))
-        phi[k] = (votes * sharp + pseudo / q.size) / (votes + pseudo)
-    return change
+                n[j, label, known] += GOLD_WEIGHT
+            elif dense:
+                for k in range(np.uint64(q.size)):
+                    n[j, label, k] += q[k]
+            else:
+                for other in range(first, end):
+                    k = np.uint64(cell_class[other])
+                    n[j, label, k] += q[k]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import Any
 
-__all__ = ["COMPILING", "compiling", "watch_compiler"]
+__all__ = ["COMPILING", "compiling", "seconds_compiling", "watch_compiler"]
 
 COMPILING = "compiling for votes like these, once on this machine ..."
 SECONDS_BEFORE_LOG = 1.0
@@ -68,17 +68,23 @@ class Watch:
         logging.getLogger("finegold").warning("finegold: %s", COMPILING)
 
 
-def watch_compiler() -> None:
-    """Tell a `Watch` about every kernel that is compiled, and not about those that are loaded from disk."""
-    from numba.core import event
+_watch = Watch()
 
-    watch = Watch()
+
+def seconds_compiling() -> float:
+    """Return the time of compilation so far in this process."""
+    return _watch.spent
+
+
+def watch_compiler() -> None:
+    """Tell the `Watch` about every kernel that is compiled, and not about those that are loaded from disk."""
+    from numba.core import event
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
-            watch.start()
+            _watch.start()
 
         def on_end(self, event: Any) -> None:
-            watch.end()
+            _watch.end()
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

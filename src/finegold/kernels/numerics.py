@@ -10,11 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from finegold.kernels.jit import ONE, ZERO, kernel, kernel_as_written
+from finegold.kernels.jit import ONE, ZERO, intrinsic, kernel, kernel_as_written
 
 __all__ = [
     "LARGE",
@@ -35,22 +33,24 @@ MIN_ARGUMENT = -708.0  # below, exp(x) is not a normal number; a posterior of 1e
 ROUNDING = 1.5 * 2.0**52  # adding it rounds a number to an integer, which the last bits then hold
 
 
-def _bits_of(_: Any, number: Any) -> Any:
+@intrinsic
+def bits_of(_: Any, number: Any) -> Any:
     """Return the bits of a float as an integer."""
+    from numba import types
+
     return types.int64(number), lambda context, builder, _, given: builder.bitcast(
         given[0], context.get_value_type(types.int64)
     )
 
 
-def _float_of(_: Any, bits: Any) -> Any:
+@intrinsic
+def float_of(_: Any, bits: Any) -> Any:
     """Return the float with these bits."""
+    from numba import types
+
     return types.float64(bits), lambda context, builder, _, given: builder.bitcast(
         given[0], context.get_value_type(types.float64)
     )
-
-
-bits_of: Any = intrinsic(_bits_of)
-float_of: Any = intrinsic(_float_of)
 
 
 @kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel

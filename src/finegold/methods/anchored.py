@@ -52,7 +52,6 @@ from finegold.methods.base import (
     SufficientStatistics,
     start_from_shares,
 )
-from finegold.methods.measured import N_SETS, SUBSETS
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 
@@ -63,7 +62,7 @@ LEAST_SKILL = 1e-3  # annotators who are worse than chance keep a small weight
 ACCURACY_MARGIN = 0.02  # minimum distance of a, and of a_j in residuals, from chance and from 1
 CALIBRATION_VOTES = 2.0  # c' of a crowd that votes at random
 DESIGN_POWER = 0.25  # of the design effect, in the calibration
-FEW_TASKS = 100  # below, accuracies differ from confidences clearly more than on whole data sets: measured.py
+FEW_TASKS = 100  # below, accuracies differ from confidences clearly more than on whole data sets
 
 
 class Statistics(NamedTuple):
@@ -159,7 +158,7 @@ class AnchoredVote(Method):
         start_from_shares(block)
         K = block.n_classes
         n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
-        block.kernels("anchored").start(*block.votes, block.gold, block.posterior, n, pairs)
+        block.kernels("anchored").start(block.few, *block.votes, block.gold, block.posterior, n, pairs)
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
@@ -168,6 +167,7 @@ class AnchoredVote(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n, excess = np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2)
         change = block.kernels("anchored").sweep(
+            block.few,
             *block.votes,
             block.gold,
             parameters.log_prior,
@@ -250,16 +250,11 @@ class AnchoredVote(Method):
 
 
 def small_data_caution(n_tasks: int) -> str:
-    """Return a warning that says how far confidences are off with so few tasks; empty if there are enough tasks."""
+    """Return a warning if there are few tasks; empty if there are enough."""
     if n_tasks >= FEW_TASKS:
         return ""
-    size, low, high = max((row for row in SUBSETS if row[0] <= n_tasks), default=SUBSETS[0])
     tasks = "1 task" if n_tasks == 1 else f"{n_tasks} tasks"
-    return (
-        f"Only {tasks}: confidences are rough. In four of five random subsets of {size} tasks from {N_SETS} real data "
-        f"sets, the share of right labels lay between {-100 * low:.0f} points below and {100 * high:.0f} points above "
-        "the mean confidence."
-    )
+    return f"Only {tasks}: confidences are rough. To know how right the labels are, check some (finegold sample)."
 
 
 def typical_accuracy(pairs: Floats, K: int) -> float:

@@ -45,7 +45,8 @@ def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = Non
     `kind` is a key of `finegold.report.charts.style.KINDS`; `who` names the annotator of the chart "annotator".
     """
     require_libraries()
-    from finegold.report.charts import draw, draw_annotator, image
+    from finegold.report.charts import draw, draw_annotator
+    from finegold.report.images import image
     from finegold.report.views import view
     from finegold.results.sets import refuse_sets
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 import finegold
 from finegold.report.charts import drawn
 from finegold.report.charts.pictures import MANY_CLASSES
-from finegold.report.charts.style import bundle
+from finegold.report.images import bundle
 from finegold.report.views import View
 from finegold.report.views.common import percent
 from finegold.report.views.sets import SetsView

@@ -85,7 +85,7 @@ FIELDS = {
     "votes_per_annotator": Field("W", "i", 0),
     "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
     "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
-    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", 0, MAX_PROBABILITY)),
+    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", 0, MAX_PROBABILITY, may_be_nan=True)),
     "known.class_prior": Field("K", "f", 0, MAX_PROBABILITY),
     "known.prototypes": Field("SKK", "f", 0, MAX_PROBABILITY),
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),

@@ -19,13 +19,13 @@ __all__ = [
     "BESIDE_SETTINGS",
     "SEPARATOR",
     "Combined",
-    "Intervals",
     "Learned",
     "ModelRecord",
     "ResultData",
     "Step",
     "accuracies",
-    "spread",
+    "exact_intervals",
+    "suggested",
     "summarise",
     "votes_of",
 ]
@@ -96,41 +96,55 @@ class Combined:
     records: list[ModelRecord]
 
 
-class Intervals(NamedTuple):
-    """Credible intervals that an update can keep; their ends are distances from the mean in standard deviations."""
-
-    known: NDArray[np.bool_]  # [W]
-    below: Floats  # [W]
-    above: Floats
+def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
+    """Return the expected share of right votes; the prior is worth two votes with the average of all annotators."""
+    mean: Floats = (expected + 2 * expected.sum() / votes.sum()) / (votes + 2)
+    return mean
 
 
-def accuracies(
-    votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Return the expected share of right votes, and the central 95 % interval of its Beta distribution.
+def suggested(result: ResultData) -> tuple[Floats, Floats]:
+    """[W] Return a range of accuracies that the votes suggest if the labels are right.
 
-    The prior is worth two votes with the average accuracy of all annotators.
+    It contains the true accuracy far less often than 95 % promises (docs/trust.md), so it is never shown; advice that
+    needs clear evidence asks whether it lies on one side.
     """
-    average = expected.sum() / votes.sum()
-    mean = (expected + 2 * average) / (votes + 2)
-    right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
-    new = slice(None) if kept is None else np.flatnonzero(~kept.known)
-    low, high = np.zeros_like(mean), np.zeros_like(mean)
-    if kept is not None:
-        deviation = spread(mean, votes)
-        low, high = np.maximum(mean - kept.below * deviation, 0.0), np.minimum(mean + kept.above * deviation, 1.0)
-    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
-    return mean, np.minimum(low, mean), np.maximum(high, mean)
+    votes = result.votes_per_annotator + 2
+    right, wrong = np.maximum(result.accuracy * votes, 1e-9), np.maximum((1 - result.accuracy) * votes, 1e-9)
+    return betaincinv(right, wrong, 0.025), betaincinv(right, wrong, 0.975)
 
 
-def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
-    """Return the standard deviation of an accuracy; it is never zero."""
-    deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
-    return deviation
+def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats, Floats]:
+    """[W] Return 95 % intervals from votes on tasks with known truths (Clopper and Pearson); NaN where these are few.
+
+    They are widened to the expected accuracy where it lies outside.
+    """
+    low, high = np.full(len(accuracy), np.nan), np.full(len(accuracy), np.nan)
+    tasks = np.flatnonzero(annotations.gold >= 0)
+    if annotations.multi or not len(tasks):
+        return low, high
+    cells = _within(annotations.task_ptr[tasks], annotations.task_ptr[tasks + 1])
+    truth = np.repeat(annotations.gold[tasks], np.diff(annotations.task_ptr)[tasks])
+    votes = _within(annotations.cell_ptr[cells], annotations.cell_ptr[cells + 1])
+    hit = np.repeat(annotations.cell_class[cells] == truth, np.diff(annotations.cell_ptr)[cells])
+    who = annotations.annotator[votes]
+    n, k = np.bincount(who, minlength=len(accuracy)), np.bincount(who[hit], minlength=len(accuracy))
+    some = np.flatnonzero(n >= MIN_GOLD_VOTES)
+    n, k = n[some], k[some]
+    with np.errstate(invalid="ignore"):
+        low[some] = np.where(k > 0, betaincinv(k, n - k + 1, 0.025), 0.0)
+        high[some] = np.where(k < n, betaincinv(k + 1, n - k, 0.975), 1.0)
+    return np.minimum(low, accuracy), np.maximum(high, accuracy)
+
+
+def _within(first: NDArray[Any], end: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the positions of several ranges."""
+    n = (end - first).astype(np.int64)
+    return np.repeat(first.astype(np.int64) - np.cumsum(n) + n, n) + np.arange(n.sum())
 
 
 SEPARATOR = ";"  # between the labels of a set in tables
 TASKS_PER_RUN = 2**18  # that a thread processes at a time
+MIN_GOLD_VOTES = 5  # on tasks with known truths, from which an annotator gets an interval
 MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 
 # What was done besides running the method: its name among the settings in saved files and JSON -> the field here.
@@ -155,7 +169,7 @@ class ResultData:
     votes_per_annotator: NDArray[np.int64]  # [W]
     agreement: Floats  # [W] share of the annotator's votes that equal the label
     accuracy: Floats  # [W] expected share of right votes according to the posterior
-    accuracy_low: Floats  # [W] 95 % credible interval
+    accuracy_low: Floats  # [W] 95 % interval, from tasks with known truths; NaN where there are too few
     accuracy_high: Floats  # [W]
     learned: Learned
     steps: list[Step]
@@ -246,12 +260,12 @@ def summarise(
     posterior: Floats,
     steps: list[Step],
     learned: Learned,
-    kept: Intervals | None = None,
 ) -> ResultData:
     """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
-    accuracy, low, high = accuracies(votes, expected, kept)
+    accuracy = accuracies(votes, expected)
+    low, high = exact_intervals(annotations, accuracy)
     return ResultData(
         method=method,
         settings=settings,

@@ -172,7 +172,8 @@ def summarise_sets(
     sets, codes = distinct_sets(posterior > 0.5)
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, (posterior > 0.5).astype(np.float64)).right_answers()
-    accuracy, low, high = accuracies(n_answers, quality_of(answers, posterior).right_answers())
+    accuracy = accuracies(n_answers, quality_of(answers, posterior).right_answers())
+    unknown = np.full(len(accuracy), np.nan)
     return ResultData(
         method=method,
         settings=settings,
@@ -188,8 +189,8 @@ def summarise_sets(
         votes_per_annotator=answers.per_annotator,
         agreement=agreed / n_answers,
         accuracy=accuracy,
-        accuracy_low=low,
-        accuracy_high=high,
+        accuracy_low=unknown,
+        accuracy_high=unknown,
         learned=Learned(posterior.mean(axis=0), statistics=statistics or {}),
         steps=steps,
         counts=votes.counts,

@@ -35,6 +35,7 @@ __all__ = [
     "annotators_for_users",
     "annotators_table",
     "distinct",
+    "known_intervals",
     "labels_for_users",
     "labels_pieces",
     "labels_table",
@@ -180,14 +181,20 @@ def annotators_table(result: ResultData) -> Any:
         "annotator": result.annotator_names,
         "n_votes": result.votes_per_annotator,
         "accuracy": result.accuracy,
-        "accuracy_low": result.accuracy_low,
-        "accuracy_high": result.accuracy_high,
+        **known_intervals(result),
         "agreement": result.agreement,
     }
     weights = result.learned.weights
     for s in range(0 if weights is None else weights.shape[1]):
         columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
     return make_frame(columns, like=result.annotator_names)
+
+
+def known_intervals(result: ResultData) -> dict[str, Any]:
+    """Return the columns of the intervals of accuracies; none if no annotator has one."""
+    if np.isnan(result.accuracy_low).all():
+        return {}
+    return {"accuracy_low": result.accuracy_low, "accuracy_high": result.accuracy_high}
 
 
 def models_table(result: ResultData) -> Any:

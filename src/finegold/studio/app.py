@@ -20,12 +20,16 @@ from starlette.types import ASGIApp
 import finegold
 from finegold.errors import FinegoldError
 from finegold.studio import (
+    arrivals,
     content,
     exports,
     fits,
     gold,
+    items,
     judges,
     judging,
+    measure,
+    people,
     predictions,
     projects,
     results,
@@ -43,7 +47,23 @@ from finegold.studio.workspace import Workspace
 __all__ = ["Services", "inner_app", "make_app"]
 
 STATIC = Path(__file__).with_name("static")
-RESOURCES = (projects, votes, fits, results, tables, content, gold, judging, predictions, exports, judges)
+RESOURCES = (
+    projects,
+    votes,
+    arrivals,
+    items,
+    fits,
+    results,
+    tables,
+    content,
+    gold,
+    judging,
+    predictions,
+    exports,
+    judges,
+    measure,
+    people,
+)
 # With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
 REMOTE_POLICY = POLICY.replace("img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *")
 ERRORS: dict[int | str, dict[str, object]] = {
@@ -74,6 +94,9 @@ class Services:
         self.gold = gold.Gold(self.projects)
         self.holds = judging.Holds()
         self.judges = judges.JudgeViews(self.projects, self.files, self.gold)
+        self.audits = measure.Audits(self.projects)
+        self.people = people.People(self.projects)
+        self.items = items.Items(self.projects, self.files)
         self.workspace = Workspace(self.projects, self.fits, self.files)
         self.predictions = predictions.ModelPredictions(self.projects, self.files)
         self.jobs = Jobs(self)
@@ -98,7 +121,7 @@ class Services:
 
 
 def make_app(services: Services, rules: Rules) -> ASGIApp:
-    return Guard(inner_app(services), rules)
+    return Guard(inner_app(services), rules, services.people.find)
 
 
 def inner_app(services: Services) -> FastAPI:

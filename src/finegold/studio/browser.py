@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from finegold.api.result import Result
 from finegold.errors import InputError
-from finegold.report.views.annotators import AnnotatorRow, Suspects, ranking, suspects
+from finegold.report.views.annotators import AnnotatorRow, Suspects, interval_of, ranking, suspects
 from finegold.report.views.common import plain, texts
 from finegold.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_rows
 from finegold.results.data import ResultData, votes_of
@@ -148,8 +148,12 @@ class Browser:
 
     def named(self, part: str, others: Sequence[Any] = ()) -> Mask:
         """Return which tasks have this text in their names, or are among others by name."""
-        mask = _contains(self._task_text, part)
-        codes = match(others, self.labelled.task_names)
+        return _contains(self._task_text, part) | self.among(others)
+
+    def among(self, names: Sequence[Any]) -> Mask:
+        """Return which tasks are among some by name."""
+        mask = np.zeros(len(self.labelled.label_codes), dtype=bool)
+        codes = match(names, self.labelled.task_names)
         mask[codes[codes != MISSING]] = True
         return mask
 
@@ -182,8 +186,8 @@ class Browser:
             annotator=texts(result.annotator_names, [code])[0],
             n_votes=int(result.votes_per_annotator[code]),
             accuracy=plain(result.accuracy[code]),
-            low=plain(result.accuracy_low[code]),
-            high=plain(result.accuracy_high[code]),
+            low=interval_of(result, code)[0],
+            high=interval_of(result, code)[1],
             agreement=plain(result.agreement[code]),
             weights=[] if weights is None else plain(weights[code]),
             group=None if groups is None or groups.group[code] == MISSING else int(groups.group[code]) + 1,

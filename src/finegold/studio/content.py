@@ -6,7 +6,7 @@ It is collected when the votes are read and kept in the project, so that the fil
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, NamedTuple
@@ -19,59 +19,63 @@ from polars import selectors
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
-from finegold.io.diagnosis import reading
 from finegold.io.exports import look
-from finegold.io.exports.base import DamagedExport, Peek, read_records
-from finegold.io.tables import Opened, open_sources
+from finegold.io.sheets import KEY, MAX_LENGTH, content_of_records, content_of_table
+from finegold.io.tables import open_sources
+from finegold.studio.files import MEDIA
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.requests import At, ProjectId, ServicesDep, Shown
+from finegold.studio.requests import At, ProjectId, Services, ServicesDep, Shown
 from finegold.studio.tables import check_index
 from finegold.votes.names import text_of
 
-__all__ = ["KEY", "MEDIA", "Contents", "Item", "collect", "items_of", "media_file", "router"]
+__all__ = ["KEY", "Contents", "Item", "check_template", "collect", "items_of", "media_file", "router", "template_names"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
-KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
-ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
-CONTENT_KEYS = ("data", "fields")  # where they put what was shown to annotators
 MAX_BYTES = 256 * 2**20  # of JSON whose records are collected
-MAX_LENGTH = 4000
-MAX_FIELDS = 20
 
 Fields = dict[str, str]
 
 
 class Contents:
-    """The content of all tasks, in a Parquet file that `collect` made. Only what is asked for is read."""
+    """The content of all tasks, in Parquet files as `collect` makes them. Only what is asked for is read.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._rows = pl.scan_parquet(path)
-        self.names = [name for name in self._rows.collect_schema().names() if name != KEY]
+    Where several files have a field of a task, the last one counts.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files = [pl.scan_parquet(path) for path in paths]
+        self._names = [[name for name in rows.collect_schema().names() if name != KEY] for rows in self._files]
+        self.names = list(dict.fromkeys(name for names in self._names for name in names))
 
     def of(self, task: Any) -> Fields:
         """Return the fields of a task that are not blank."""
-        rows = self._rows.filter(pl.col(KEY) == text_of(task)).head(1).collect().to_dicts()
-        return _filled(rows[0]) if rows else {}
+        return self.table([task])[0]
+
+    def table(self, tasks: Sequence[Any]) -> list[Fields]:
+        """Return the fields of some tasks."""
+        keys = [text_of(task) for task in tasks]
+        found: dict[str, Fields] = {key: {} for key in keys}
+        for rows in self._files:
+            for row in rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts():
+                found[row[KEY]] |= _filled(row)
+        return [found[key] for key in keys]
 
     def lines(self, tasks: list[Any], length: int) -> list[str]:
         """Return the beginning of the longest field of each task, in one line."""
-        keys = [text_of(task) for task in tasks]
-        rows = {row[KEY]: row for row in self._rows.filter(pl.col(KEY).is_in(keys)).collect().to_dicts()}
-        longest = [max(_filled(rows[key]).values(), key=len, default="") if key in rows else "" for key in keys]
+        longest = [max(fields.values(), key=len, default="") for fields in self.table(tasks)]
         return [" ".join(text.split())[:length] for text in longest]
 
     def containing(self, part: str) -> list[str]:
         """Return the names of the tasks with a field that contains this text, whatever its case."""
-        if not self.names:
-            return []
-        wanted = part.lower()
-        texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in self.names]
-        inside = pl.any_horizontal([text.str.contains(wanted, literal=True) for text in texts])
-        return self._rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
+        found: list[str] = []
+        for rows, names in zip(self._files, self._names, strict=True):
+            texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in names]
+            if texts:
+                inside = pl.any_horizontal([text.str.contains(part.lower(), literal=True) for text in texts])
+                found += rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
+        return found
 
 
 def collect(path: Path, options: Reading) -> pl.DataFrame:
@@ -81,54 +85,12 @@ def collect(path: Path, options: Reading) -> pl.DataFrame:
         sources = find_sources(path, options)
         seen = look(sources)[0]
         if find_tool([seen], options) is None:
-            content = _of_table(open_sources(sources), options)
+            hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
+            is_votes_only = options.shape == "transposed" or (options.shape == "wide" and not options.columns)
+            content = None if is_votes_only else content_of_table(open_sources(sources), options.task, hidden)
         elif seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
-            content = _of_records(seen)
+            content = content_of_records(seen)
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
-
-
-def _of_table(opened: Opened, options: Reading) -> pl.DataFrame | None:
-    columns = [str(column) for column in opened.columns]
-    by_task = options.task or next(iter(candidates(columns, TASK)), None)
-    shown = _content_columns(columns, options, by_task)
-    if by_task is None or not shown:
-        return None
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)  # pl.col reads patterns
-    fields = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
-    with reading(opened.sources[0]):
-        rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
-        return rows.collect(engine="streaming")
-
-
-def _content_columns(columns: list[str], options: Reading, by_task: str | None) -> list[str]:
-    """Return the columns with neither votes nor truths, because these would influence the person who judges."""
-    votes = options.columns
-    if options.shape == "transposed" or (options.shape == "wide" and not votes):
-        return []
-    roles = {options.annotator, options.label, options.gold} | {by_task, *(votes or [])}
-    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-    return [column for column in columns if column not in roles | usual][:MAX_FIELDS]
-
-
-def _of_records(seen: Peek) -> pl.DataFrame | None:
-    rows: list[dict[str, str]] = []
-    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
-        for record in read_records(seen):
-            if not isinstance(record, dict):
-                continue
-            inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
-            ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
-            rows.extend({KEY: task} | _texts(inside) for task in ids)
-    names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
-    if not names:
-        return None
-    schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
-    return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
-
-
-def _texts(fields: Mapping[str, Any]) -> Fields:
-    plain = {str(name): value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
-    return {name: text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
 
 
 def _filled(row: Mapping[str, str | None]) -> Fields:
@@ -136,16 +98,10 @@ def _filled(row: Mapping[str, str | None]) -> Fields:
     return {name: text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..." for name, text in filled.items()}
 
 
-Kind = Literal["text", "link", "image", "audio", "video"]
+Kind = Literal["text", "link", "image", "audio", "video", "pdf", "markdown", "html"]
 MAX_ADDRESS = 2000
-
-# Suffixes of files that are shown, and their media types. SVG is left out because it may contain scripts.
-MEDIA: dict[str, str] = {
-    **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")},
-    ".jpg": "image/jpeg",
-    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
-    **{".mp4": "video/mp4", ".webm": "video/webm"},
-}
+WRITTEN: tuple[Kind, ...] = ("markdown", "html", "text")  # what a line of a template may say that its text is
+FIELD = re.compile(r"\{([^{}\n]+)\}")
 
 
 class Item(NamedTuple):
@@ -165,8 +121,21 @@ def items_of(fields: Mapping[str, str], template: str | None, folder: Path, addr
     """
     if not template:
         return [_item(name, text, folder, address) for name, text in fields.items()]
-    lines = [re.sub(r"\{([^{}\n]+)\}", lambda match: fields.get(match[1], ""), line) for line in template.splitlines()]
-    return [_item(None, line.strip(), folder, address) for line in lines if line.strip()]
+    items = []
+    for line in template.splitlines():
+        kind = next((kind for kind in WRITTEN if line.strip().lower().startswith(f"{kind}:")), None)
+        text = FIELD.sub(lambda match: fields.get(match[1], ""), line.strip()[len(kind) + 1 if kind else 0 :]).strip()
+        if text:
+            items.append(Item(None, text, kind, None, False) if kind else _item(None, text, folder, address))
+    return items
+
+
+def check_template(template: str, names: Sequence[str]) -> None:
+    """Refuse a template with a field that no task has."""
+    unknown = next((field for field in FIELD.findall(template) if field not in names), None)
+    if unknown is not None:
+        known = ", ".join(f"{{{name}}}" for name in names)
+        raise Problem(422, f"There is no field {{{unknown}}}", f"The template can use {known}.")
 
 
 def media_file(folder: Path, name: str) -> Path | None:
@@ -184,7 +153,7 @@ def _item(name: str | None, text: str, folder: Path, address: str) -> Item:
     value = text.strip()
     if re.fullmatch(r"https?://\S+", value) and len(value) <= MAX_ADDRESS:
         kind = _kind(_path_of(value))
-        return Item(name, text, kind or "link", value, True)
+        return Item(name, text, kind if kind and kind != "pdf" else "link", value, True)
     if len(value) <= MAX_ADDRESS and _kind(value) and media_file(folder, value) is not None:
         return Item(name, text, _kind(value) or "link", f"{address}?path={quote(value)}", False)
     return Item(name, text, "text", None, False)
@@ -199,25 +168,34 @@ def _path_of(address: str) -> str:
 
 def _kind(path: str) -> Kind | None:
     suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
-    kind = MEDIA.get(suffix, "").partition("/")[0]
-    return kind or None  # type: ignore[return-value]  # the first part of each media type is a Kind
+    kind = "pdf" if suffix == ".pdf" else MEDIA.get(suffix, "").partition("/")[0]
+    return kind or None  # type: ignore[return-value]  # the first part of the other media types is a Kind
 
 
 class ContentItem(BaseModel):
     name: str | None = Field(description="The column; null for a line of the template.")
     text: str
-    kind: Literal["text", "link", "image", "audio", "video"]
+    kind: Kind
     href: str | None
     is_remote: bool = Field(description="Whether it lies on another server; it is loaded only with consent.")
 
 
 @router.get("/tasks/{at}/content")
-def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> list[ContentItem]:
+def content(
+    project: ProjectId,
+    at: At,
+    shown: Shown,
+    services: ServicesDep,
+    template: Annotated[str | None, Query(max_length=10_000, description="Instead of the project's.")] = None,
+) -> list[ContentItem]:
     """Return the content of the task, as the template of the project says; empty for posted votes."""
     check_index(at, len(shown.result.label_codes), "task")
     contents = services.workspace.contents(project)
     fields = {} if contents is None else contents.of(shown.task_name(at))
-    template = services.projects.get(project)["template"]
+    if template is None:
+        template = services.projects.get(project)["template"]
+    else:
+        check_template(template, template_names(services, project))
     if template:
         fields = {"task": str(shown.task_name(at)), **fields}
     items = items_of(fields, template, services.files.folder, f"/api/projects/{project}/media")
@@ -227,8 +205,12 @@ def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> 
 @router.get("/fields")
 def fields(project: ProjectId, services: ServicesDep) -> list[str]:
     """Return the names that a template may contain."""
+    return template_names(services, project)
+
+
+def template_names(services: Services, project: int) -> list[str]:
     contents = services.workspace.contents(project)
-    return [] if contents is None else contents.names
+    return list(dict.fromkeys(["task", *([] if contents is None else contents.names)]))
 
 
 @router.get("/media", response_class=FileResponse)
@@ -243,4 +225,7 @@ def media(
     if file is None:
         raise Problem(404, "There is no such image or sound", f"Only files in {services.files.folder} are shown.")
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
+    if file.suffix.lower() == ".pdf":  # browsers do not show it in a sandbox; it runs no scripts of this origin
+        headers = {"content-security-policy": "default-src 'none'; frame-ancestors 'self'"}
+        headers["x-frame-options"] = "SAMEORIGIN"
     return FileResponse(file, media_type=MEDIA[file.suffix.lower()], headers=headers)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import fastapi
+import numpy as np
 import polars as pl
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
 from polars import selectors
 from pydantic import BaseModel, Field
@@ -25,13 +26,13 @@ from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
+from finegold.results.tables import annotators_for_users, natural_order
 from finegold.studio.browser import Browser
-from finegold.studio.gold import SEND_BACK
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.requests import ProjectId, Services, ServicesDep, Shown
 from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
+from finegold.votes.frames import take, to_list
 from finegold.votes.names import text_of
 
 __all__ = ["EXPORTS", "add_labels", "router"]
@@ -41,6 +42,7 @@ router = APIRouter(tags=["exports"], prefix="/projects/{project}")
 MEDIA_TYPES = {".csv": "text/csv", ".jsonl": "application/jsonl", ".json": "application/json", ".html": "text/html"}
 TABLES = ("csv", "xlsx", "parquet")
 EXPORTS = (
+    *("sheet.xlsx", "sheet.csv"),
     *(f"labels.{kind}" for kind in (*TABLES, "jsonl")),
     *(f"with_labels.{kind}" for kind in TABLES),
     *(f"annotators.{kind}" for kind in TABLES),
@@ -48,6 +50,7 @@ EXPORTS = (
     *("gold.csv", "sent_back.csv", "votes.csv", "predictions.json", "report.html", "model.finegold"),
 )
 KEY = "\ntask"  # no column of a file is called so
+MOST_ANNOTATORS = 1000  # that become columns of a sheet
 REFUSED = "Labels cannot be added to this file"
 
 
@@ -70,12 +73,16 @@ def export(
     ],
     shown: Shown,
     services: ServicesDep,
+    votes: Annotated[bool, Query(description="Add a column per annotator to the sheet.")] = False,
 ) -> FileResponse:
     """A file with labels, gold, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
     path = services.files.temporary(Path(name).suffix)
-    _write(services, project, shown, Path(name).stem, path)
+    if Path(name).stem == "sheet":
+        write_frame(make_sheet(services, project, shown, with_votes=votes), path)
+    else:
+        _write(services, project, shown, Path(name).stem, path)
     media_type = MEDIA_TYPES.get(path.suffix, "application/octet-stream")
     # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
@@ -111,6 +118,7 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
     """Write the content of an export, such as labels, into a file."""
     result, row = shown.result, services.projects.get(project)
     options = Reading.model_validate_json(row["reading"] or "{}")
+    by_task = shown.votes.columns[0]  # as in the table of labels
     match content:
         case "labels":
             write_labels(result, path, probabilities=True)
@@ -118,10 +126,10 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
             with services.files.of(row) as file:
                 write_frame(add_labels(file, options, result), path)
         case "annotators":
-            write_frame(result.annotators(), path)
+            write_frame(annotators_for_users(result), path)
         case "judgements":
             columns = {
-                "task": "task",
+                by_task: "task",
                 "truth": "label",
                 **{name: name for name in ("label_then", "reviewer", "at", "note")},
             }
@@ -129,11 +137,14 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
             _write_texts({name: [each[column] for each in judgements] for name, column in columns.items()}, path)
         case "gold":  # as a file of truths
             given = services.gold.all(project)
-            _write_texts({"task": list(given), "truth": list(given.values())}, path)
+            _write_texts({by_task: list(given), "truth": list(given.values())}, path)
         case "sent_back":  # for more votes, and nobody judged them
-            judged = services.gold.all(project)
-            sent_back = services.gold.aside(project, SEND_BACK)
-            _write_texts({"task": [task for task in sent_back if task not in judged]}, path)
+            rows = services.gold.sent_back(project)
+            _write_texts(
+                {by_task: [row["task"] for row in rows]}
+                | {name: [row[name] for row in rows] for name in ("reviewer", "at", "note")},
+                path,
+            )
         case "votes":
             write_votes(shown.votes, path)
         case "predictions":  # the export that the votes came from, with labels, for import into its tool
@@ -143,6 +154,65 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
             write_report(result, path, title=row["name"])
         case _:
             result.save(path)
+
+
+def make_sheet(services: Services, project: int, shown: Browser, *, with_votes: bool) -> pl.DataFrame:
+    """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
+    labelled, by_task = shown.labelled, shown.votes.columns[0]
+    order = natural_order(labelled.task_names)
+    codes = np.arange(len(labelled.label_codes)) if order is None else order
+    tasks = to_list(take(labelled.task_names, codes.astype(np.int32)))
+    contents, gold = services.workspace.contents_or_none(project), services.gold
+    given = {text_of(each["task"]): each for each in gold.judgements(project)}
+    back = {text_of(each["task"]): each for each in gold.sent_back(project)}
+    notes = {text_of(task): note for task, note in gold.notes(project).items()}
+    rows = []
+    for code, task in zip(codes.tolist(), tasks, strict=True):
+        judged, sent = given.get(text_of(task)), back.get(text_of(task))
+        is_known = code < len(shown.result.gold) and shown.result.gold[code] != MISSING
+        decision = "judged" if judged else "sent back" if sent else "known truth" if is_known else "from the votes"
+        rows.append(
+            {
+                "label": text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
+                "confidence": 1.0 if judged else round(float(shown.confidence[code]), 6),
+                "decision": decision,
+                "reviewer": (judged or sent or {"reviewer": None})["reviewer"],
+                "note": notes.get(text_of(task)),
+            }
+        )
+    schema = {
+        "label": pl.String,
+        "confidence": pl.Float64,
+        "decision": pl.String,
+        "reviewer": pl.String,
+        "note": pl.String,
+    }
+    decided = pl.DataFrame(rows, schema=schema)
+    names = pl.DataFrame({by_task: tasks}, strict=False)
+    fields = [] if contents is None else [name for name in contents.names if name not in (by_task, *schema)]
+    items = pl.DataFrame(
+        [] if not fields or contents is None else contents.table(tasks), schema=dict.fromkeys(fields, pl.String)
+    )
+    parts = [names, *([items] if fields else []), *([_votes_by_task(shown, codes)] if with_votes else []), decided]
+    return pl.concat(parts, how="horizontal")
+
+
+def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
+    """Return a column per annotator with their votes on these tasks, several joined by a comma."""
+    votes = shown.votes
+    if votes.n_annotators > MOST_ANNOTATORS:
+        detail = (
+            f"There are {votes.n_annotators:,}; at most {MOST_ANNOTATORS} become columns. Export the votes instead."
+        )
+        raise Problem(409, "There are too many annotators for a sheet", detail)
+    task, annotator, label = votes.votes()
+    long = pl.DataFrame({KEY: task, "who": annotator, "vote": np.array(shown.class_texts, dtype=object)[label]})
+    joined = long.group_by(KEY, "who", maintain_order=True).agg(pl.col("vote").cast(pl.String).str.join(", "))
+    people = [text_of(name) for name in to_list(votes.annotator_names)]
+    wide = joined.pivot(on="who", on_columns=list(range(len(people))), index=KEY, values="vote")
+    wide = wide.rename({str(code): f"vote of {name}" for code, name in enumerate(people)})
+    wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
+    return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)
 
 
 def _write_texts(columns: dict[str, list[Any]], path: Path) -> None:

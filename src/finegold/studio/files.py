@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -26,12 +26,19 @@ try:
 except ImportError:  # Windows: it is not known which studios are running, so nothing is removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["CRASHED", "LOCK", "Files", "Listed", "Scratch", "safe_name"]
+__all__ = ["CRASHED", "LOCK", "MEDIA", "Files", "Listed", "Scratch", "safe_name"]
 
 MAX_LISTED = 500
 DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is not a file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 PREFIX = "finegold-studio-"
+# Suffixes of files that are shown, and their media types. SVG is left out because it may contain scripts.
+MEDIA: dict[str, str] = {
+    **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")},
+    ".jpg": "image/jpeg",
+    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
+    **{".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf"},
+}
 LOCK = "lock"  # a file that a running studio holds a lock on
 
 
@@ -78,6 +85,21 @@ class Files:
                 f"The studio opens data files in {self.folder}; put the file there, or drop it on the page.",
             )
         return path
+
+    def subfolders(self) -> Sequence[str]:
+        """List the folders directly in the folder that hold files to be shown."""
+        found = [path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
+        return sorted(path.name for path in found if self.subfolder(path.name) is not None)[:MAX_LISTED]
+
+    def subfolder(self, name: str) -> Path | None:
+        """Return a folder in the folder that holds files to be shown; None if there is none of this name."""
+        try:
+            path = (self.folder / name).resolve()
+            is_inside = Path(name).name == name and path.parent == self.folder and path.is_dir()
+            holds = is_inside and any(file.suffix.lower() in MEDIA for file in path.iterdir())
+        except (OSError, ValueError):
+            return None
+        return path if holds else None
 
     def path_of(self, project: Row) -> Path:
         """Return the path of a project's file."""

@@ -22,7 +22,7 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem
 from finegold.studio.projects import Fit, Project, Projects, describe, now
-from finegold.studio.reading import advice_on
+from finegold.studio.reading import advice_on, near_spellings
 from finegold.studio.requests import FitId, ProjectId, Scalar, ServicesDep
 from finegold.studio.store import Row
 from finegold.votes.encoding import MISSING, Codes
@@ -34,6 +34,7 @@ __all__ = ["Fits", "check_settings", "router", "summarise_fit"]
 router = APIRouter(tags=["fits"])
 
 MAX_EXAMPLES = 50
+OFTEN = 5  # times as many votes as a class have those that it may be a misspelling of
 PLAIN = (str, int, float, bool)  # settings that the form can show
 DAMAGED = (
     "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
@@ -207,7 +208,16 @@ def _hygiene(result: Result) -> dict[str, Any]:
         {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
         for each in hygiene.findings
     ]
-    return {**hygiene.as_json(), "findings": findings, "classes": counted}
+    return {**hygiene.as_json(), "findings": findings, "classes": counted, "near": _near(counted)}
+
+
+def _near(counted: list[list[Any]]) -> dict[str, str]:
+    """Return rare classes that look like a misspelled frequent one, and that one."""
+    near: dict[str, str] = {}
+    for name, n in counted:
+        others = [other for other, more in counted if more >= OFTEN * n and other not in near]
+        near |= near_spellings([name], others)
+    return near
 
 
 def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:

@@ -139,6 +139,21 @@ class Gold:
         )
         return {json.loads(row["task"]): int(row["n"]) for row in rows}
 
+    def sent_back(self, project: int) -> list[Row]:
+        """Return the tasks that were sent back for more votes and that nobody judged, with who did it and the note."""
+        rows = self.store.rows(
+            "SELECT aside.task, aside.reviewer, aside.n_votes, min(aside.at) AS at, coalesce(note.text, '') AS note "
+            "FROM aside LEFT JOIN note ON note.project = aside.project AND note.task = aside.task "
+            "WHERE aside.project = ? AND kind = ? AND aside.task NOT IN (SELECT task FROM gold WHERE project = ?) "
+            "GROUP BY aside.task ORDER BY min(aside.at)",
+            *(project, SEND_BACK, project),
+        )
+        return [row | _names(row, "task") for row in rows]
+
+    def notes(self, project: int) -> dict[Any, str]:
+        rows = self.store.rows("SELECT task, text FROM note WHERE project = ?", project)
+        return {json.loads(row["task"]): row["text"] for row in rows}
+
     def undo(self, project: int, action: int | None, reviewer: str = "") -> Row:
         """Undo an action (None: the last action of the reviewer)."""
         with self.projects.changing(project):
@@ -377,7 +392,7 @@ async def import_truths(
 ) -> Imported:
     """Read truths from the body of the request, or from a file of the folder if the body is empty."""
     async with sent_file(request, services, name) as path:
-        truths = await run_in_threadpool(_read, path, name, task, label)
+        truths = await run_in_threadpool(_read, path, name, task or _own_column(path, shown), label)
     return await run_in_threadpool(_keep, services, project, shown, name, truths)
 
 
@@ -394,6 +409,12 @@ def _read(path: Path, name: str, task: str | None, label: str | None) -> dict[An
         detail = words_of(rename_files(error, {str(path): name, path.name: name}))
         raise Problem(422, "The truths cannot be read", detail, columns=_columns(path)) from None
     return dict(zip(to_list(truths.task), to_list(truths.truth), strict=True))
+
+
+def _own_column(path: Path, shown: Browser) -> str | None:
+    """Return the column that names tasks in the votes, if the file has it: our own exports do."""
+    own = shown.votes.columns[0]
+    return own if own in _columns(path) else None
 
 
 def _columns(path: Path) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.judges import assess, view_of
-from finegold.insight.judges.answers import Torn
 from finegold.io.judge_logs import JudgeLog
 from finegold.report.views.judges import Judges
 from finegold.studio.files import Files
@@ -36,20 +35,20 @@ class JudgeViews:
     def __init__(self, projects: Projects, files: Files, gold: Gold) -> None:
         self.projects, self.files, self.gold = projects, files, gold
         self._lock = threading.Lock()
-        self._kept: dict[tuple[int, int, str], Judges] = {}
+        self._kept: dict[tuple[int, int], Judges] = {}
 
-    def of(self, project: int, torn: Torn) -> Judges:
-        """Return the figures of all judges; the truths that people gave correct the accuracies."""
+    def of(self, project: int) -> Judges:
+        """Return the figures of all judges; accuracies are measured on the truths that people gave."""
         row = self.projects.get(project)
-        key = (project, row["version"], torn)
+        key = (project, row["version"])
         with self._lock:  # two tabs that open the view at the same time compute it once
             if key not in self._kept:
-                self._kept[key] = self._compute(row, torn)
+                self._kept[key] = self._compute(row)
                 while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
             return self._kept[key]
 
-    def _compute(self, row: Row, torn: Torn) -> Judges:
+    def _compute(self, row: Row) -> Judges:
         options = Reading.model_validate_json(row["reading"] or "{}")
         if options.shape != "judges":
             raise Problem(
@@ -59,7 +58,7 @@ class JudgeViews:
             )
         with self.files.of(row) as path:
             log = read_log(path, options)
-        return view_of(assess(_with_truths(log, self.gold.all(row["id"])), torn=torn))
+        return view_of(assess(_with_truths(log, self.gold.all(row["id"]))))
 
 
 def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
@@ -73,11 +72,6 @@ def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
     return replace(log, gold=gold)
 
 
-TornQuery = Annotated[
-    Literal["tie", "half"], Query(description="What counts where a judge contradicts itself: a tie, or half of each.")
-]
-
-
 class Chart(BaseModel):
     title: str
     alt: str = Field(description="What the chart shows, in words.")
@@ -86,17 +80,17 @@ class Chart(BaseModel):
 
 
 @router.get("/projects/{project}/judges")
-def judges_view(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> Judges:
+def judges_view(project: ProjectId, services: ServicesDep) -> Judges:
     """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
-    return services.judges.of(project, torn)
+    return services.judges.of(project)
 
 
 @router.get("/projects/{project}/judges/charts")
-def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> dict[str, Chart]:
+def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
     """Return the charts of the report's section on judges."""
     from finegold.report.charts.judges import judge_charts  # Altair takes a second to load
 
-    drawn = judge_charts(services.judges.of(project, torn))
+    drawn = judge_charts(services.judges.of(project))
     return {
         name: Chart(title=chart.title, alt=chart.alt, note=chart.note, spec=chart.spec)
         for name, chart in drawn.items()
@@ -107,6 +101,6 @@ def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "
 @router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
 def charts_script() -> Response:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
-    from finegold.report.charts.style import bundle
+    from finegold.report.images import bundle
 
     return Response(bundle(), media_type="text/javascript")

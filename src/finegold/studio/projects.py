@@ -18,11 +18,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from finegold.studio.content import check_template, template_names
 from finegold.studio.files import CRASHED, Listed, safe_name
 from finegold.studio.predictions import PredictionsFile
 from finegold.studio.problems import Problem
-from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep
-from finegold.studio.security import OWNER
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, visitor_of
+from finegold.studio.security import OWNER, Visitor
 from finegold.studio.store import Row, Store
 from finegold.votes.sample import write_with_texts
 
@@ -33,6 +34,7 @@ __all__ = ["Fit", "Hub", "Project", "Projects", "describe", "name_key", "now", "
 
 
 KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
+SEEN_BLINDLY = ("n_tasks", "n_votes", "n_annotators", "n_classes", "gold", "judged")  # facts of a fit
 SETTINGS = ("name", "blind", "template", "remote")  # columns of a project that users can change
 
 
@@ -246,6 +248,7 @@ class Folder(BaseModel):
     project_file: str
     upload_limit: int
     files: list[Listed]
+    folders: list[str] = Field(description="Folders in it that hold images, sounds, videos or PDF.")
 
 
 class New(BaseModel, extra="forbid"):
@@ -273,20 +276,24 @@ def me(request: Request) -> Me:
 
 
 @router.get("/folder")
-def folder(services: ServicesDep) -> Folder:
-    """Return the data files of the folder and the path of the project file."""
+def folder(request: Request, services: ServicesDep) -> Folder:
+    """Return the data files of the folder and the path of the project file; reviewers see no files."""
+    is_owner = not request.scope.get("reviewer")
     return Folder(
         folder=str(services.files.folder),
         project_file=str(services.store.path),
         upload_limit=services.most_bytes,
-        files=services.files.list(),
+        files=services.files.list() if is_owner else [],
+        folders=[*services.files.subfolders()] if is_owner else [],
     )
 
 
 @router.get("/projects")
-def list_projects(services: ServicesDep) -> list[Project]:
-    """Return all projects, the newest first."""
-    return [describe(services, row["id"]) for row in services.projects.all()]
+def list_projects(request: Request, services: ServicesDep) -> list[Project]:
+    """Return all projects that you may see, the newest first."""
+    only = visitor_of(request).project
+    seen = [row["id"] for row in services.projects.all() if only in (None, row["id"])]
+    return [for_visitor(describe(services, each), visitor_of(request)) for each in seen]
 
 
 @router.post("/projects", status_code=201)
@@ -324,13 +331,15 @@ def open_sample(services: ServicesDep) -> Project:
 
 
 @router.get("/projects/{project}")
-def get_project(project: ProjectId, services: ServicesDep) -> Project:
-    return describe(services, project)
+def get_project(project: ProjectId, request: Request, services: ServicesDep) -> Project:
+    return for_visitor(describe(services, project), visitor_of(request))
 
 
 @router.patch("/projects/{project}")
 def change_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
     """Rename a project, or change how its tasks are shown."""
+    if change.template:
+        check_template(change.template, template_names(services, project))
     services.projects.change(project, change.model_dump(exclude={"version"}, exclude_none=True), change.version)
     return describe(services, project)
 
@@ -344,14 +353,20 @@ def delete_project(project: ProjectId, services: ServicesDep) -> None:
 
 
 @router.get("/projects/{project}/events", response_class=StreamingResponse)
-async def events(project: ProjectId, services: ServicesDep) -> StreamingResponse:
+async def events(project: ProjectId, request: Request, services: ServicesDep) -> StreamingResponse:
     """Stream the project as server-sent events, each time it changes or a job makes progress."""
     await run_in_threadpool(services.projects.get, project)
+    visitor = visitor_of(request)
+
+    def state_now() -> Project:
+        if visitor.project is not None and services.people.find(visitor.session) is None:
+            raise Problem(401, "The link was revoked")
+        return for_visitor(describe(services, project), visitor)
 
     async def updates() -> AsyncIterator[str]:
         async for has_changed in services.hub.listen(project):
             try:
-                state = await run_in_threadpool(describe, services, project) if has_changed else None
+                state = await run_in_threadpool(state_now) if has_changed else None
             except Problem:
                 yield "event: gone\ndata: {}\n\n"
                 return
@@ -385,6 +400,19 @@ def describe(services: Services, project: int) -> Project:
             damaged=any(services.fits.is_damaged(row[name]) for name in ("base", "shown")),
             job=state,
         )
+
+
+def for_visitor(project: Project, visitor: Visitor) -> Project:
+    """Leave out what would tell a reviewer who judges blindly about votes and labels, such as labels that changed."""
+    if visitor.name == OWNER or not project.blind:
+        return project
+    fits = [fit.model_copy(update={"facts": _counts(fit.facts), "message": ""}) for fit in project.fits]
+    job = None if project.job is None else project.job.model_copy(update={"warnings": [], "message": ""})
+    return project.model_copy(update={"fits": fits, "job": job, "failure": None})
+
+
+def _counts(facts: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if facts is None else {name: facts[name] for name in SEEN_BLINDLY if name in facts}
 
 
 def _job_state(job: BackgroundJob) -> JobState:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
-from finegold.insight.judges.answers import merge
+from finegold.insight.judges.answers import merge, whole
 from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
@@ -46,6 +46,7 @@ __all__ = [
     "find_sources",
     "find_tool",
     "guess_log",
+    "near_spellings",
     "preview",
     "read_log",
     "read_votes",
@@ -58,6 +59,7 @@ VERDICTS = ("verdict", "judg", "decision", "raw")
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
 MAX_LENGTH = 10_000  # of a text, a list or a table in a request
+LEAST_NEAR, LONG_NAME = 5, 10  # letters of names that may be misspelled: by one letter, or by two
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 OPTIONS = options_of(ReadOptions, "studio")
@@ -254,7 +256,7 @@ def _preview(path: Path, layout: Layout) -> Preview:
     guess, unknown = _guess(opened, columns) if log is None else (Reading(shape="judges", **log), [])
     return Preview(
         file=path.name,
-        format=f"{opened.sources[0].format.upper()} table",
+        format="Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table",
         is_export=False,
         columns=columns,
         rows=_texts(head),
@@ -262,6 +264,35 @@ def _preview(path: Path, layout: Layout) -> Preview:
         open=unknown,
         is_judge_log=log is not None,
     )
+
+
+def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
+    """Return labels that look like a misspelled class, and that class, such as hatefull and hateful.
+
+    They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
+    """
+
+    def is_near(label: str, name: str) -> bool:
+        length = min(len(label), len(name))
+        if length < LEAST_NEAR or label == name or any(mark.isdigit() for mark in label + name):
+            return False
+        return _edits(label.casefold(), name.casefold()) <= (1 if length < LONG_NAME else 2)
+
+    near = {label: [name for name in classes if is_near(label, name)] for label in labels}
+    return {label: names[0] for label, names in near.items() if len(names) == 1}
+
+
+def _edits(first: str, second: str) -> int:
+    """Return how many letters must be inserted, left out, replaced or swapped with the next one."""
+    rows = [list(range(len(second) + 1))]
+    for i, a in enumerate(first, 1):
+        row = [i]
+        for j, b in enumerate(second, 1):
+            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
+                row[j] = min(row[j], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
@@ -352,7 +383,9 @@ def read_judge_votes(path: Path, options: Reading) -> Annotations:
     log = read_log(path, options)
     for note in log.notes:
         warnings.warn(note, FinegoldWarning, stacklevel=2)
-    votes = merge(log).votes
+    votes = whole(log, merge(log))
+    if votes is None:
+        raise InputError("no judge gives the same answer in both orders to any item, so there is nothing to label by")
     left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
     return replace(votes, counts=replace(votes.counts, rows=log.n_verdicts, left_out=left_out))
 

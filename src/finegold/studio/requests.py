@@ -16,10 +16,11 @@ from pydantic import AfterValidator
 from finegold.studio.browser import Browser
 from finegold.studio.files import safe_name
 from finegold.studio.problems import Problem
-from finegold.studio.security import OWNER, may_read_blindly
+from finegold.studio.security import OWNER, Visitor, may_read_blindly
 
 __all__ = [
     "FILE_BODY",
+    "MAX_REVIEWER_LENGTH",
     "At",
     "FileName",
     "FitId",
@@ -34,6 +35,7 @@ __all__ = [
     "check_blind",
     "plain_name",
     "sent_file",
+    "visitor_of",
 ]
 
 
@@ -110,8 +112,17 @@ def get_browser(
 Shown = Annotated[Browser, Depends(get_browser)]
 
 
+def visitor_of(request: Request) -> Visitor:
+    """Return who sent the request; without the guard, in tests, the owner."""
+    visitor: Visitor = request.scope.get("visitor") or Visitor(request.scope.get("reviewer") or OWNER, "")
+    return visitor
+
+
 def check_blind(request: Request, services: ServicesDep) -> None:
-    """Refuse to show votes and labels to a reviewer who judges blindly."""
+    """Refuse to show votes and labels to a reviewer who judges blindly, and other projects to one who was invited."""
+    project, only = request.path_params.get("project"), visitor_of(request).project
+    if project is not None and only is not None and int(project) != only:
+        raise Problem(404, "There is no such project", "You were invited to another one.")
     project, person = request.path_params.get("project"), request.scope.get("reviewer", OWNER)
     if project is None or person == OWNER or may_read_blindly(request.method, request.scope["path"]):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +15,8 @@ from finegold.report.views.classes import Classes, Prototypes, classes, prototyp
 from finegold.report.views.common import Record, record, texts
 from finegold.report.views.quality import Quality, quality
 from finegold.report.views.trust import Trust, trust
-from finegold.studio.requests import Name, ProjectId, Shown, plain_name
+from finegold.studio.measure import measured
+from finegold.studio.requests import Name, ProjectId, ServicesDep, Shown, plain_name
 
 __all__ = ["router"]
 
@@ -53,12 +55,18 @@ class Overview(BaseModel):
 
 
 @router.get("/results", **RESULTS)
-def overview(project: ProjectId, shown: Shown) -> Overview:
+def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined = shown.doubts, shown.result.combined
+    found = shown.view(quality)
+    sample = measured(services, project, services.projects.get(project)["shown"])
+    if sample is not None:  # what was measured takes the place of what is expected
+        low, high, n = (sample["accuracy"][name] for name in ("low", "high", "checked"))
+        headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
+        found = replace(found, headline=headline, sentences=sample["sentences"])
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
-        quality=shown.view(quality),
+        quality=found,
         doubts=DoubtCounts(**{name: int(getattr(doubts, name).sum()) for name in DoubtCounts.model_fields}),
         models=[Model(**record._asdict()) for record in combined.records] if combined else [],
         n_predicted=len(combined.posterior) if combined else 0,

@@ -19,10 +19,11 @@ import re
 import secrets
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -30,18 +31,31 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from finegold.studio.problems import Problem, problem_response
 
-__all__ = ["OWNER", "POLICY", "Codes", "Guard", "Rules", "is_loopback", "may_read_blindly", "new_token", "session_of"]
+__all__ = [
+    "OWNER",
+    "POLICY",
+    "Codes",
+    "Guard",
+    "Rules",
+    "Visitor",
+    "is_loopback",
+    "may_read_blindly",
+    "new_token",
+    "session_of",
+]
 
 CODE_SECONDS = 300  # within which the browser must open the page
 
 OWNER = ""  # the person who started the studio
-REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note)")  # what reviewers may change
+REVIEWERS_CHANGE = re.compile(
+    r"/api/projects/\d+/(gold|skip|send_back|undo|note|audit/(answers|undo))"
+)  # what reviewers may change
 # What reviewers may read of a project that is judged blindly.
-READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|reviewers|fields|media|tasks/\d+(/content)?))?")
+READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|audit/next|reviewers|fields|media|tasks/\d+(/content)?))?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "frame-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -73,6 +87,14 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 def may_read_blindly(method: str, path: str) -> bool:
     """Return whether a request shows no votes or labels of tasks that its reviewer has not judged."""
     return method not in SAFE_METHODS or READ_BLINDLY.fullmatch(path) is not None
+
+
+class Visitor(NamedTuple):
+    """A person who is let in."""
+
+    name: str  # blank: the owner
+    session: str
+    project: int | None = None  # the only one that they may see; None: all
 
 
 class Codes:
@@ -122,6 +144,8 @@ class Rules:
         """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
         name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
         name = name.strip("[]").lower()
+        if not name:
+            return False
         if self.public_name is not None and name == self.public_name.lower():
             return True
         if port != str(self.port):
@@ -131,12 +155,10 @@ class Rules:
         own_names = {socket.gethostname().lower(), socket.getfqdn().lower()}
         return not is_loopback(self.host) and (_address(name) is not None or name in own_names)
 
-    def person_of_token(self, token: str) -> str | None:
-        """Return whose token it is; None if it is nobody's."""
-        return _find(token, self.tokens)
-
-    def person_of_session(self, cookie: str) -> str | None:
-        return _find(cookie, {session_of(token): person for token, person in self.tokens.items()})
+    def find(self, session: str) -> Visitor | None:
+        """Return the owner or the reviewer that a session belongs to."""
+        person = _find(session, {session_of(token): person for token, person in self.tokens.items()})
+        return None if person is None else Visitor(person, session)
 
 
 def session_of(token: str) -> str:
@@ -153,8 +175,9 @@ def _find(secret: str, people: dict[str, str]) -> str | None:
 class Guard:
     """The outermost ASGI middleware of the application."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
-        self.app, self.rules = app, rules
+    def __init__(self, app: ASGIApp, rules: Rules, invited: Callable[[str], Visitor | None]) -> None:
+        """`invited` returns the person who was invited on the page and has this session."""
+        self.app, self.rules, self.invited = app, rules, invited
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -168,30 +191,34 @@ class Guard:
             newcomer = self._logs_in(scope)
         else:
             problem = Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
-        person = newcomer if newcomer is not None else self._logged_in(headers)
-        problem = problem or self._objection(scope, headers, person)
+        visitor = newcomer if newcomer is not None else self._logged_in(headers)
+        problem = problem or self._objection(scope, headers, None if visitor is None else visitor.name)
         if problem is not None:
             await problem_response(problem)(scope, receive, send)
         elif newcomer is not None:
             await _log_in(self.rules, newcomer, send)
         else:
-            await self.app({**scope, "reviewer": person}, _limited(receive, self.rules.most_bytes), send)
+            person = {"reviewer": visitor.name, "visitor": visitor} if visitor else {}
+            await self.app({**scope, **person}, _limited(receive, self.rules.most_bytes), send)
 
-    def _logs_in(self, scope: Scope) -> str | None:
+    def _logs_in(self, scope: Scope) -> Visitor | None:
         """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
         if self.rules.codes.use(_in_address(scope, "code")):
-            return OWNER
-        return self.rules.person_of_token(_in_address(scope, "token"))
+            return Visitor(OWNER, session_of(self.rules.token))
+        return self._known(session_of(_in_address(scope, "token")))
 
-    def _logged_in(self, headers: Headers) -> str | None:
+    def _logged_in(self, headers: Headers) -> Visitor | None:
         kind, _, token = headers.get("authorization", "").partition(" ")
-        person = self.rules.person_of_token(token.strip() if kind.lower() == "bearer" else "")
-        if person is not None:
-            return person
+        visitor = self._known(session_of(token.strip())) if kind.lower() == "bearer" else None
+        if visitor is not None:
+            return visitor
         with suppress(CookieError):
             cookie = SimpleCookie(headers.get("cookie", "")).get(self.rules.cookie)
-            return self.rules.person_of_session(str(cookie.value)) if cookie else None
+            return self._known(str(cookie.value)) if cookie else None
         return None
+
+    def _known(self, session: str) -> Visitor | None:
+        return self.rules.find(session) or self.invited(session)
 
     def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
         if person is None:
@@ -247,11 +274,11 @@ def _limited(receive: Receive, most: int) -> Receive:
     return counting
 
 
-async def _log_in(rules: Rules, person: str, send: Send) -> None:
+async def _log_in(rules: Rules, visitor: Visitor, send: Send) -> None:
     """Set the session cookie, which scripts and other sites cannot use, and redirect to the first page."""
-    token = rules.token if person == OWNER else rules.token_of(person)
-    cookie = f"{rules.cookie}={session_of(token)}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+    cookie = f"{rules.cookie}={visitor.session}; Path=/; HttpOnly; SameSite=Strict"
+    page = rules.first_page if visitor.project is None else f"/#/p/{visitor.project}"
+    headers = [(b"location", page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 

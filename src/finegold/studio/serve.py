@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 import threading
@@ -111,6 +112,8 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         server.services = services
         if open_browser:
             threading.Thread(target=_open_when_up, args=(server, wanted.address, rules.codes), daemon=True).start()
+        if hasattr(signal, "SIGHUP"):  # the terminal was closed
+            signal.signal(signal.SIGHUP, server.handle_exit)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
             server.run()
     finally:

@@ -15,7 +15,7 @@ from finegold.errors import InputError, Placeholder, Remedy, use
 __all__ = ["Row", "Store"]
 
 APPLICATION = 0x46696E65  # "Fine": marks the file as a project of the studio
-VERSION = 1
+VERSION = 2
 PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
 ANOTHER_PROJECT = use(project=Placeholder("FILE"))
 REPAIR = (Remedy(text="restore it from a backup"), ANOTHER_PROJECT)
@@ -126,6 +126,47 @@ CREATE TABLE piece (
     PRIMARY KEY (blob, number)
 );
 """
+# What the second version added; a file of the first one gets it when it is opened.
+ADDED = """
+ALTER TABLE posted ADD COLUMN source TEXT NOT NULL DEFAULT '';  -- the file that the votes came from
+ALTER TABLE posted ADD COLUMN facts TEXT;                       -- what was new, repeated and changed, JSON
+CREATE TABLE layer (                     -- texts and images of the tasks that came after the votes
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    name TEXT NOT NULL,                  -- of the table or the folder
+    n_tasks INTEGER NOT NULL,
+    file INTEGER NOT NULL REFERENCES blob,
+    batch INTEGER REFERENCES posted ON DELETE CASCADE,  -- the votes that it came with
+    at TEXT NOT NULL
+);
+CREATE TRIGGER layer_gone AFTER DELETE ON layer BEGIN DELETE FROM blob WHERE id = old.file; END;
+CREATE TABLE audit (                     -- random samples of tasks that people check
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    fit INTEGER NOT NULL,                -- the result whose labels are measured
+    plan TEXT NOT NULL,                  -- JSON
+    auditors TEXT NOT NULL,              -- names of those who share the tasks, JSON; empty: anybody
+    overlap REAL NOT NULL,               -- the share of the tasks that all of them check
+    certificate TEXT,                    -- what the answers show, JSON
+    at TEXT NOT NULL
+);
+CREATE TABLE answer (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    audit INTEGER NOT NULL REFERENCES audit ON DELETE CASCADE,
+    task TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    label TEXT NOT NULL,
+    settles INTEGER NOT NULL DEFAULT 0,  -- whether the lead settled a disagreement with it
+    at TEXT NOT NULL,
+    UNIQUE (audit, task, reviewer, settles)
+);
+CREATE TABLE person (                    -- reviewers who were invited on the page
+    name TEXT PRIMARY KEY,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    session TEXT NOT NULL UNIQUE,        -- of the token, which is not kept
+    at TEXT NOT NULL
+) WITHOUT ROWID;
+"""
 
 
 class Store:
@@ -227,11 +268,13 @@ class Store:
     def _make_or_check(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master"):
             pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-            self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
+            self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} {ADDED} COMMIT;")
         if self.rows("PRAGMA application_id")[0]["application_id"] != APPLICATION:
             raise InputError(f"{self.path} is a database, but not a project of the studio", remedies=[ANOTHER_PROJECT])
         version = self.rows("PRAGMA user_version")[0]["user_version"]
-        if version != VERSION:
+        if version == 1:
+            self._connection.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {VERSION}; {ADDED} COMMIT;")
+        elif version != VERSION:
             raise InputError(
                 f"{self.path} was written by another version of Finegold (file format {version}; this version reads "
                 f"{VERSION})",

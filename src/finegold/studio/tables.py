@@ -109,6 +109,7 @@ def tasks(
     label: Annotated[int | None, Query(ge=0, le=65_535, description="The index of a class.")] = None,
     doubt: Literal["contested", "tied", "flipped", "predicted"] | None = None,
     judged: Annotated[bool | None, Query(description="Only tasks with (or without) a truth given by a person.")] = None,
+    sent_back: Annotated[bool, Query(description="Only tasks that were sent back for more votes.")] = False,
     confidence_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
     confidence_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
     first: First = 0,
@@ -124,6 +125,7 @@ def tasks(
         None if label is None else result.label_codes == label,
         None if doubt is None else shown.marked(doubt),
         None if judged is None else is_judged == judged,
+        shown.among([row["task"] for row in services.gold.sent_back(project)]) if sent_back else None,
         (sure >= confidence_from) & (sure <= confidence_to) if confidence_from > 0 or confidence_to < 1 else None,
         shown.named(search, contents.containing(search) if contents else ()) if search else None,
     ]

@@ -29,12 +29,13 @@ from finegold.votes.labels import find_look_alikes, is_missing, missing_words, s
 from finegold.votes.merging import merge
 from finegold.votes.names import is_integer_text, text_of
 
-__all__ = ["PostedVotes", "join_posted", "router"]
+__all__ = ["PostedVotes", "join_posted", "router", "spell"]
 
 router = APIRouter(tags=["votes"])
 
 MAX_POSTED = 100_000
-OF_A_FILE = ("merged", "no vote", "minus one", "gold tasks", "gold classes", "alias")  # kinds of findings
+OF_A_FILE = ("merged", "no vote", "no answer", "dates", "headers", "ids", "minus one", "alias")  # kinds of findings
+OF_A_FILE += ("gold tasks", "gold classes", "gold codes")
 
 
 class PostedVotes:
@@ -45,12 +46,17 @@ class PostedVotes:
 
     def add(self, project: int, votes: list[Any]) -> int:
         """Add a batch of posted votes and return the number of votes that wait for the next fit."""
-        with self.projects.changing(project):
-            self.store.run(
-                "INSERT INTO posted (project, n_votes, votes, at) VALUES (?, ?, ?, ?)",
-                *(project, len(votes), json.dumps(votes, allow_nan=False), now()),
-            )
+        self.add_batch(project, votes)
         return self.n_waiting(project)
+
+    def add_batch(self, project: int, votes: Sequence[Any], source: str = "", facts: Any = None) -> int:
+        """Add votes that came from a file, or were posted, and return the id of their batch."""
+        with self.projects.changing(project):
+            return self.store.run(
+                "INSERT INTO posted (project, n_votes, votes, at, source, facts) VALUES (?, ?, ?, ?, ?, ?)",
+                *(project, len(votes), json.dumps(votes, allow_nan=False, default=str), now(), source),
+                json.dumps(facts),
+            )
 
     def n_waiting(self, project: int) -> int:
         count = "SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ? AND NOT taken"
@@ -58,7 +64,8 @@ class PostedVotes:
 
     def batches(self, project: int) -> list[Row]:
         """Return all posted batches without their votes, the newest first."""
-        return self.store.rows("SELECT id, at, n_votes, taken FROM posted WHERE project = ? ORDER BY id DESC", project)
+        which = "SELECT id, at, n_votes, taken, source, facts FROM posted WHERE project = ? ORDER BY id DESC"
+        return [{**row, "facts": json.loads(row["facts"] or "null")} for row in self.store.rows(which, project)]
 
     def remove_waiting(self, project: int, batch: int) -> None:
         with self.projects.changing(project):
@@ -95,6 +102,11 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
     new = Annotations.from_arrays(*columns, repeated="last")
     return _noticed(new if votes is None else merge(votes, new, repeated="last").votes, options)
+
+
+def spell(votes: Sequence[Sequence[Any]], classes: list[Any], options: Reading) -> list[Any]:
+    """Return the labels of votes as they are written when the votes are joined with others."""
+    return _spelled([label for _, _, label in votes], classes, options)
 
 
 def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
@@ -162,6 +174,8 @@ class Batch(BaseModel):
     at: str = Field(description="When they were posted.")
     n_votes: int
     taken: bool = Field(description="Whether the results include them; otherwise the next fit will.")
+    source: str = Field(description="The file that they came from; blank if a program posted them.")
+    facts: dict[str, Any] | None = Field(description="What was new, repeated and changed when they came from a file.")
 
 
 class PreviewQuery(Layout):

@@ -36,7 +36,7 @@ class Workspace:
     def __init__(self, projects: Projects, fits: Fits, files: Files) -> None:
         self.projects, self.fits, self.files = projects, fits, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
-        self._contents: dict[int, Contents] = {}
+        self._contents: dict[tuple[int, ...], Contents] = {}
         self._lock = threading.Lock()
 
     def shown(self, project: int) -> Browser:
@@ -81,15 +81,16 @@ class Workspace:
 
     def contents(self, project: int) -> Contents | None:
         """Return the content of the tasks; None if there is none."""
-        blob = self.projects.get(project)["content"]
-        if blob is None:
+        own, store = self.projects.get(project)["content"], self.projects.store
+        added = store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
+        blobs = ([] if own is None else [int(own)]) + [int(row["file"]) for row in added]
+        if not blobs:
             return None
         with self._lock:
-            if blob not in self._contents:
-                path = self.files.temporary(".parquet")  # stays in the scratch folder, where others may read it now
-                self.projects.store.copy_to(blob, path)
-                self._contents[blob] = Contents(path)
-            return self._contents[blob]
+            if tuple(blobs) not in self._contents:
+                # They stay in the scratch folder, where others may read them now.
+                self._contents[tuple(blobs)] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
+            return self._contents[tuple(blobs)]
 
     def contents_or_none(self, project: int) -> Contents | None:
         """Return the content of the tasks; None also if it is damaged, because tables can do without it."""

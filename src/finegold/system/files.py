@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import glob
+import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -18,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from finegold.errors import FinegoldError, OutputError
@@ -28,6 +31,7 @@ __all__ = [
     "abandoned",
     "attached_folder",
     "check_writable",
+    "finish_moves",
     "is_same_file",
     "locked",
     "move",
@@ -135,6 +139,7 @@ def _can_lock(handle: int) -> bool:
 
 STANDARD_OUTPUT = "-"
 RANDOM_BYTES = 6  # random bytes in the name of a temporary file
+LIST_SUFFIX = ".moves"
 WRITTEN: list[Path] = []  # the outputs that this process has written
 
 ERROR_MESSAGES = {
@@ -157,26 +162,89 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
     """
-    target = Path(path).expanduser()
-    if target in _reserved:
-        yield target
-        return
-    with _explain_errors(target):
-        _check_target(target)
-        with reserved(target) as temporary:
-            yield temporary
-            with uninterrupted():
-                _put_in_place(temporary, target)
-                WRITTEN.append(target)
+    with replacing_all([path]) as (temporary,):
+        yield temporary
 
 
 @contextmanager
 def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Yield a temporary path for each path; they replace the paths together if the block succeeds."""
+    """Yield a temporary path for each path; they replace the paths together if the block succeeds.
+
+    A process that is killed between two moves leaves a list of them, and the next one makes the others.
+    """
+    moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
-        yield [stack.enter_context(replacing(path)) for path in paths]
+        for target in (Path(path).expanduser() for path in paths):
+            if target in _reserved:
+                moves.append((target, target))
+                continue  # it is a temporary path of an outer block, which moves it
+            stack.enter_context(_explain_errors(target))
+            _check_target(target)
+            moves.append((stack.enter_context(reserved(target)), target))
+        yield [temporary for temporary, _ in moves]
         with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
-            stack.close()
+            made = [move for move in moves if move[0] != move[1]]
+            for temporary, target in made:
+                _make_ready(temporary, target)
+            with _listed([(one, target.resolve()) for one, target in made if _is_replaceable(target)]):
+                for temporary, target in made:
+                    _put_in_place(temporary, target)
+            WRITTEN.extend(target for _, target in made)
+
+
+@contextmanager
+def _listed(moves: list[tuple[Path, Path]]) -> Iterator[None]:
+    """Keep a list of the moves in each of their folders while the block makes them, unless there is only one."""
+    folders = list(dict.fromkeys(final.parent for _, final in moves)) if len(moves) > 1 else []
+    with ExitStack() as stack:
+        lists = [stack.enter_context(_reserving(partial(_list_name, folder))) for folder in folders]
+        text = json.dumps({"moves": [list(map(str, move)) for move in moves], "lists": list(map(str, lists))})
+        for path in lists:
+            path.write_text(text, encoding="utf-8")
+            _sync(path, os.O_RDWR)
+        yield
+
+
+def _list_name(folder: Path) -> Path:
+    return folder / f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
+
+
+def finish_moves(folder: Path) -> list[Path]:
+    """Make the moves that a killed process has left in a folder; return the files that are new now.
+
+    The moves begin when all lists are whole, so a list that is not, or that lacks another, says that all files are old.
+    """
+    finished: list[Path] = []
+    for path in folder.glob(f".{'[0-9a-f]' * 2 * RANDOM_BYTES}{LIST_SUFFIX}"):
+        with suppress(OSError), _held(path) as is_abandoned:
+            if not is_abandoned:
+                continue
+            moves, lists = _read_list(path)
+            if all(_read_list(one) == (moves, lists) for one in lists):
+                for temporary, final in moves:
+                    if temporary.exists():
+                        move(temporary, final)
+                finished += [final for _, final in moves]
+            for one in lists or [path]:
+                one.unlink(missing_ok=True)
+    return finished
+
+
+def _read_list(path: Path) -> tuple[list[tuple[Path, Path]], list[Path]]:
+    """Return the moves and the lists of a list; nothing if it is not whole, or if Finegold cannot have written it."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        moves = [(Path(temporary), Path(final)) for temporary, final in told["moves"]]
+        lists = [Path(one) for one in told["lists"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return [], []
+    is_own = all(_is_temporary_of(*move) for move in moves) and {one.suffix for one in lists} == {LIST_SUFFIX}
+    return (moves, lists) if is_own else ([], [])
+
+
+def _is_temporary_of(temporary: Path, final: Path) -> bool:
+    name = f"{re.escape(_prefix(final))}[0-9a-f]{{{2 * RANDOM_BYTES}}}\\.part.*"
+    return temporary.parent == final.parent and re.fullmatch(name, temporary.name, re.DOTALL) is not None
 
 
 @contextmanager
@@ -199,17 +267,27 @@ def reserved(target: Path) -> Iterator[Path]:
     It is in the folder of the target, because a rename is atomic only within one file system, and has the extension of
     the target, which determines the format.
     """
+    finish_moves(_folder_of_temporary(target))
     for leftover in abandoned(target):
         shutil.rmtree(attached_folder(leftover), ignore_errors=True)
         leftover.unlink(missing_ok=True)
-    temporary, handle = _reserve(target)
-    _reserved.add(temporary)
+    with _reserving(partial(temporary_name, target)) as temporary:
+        _reserved.add(temporary)
+        try:
+            yield temporary
+        finally:
+            _reserved.discard(temporary)
+
+
+@contextmanager
+def _reserving(new_name: Callable[[], Path]) -> Iterator[Path]:
+    """Yield a new empty file that is locked while the block runs, and removed after it."""
+    path, handle = _reserve(new_name)
     try:
-        yield temporary
+        yield path
     finally:
-        _reserved.discard(temporary)
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
 
@@ -225,13 +303,19 @@ def abandoned(target: Path) -> Iterator[Path]:
     for found in _folder_of_temporary(target).glob(pattern):
         if found.is_dir() or found.is_symlink():
             continue
-        with suppress(OSError):  # another process removed it, or the file system has no locks
-            handle = os.open(found, os.O_RDWR)
-            try:
-                if sys.platform != "win32" and try_lock(handle):
-                    yield found
-            finally:
-                os.close(handle)
+        with suppress(OSError), _held(found) as is_abandoned:  # another process removed it, or there are no locks
+            if is_abandoned:
+                yield found
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file, if it is this user's and no process holds it; yield whether that is so."""
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        yield sys.platform != "win32" and os.fstat(handle).st_uid == os.getuid() and try_lock(handle)
+    finally:
+        os.close(handle)
 
 
 _reserved: set[Path] = set()
@@ -310,10 +394,10 @@ def _folder_of_temporary(target: Path) -> Path:
     return target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
 
 
-def _reserve(target: Path) -> tuple[Path, int | None]:
-    """Create a temporary file and lock it. On Windows it is not locked, because open files cannot be moved."""
+def _reserve(new_name: Callable[[], Path]) -> tuple[Path, int | None]:
+    """Create a file and lock it. On Windows it is not locked, because open files cannot be moved."""
     while True:
-        temporary = temporary_name(target)
+        temporary = new_name()
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
         if sys.platform == "win32":
             os.close(handle)
@@ -323,15 +407,21 @@ def _reserve(target: Path) -> tuple[Path, int | None]:
         os.close(handle)  # another run removed it as abandoned before it was locked
 
 
+def _make_ready(temporary: Path, target: Path) -> None:
+    """Write a file to the disk, with the permissions of the one that it replaces."""
+    if not _is_replaceable(target):
+        return
+    _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
+    if target.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
+        shutil.copymode(target, temporary)
+
+
 def _put_in_place(temporary: Path, target: Path) -> None:
     if not _is_replaceable(target):
         with temporary.open("rb") as source, target.open("wb") as device:
             shutil.copyfileobj(source, device)
         return
     final = target.resolve()  # a symbolic link stays a link, and its target is replaced
-    _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
-    if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
-        shutil.copymode(final, temporary)
     move(temporary, final)
     with suppress(OSError):  # some file systems cannot sync folders
         _sync(final.parent, os.O_RDONLY)

@@ -27,6 +27,7 @@ __all__ = [
     "Hygiene",
     "Totals",
     "examine_votes",
+    "find_doubtful_labels",
     "find_doubtful_words",
     "hygiene_of",
     "totals_of",
@@ -111,6 +112,51 @@ def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
     words = ", ".join(f'"{name}" ({count:,})' for name, count in counts.items() if name.casefold() in DOUBTFUL)
     remedy = use(keep_missing=True, text="to keep them as classes")
     return [Finding("no vote", f'the labels {words} are taken as "no vote"', (remedy,))] if words else []
+
+
+NO_ANSWER = re.compile(
+    r"missing|unknown|\.+|skip(ped)?|nil|void|blank|empty|undefined|n\.a\.|refused|#value!"
+    r"|no (answer|response|label|data)|not (available|answered|annotated|given)",
+    re.I,
+)
+SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
+RARE = 0.2  # of the votes; a class with more of them is one
+MOST_NUMBERS = 50  # classes; 99 may be one of many numbers
+MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+SHORT_DATE = re.compile(rf"\d{{1,2}}[-. ]{MONTH}|{MONTH}[-. ]\d{{2}}", re.I)  # Excel makes them of 1-2
+DATE = re.compile(rf"{SHORT_DATE.pattern}|\d{{4}}-\d\d-\d\d([ T]00:00(:00)?)?|\d{{1,2}}/\d{{1,2}}/\d{{4}}", re.I)
+
+
+def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool = False) -> list[Finding]:
+    """Report rare classes that may mean "no vote", and dates among labels; `no_vote` has the words that do mean it."""
+    findings, total = [], max(sum(labels.values()), 1)
+    rare = [label for label, count in labels.items() if 0 < count <= RARE * total]
+    words = [label for label in rare if NO_ANSWER.fullmatch(label.strip())]
+    others = [_integer(label) for label in labels if label not in words]
+    numbers = [number for number in others if number is not None and number not in SENTINELS and number != -1]
+    if len(numbers) + 2 >= len(others) and 1 < len(numbers) <= MOST_NUMBERS and min(numbers) >= 0:
+        suspects = {*(number for number in SENTINELS if abs(number) > 3 * max(numbers)), *([] if is_wide else [-1])}
+        words += [label for label in rare if _integer(label) in suspects]
+    if words:
+        text = ", ".join(f"{word} ({labels[word]:,})" for word in words)
+        given = [*words, *(word for word in no_vote if word.strip())]
+        remedy = use('if they mean "no vote"' if len(words) > 1 else 'if it means "no vote"', missing=given)
+        are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
+        findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
+    if is_wide and "-1" in labels:
+        remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
+        findings.append(Finding("minus one", f"the label -1 ({labels['-1']:,}) is read as a class", (remedy,)))
+    dates = [label for label in labels if DATE.fullmatch(label.strip())]
+    if dates and (len(dates) < len(labels) or all(SHORT_DATE.fullmatch(label.strip()) for label in dates)):
+        text = ", ".join(f"{label} ({labels[label]:,})" for label in dates[:5]) + (", ..." if len(dates) > 5 else "")
+        text = f"labels look like dates: {text}; a spreadsheet may have made them of labels such as 1-2 or 3/4"
+        remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
+        findings.append(Finding("dates", text, (remedy,)))
+    return findings
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text.strip()) else None
 
 
 SEPARATOR = re.compile(r"[;|,]")

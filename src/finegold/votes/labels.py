@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
@@ -49,11 +50,13 @@ __all__ = [
     "listed",
     "listed_classes",
     "look_alikes",
+    "match_ids",
     "missing_words",
     "options_of",
     "separator_of",
     "spelled_alike",
     "unify",
+    "unify_ids",
     "visible",
 ]
 
@@ -191,6 +194,7 @@ def _parsed(text: str) -> Any:
 
 # Which spellings are one class?
 
+QUOTED = re.compile(r"^([\"'`´‘’“”„«»]+)(.*?)[\"'`´‘’“”„«»]+$")
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50  # with the votes, for reports and the studio
@@ -336,7 +340,8 @@ def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]
 
 def _key(text: str) -> str:
     """Return the text without what people write in several ways."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".").rstrip()
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    plain = (QUOTED.sub(r"\2", plain) or plain).removesuffix(".").strip()
     return _number(plain) or plain
 
 
@@ -395,6 +400,98 @@ def _list_groups(groups: list[list[str]], counts: dict[str, int]) -> str:
 def visible(text: str) -> str:
     """Put quotation marks around a text whose spaces would not be seen."""
     return text if text == " ".join(text.split()) else f'"{text}"'
+
+
+# Which ids are one?
+
+MOST_REPEATED = 0.05  # of the votes on ids that look alike; if merging repeats more, they are different ids
+
+
+def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -> tuple[Coded, Coded, list[Finding]]:
+    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise report them.
+
+    Ids that differ in more than spaces are left as they are if merging them would repeat votes.
+    """
+    findings: list[Finding] = []
+    unified = {"task": tasks, "annotator": annotators}
+    for role, other in (("task", "annotator"), ("annotator", "task")):
+        coded = unified[role]
+        texts = _texts_of(coded.names)
+        if texts is None or not (groups := _alike_ids(texts, coded, unified[other])):
+            continue
+        n_alike = len(texts) - sum(map(len, groups)) + len(groups)
+        if normalise:
+            new = {code: group[0] for group in groups for code in group}
+            merged = encode_series(series_like([texts[new.get(n, n)].strip() for n in range(len(texts))], coded.names))
+            coded = Coded(renumber(coded.codes, merged.codes), merged.names)
+            unified[role] = integer_names(coded) if is_text else coded
+        text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
+        if pairs := [group for group in groups if len(group) > 1]:
+            shown = [
+                " = ".join(f'"{texts[code]}"' for code in group[:SHOWN_SPELLINGS]) for group in pairs[:SHOWN_GROUPS]
+            ]
+            text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
+            findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
+    return unified["task"], unified["annotator"], findings
+
+
+def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
+    """Return the code of each id, as `match` does; under `normalise`, ids that look like one name match it, too."""
+    codes = match(values, names)
+    if normalise and (codes == MISSING).any():
+        by_key = {_id_key(text_of(name)): code for code, name in enumerate(to_list(names))}
+        lost = np.flatnonzero(codes == MISSING)
+        codes[lost] = [by_key.get(_id_key(text_of(values[place])), MISSING) for place in lost.tolist()]
+    return codes
+
+
+def _id_key(text: str) -> str:
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return _number(plain) or plain
+
+
+def _texts_of(names: Any) -> pl.Series | None:
+    """Return names that are texts, or None; integers have one form."""
+    native = names.to_native() if isinstance(names, nw.Series) else None
+    if isinstance(native, pl.Series):
+        return native.cast(pl.String) if native.dtype in (pl.String, pl.Categorical, pl.Enum) else None
+    values = to_list(names)
+    return pl.Series(values, dtype=pl.String) if values and all(isinstance(value, str) for value in values) else None
+
+
+def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
+    """Return the codes of ids that look alike, the best form first; and those of ids with spaces around them."""
+    rough = texts.str.strip_chars().str.replace_all(r"\s+", " ").str.to_lowercase()
+    rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")  # what the key does, for all at once
+    has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
+    if rough.n_unique() == len(rough) and not has_spaces.any():
+        return []
+    alike: dict[str, list[int]] = defaultdict(list)
+    for code, text in enumerate(texts.to_list()):
+        alike[_id_key(text)].append(code)
+    group_of, counts = (
+        np.full(len(texts), MISSING),
+        np.bincount(coded.codes[coded.codes != MISSING], minlength=len(texts)),
+    )
+    groups = {key: codes for key, codes in alike.items() if len(codes) > 1 or has_spaces[codes[0]]}
+    for number, codes in enumerate(groups.values()):
+        group_of[codes] = number
+    voted = (coded.codes != MISSING) & (other.codes != MISSING)
+    voted[voted] &= group_of[coded.codes[voted]] != MISSING
+    code, who = coded.codes[voted].astype(np.int64), other.codes[voted]
+    n_pairs = len(np.unique(code * len(other.names) + who))
+    repeated = n_pairs - len(np.unique(group_of[code] * len(other.names) + who))
+    if repeated > MOST_REPEATED * n_pairs:  # only spaces never tell ids apart
+        by_spaces: dict[str, list[int]] = defaultdict(list)
+        for codes in groups.values():
+            for each in codes:
+                by_spaces[" ".join(texts[each].split())].append(each)
+        groups = {key: codes for key, codes in by_spaces.items() if len(codes) > 1 or has_spaces[codes[0]]}
+
+    def rank(code: int) -> tuple[bool, bool, int]:
+        return bool(has_spaces[code]), _number(texts[code]) not in (None, texts[code]), -int(counts[code])
+
+    return [sorted(codes, key=rank) for codes in groups.values()]
 
 
 # Which classes are there?

@@ -395,6 +395,7 @@ def draw_judges(n_judges: int = 8, n_systems: int = 5, seed: int = 0) -> JudgePr
     """Draw judges and systems."""
     if not 1 <= n_judges <= 10_000 or not 2 <= n_systems <= 1000:
         raise InputError(f"expected 1 to 10,000 judges and 2 to 1,000 systems, not {n_judges} and {n_systems}")
+    _check_range("seed", seed, 0, 2**63)
     rng = np.random.default_rng((seed, 0))
     names = [FAMILIES[j] if j < len(FAMILIES) else f"judge-{j + 1}" for j in range(n_judges)]
     stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(names)]

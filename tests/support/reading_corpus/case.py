@@ -24,3 +24,4 @@ class Case:
     arguments: tuple[str, ...] = ()  # further arguments of the command line
     votes: int | None = None  # votes counted; None if the files are refused
     says: tuple[str, ...] = field(default=())  # texts that standard error has to contain
+    pasted: int | None = None  # votes counted by the command that the error proposes; None if it proposes none

@@ -59,6 +59,7 @@ class Packed(NamedTuple):
     gold: NDArray[np.int32] | None  # None: no truth is known
     n_annotators: int
     n_classes: int
+    total_votes: int  # of all blocks
 
     def load(self, index: int, dtype: Any) -> Block:
         n_tasks = len(self.cells_per_task)
@@ -70,6 +71,7 @@ class Packed(NamedTuple):
             annotator=self.annotator.astype(np.uint32),
             gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
             n_annotators=self.n_annotators,
+            total_votes=self.total_votes,
             posterior=np.zeros((n_tasks, self.n_classes), dtype),
         )
 
@@ -86,6 +88,7 @@ class Packed(NamedTuple):
             gold=block.gold.copy() if (block.gold != MISSING).any() else None,
             n_annotators=block.n_annotators,
             n_classes=block.n_classes,
+            total_votes=block.total_votes,
         )
 
 

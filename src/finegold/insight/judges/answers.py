@@ -1,131 +1,150 @@
-"""One answer per judge and item: verdicts in both orders and repeats are merged, and torn ones are kept as doubt."""
+"""One answer per judge and item, from its calls in both orders: a class, or undecided.
+
+An answer is the class that most of the calls name, when both orders count alike. If the orders contradict each other,
+it is undecided. Ties are a class only if there are truths that are ties, or no truths at all and verdicts that are
+ties; otherwise a tie decides nothing, and is undecided too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr, stdtrit
 
-from finegold.errors import InputError, use
-from finegold.io.judge_logs import JudgeLog
+from finegold.errors import InputError
+from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 
 __all__ = [
-    "MODEL_ERROR",
+    "UNDECIDED",
     "Answers",
     "Share",
-    "Torn",
-    "Z",
-    "difference",
-    "expected_share",
+    "mean_of",
     "merge",
     "position_bias",
     "prediction_powered",
     "repeat_consistency",
+    "share_of",
     "swap_consistency",
-    "wilson",
+    "whole",
 ]
 
-
-Torn = Literal["tie", "half"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+UNDECIDED = -2
+HALF = 0.5  # what an undecided answer counts: chance, where there are two classes
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of judges, one per judge and item (P in all).
-
-    An answer is torn if no class has most of the judge's verdicts on the item: A in one order and B in the other. It is
-    a tie, or half an answer for each (`share`). Votes that a method sees are whole, so half answers do not count
-    there: they would cancel.
-    """
+    """The answers of judges, one per judge and item that was asked (P in all), and how right they are."""
 
     judge: Integers  # [P]
     item: Integers  # [P]
-    share: Floats  # [P, K] how the answer is divided among the classes
-    n: Integers  # [P] number of verdicts
-    is_torn: NDArray[np.bool_]  # [P]
-    names: list[Any]  # [K] classes that occur
-    votes: Annotations
-    voted: Integers  # [number of tasks] the item of each task of the votes
+    points: Floats  # [P, K] how often each class was named; every order counts 1, in all of its calls together
+    answer: Integers  # [P] a class, UNDECIDED, or MISSING if every call failed
+    names: list[Any]  # [K]
     gold: Codes  # [T] with the codes of `names`
+    credit: Floats  # [P] 1 if the answer is right, a half if it is undecided; NaN without a truth or an answer
+    strict: Floats  # [P] 1 if every call was right; NaN without a truth
+    pair: Floats  # [P] 1 if the orders together favour the right answer; NaN without a truth, and if there are no pairs
+    calls: Annotations = field(repr=False)  # every call that did not fail is a vote
+    labelled: Integers = field(repr=False)  # [number of tasks of `calls`] the item of each task
+
+    @property
+    def is_decided(self) -> Flags:
+        return np.asarray(self.answer >= 0)
 
 
-def merge(log: JudgeLog, torn: Torn = "tie") -> Answers:
-    """Merge the verdicts of each judge on each item."""
-    if torn not in get_args(Torn):
-        raise InputError(f'torn must be "tie" or "half", not {torn!r}')
+def merge(log: JudgeLog) -> Answers:
+    """Merge the calls of each judge on each item."""
     used = log.answer != MISSING
     if not used.any():
         raise InputError("every call of the log failed, so there is no verdict to judge by")
-    key = log.judge[used].astype(np.int64) * log.n_items + log.item[used]
-    pairs, place = np.unique(key, return_inverse=True)
-    K = len(log.class_names)
-    counts = np.bincount(place * K + log.answer[used], minlength=len(pairs) * K).reshape(len(pairs), K)
-    share, is_torn = _shares(counts, tie=K - 1 if torn == "tie" and log.kind == "pairwise" else None)
-    kept = np.flatnonzero(share.any(axis=0) | np.isin(np.arange(K), log.gold))
-    share, gold = share[:, kept], _renumbered(log.gold, kept, K)
+    is_pairwise, K = log.kind == "pairwise", len(log.class_names)
+    pairs, place = np.unique(log.judge.astype(np.int64) * log.n_items + log.item, return_inverse=True)
     judge, item = pairs // log.n_items, pairs % log.n_items
-    names = [log.class_names[code] for code in kept]
-    votes, voted = _votes(log, judge, item, share, gold, names)
-    return Answers(judge, item, share, counts.sum(axis=1), is_torn, names, votes, voted, gold)
+    by_order = np.zeros((3, len(pairs), K))
+    np.add.at(by_order, (log.first[used], place[used], log.answer[used]), 1.0)
+    points = (by_order / np.maximum(by_order.sum(axis=2, keepdims=True), 1)).sum(axis=0)
+    is_top = (points >= points.max(axis=1, keepdims=True) - 1e-9) & (points > 0)
+    n_top = is_top.sum(axis=1)
+    answer = np.where(n_top == 1, points.argmax(axis=1), np.where(n_top > 1, UNDECIDED, MISSING))
+    has_ties = not is_pairwise or bool((log.gold == TIED).any())
+    if not has_ties and (log.gold == MISSING).all():
+        has_ties = bool((log.answer == TIED).any())
+    gold = log.gold[item]
+    right = np.where(gold >= 0, points[np.arange(len(pairs)), gold], 0.0)
+    pair = np.full(len(pairs), np.nan)
+    if is_pairwise:
+        pair = (
+            right > np.where(gold == TIED, points[:, :TIED].sum(axis=1), points[:, :TIED].sum(axis=1) - right)
+        ) * 1.0
+    n_right = np.bincount(place, used & (log.answer == gold[place]), minlength=len(pairs))
+    strict = (n_right == np.bincount(place, minlength=len(pairs))) * 1.0
+    if not has_ties:
+        answer[answer == TIED] = UNDECIDED
+    part = HALF if is_pairwise else (right > 0) / np.maximum(n_top, 1)
+    credit = np.where(answer == UNDECIDED, part, answer == gold)
+    known = gold >= 0
+    kept = K if has_ties else TIED
+    calls, labelled = _calls(log, kept)
+    return Answers(
+        judge,
+        item,
+        points[:, :kept],
+        answer,
+        list(log.class_names[:kept]),
+        log.gold,
+        np.where(known & (answer != MISSING), credit, np.nan),
+        np.where(known, strict, np.nan),
+        np.where(known, pair, np.nan),
+        calls,
+        labelled,
+    )
 
 
-def _shares(counts: Integers, tie: int | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the answer of each pair, and whether it is torn."""
-    is_top = counts == counts.max(axis=1, keepdims=True)
-    is_torn = is_top.sum(axis=1) > 1
-    share = is_top / is_top.sum(axis=1, keepdims=True)
-    if tie is not None:
-        share[is_torn] = np.arange(counts.shape[1]) == tie
-    return share, is_torn
+def _calls(log: JudgeLog, n_classes: int) -> tuple[Annotations, Integers]:
+    """Return every call as a vote, and the item of each task."""
+    label = np.where(log.answer < n_classes, log.answer, MISSING).astype(np.int32)
+    voted = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
+    if not voted.size:
+        raise InputError("every verdict is a tie, but no truth is: there is nothing to label by")
+    known = voted[log.gold[voted] != MISSING]
+    names = (_objects(log.item_names), _objects(log.judge_names), _objects(log.class_names[:n_classes]))
+    truths = (known.astype(np.int32), log.gold[known])
+    codes = (log.item.astype(np.int32), log.judge.astype(np.int32), label)
+    return Annotations.from_codes(*codes, *names, gold=truths, repeated="all"), voted
 
 
-def _renumbered(gold: Codes, kept: Integers, K: int) -> Codes:
-    new = np.full(K + 1, MISSING, np.int32)  # the last entry is for MISSING
-    new[kept] = np.arange(len(kept))
-    return new[gold]
-
-
-def _votes(
-    log: JudgeLog, judge: Integers, item: Integers, share: Floats, gold: Codes, names: list[Any]
-) -> tuple[Annotations, Integers]:
-    """Return whole answers as votes, and the item of each task."""
-    whole = share.max(axis=1) == 1
-    if not whole.any():
-        remedies = [use(torn="tie", text="to count torn answers as ties")]
-        raise InputError("every answer of every judge is torn, so there is nothing to label by", remedies=remedies)
-    label = np.where(whole, share.argmax(axis=1), MISSING).astype(np.int32)
-    voted = np.flatnonzero(np.bincount(item[whole], minlength=log.n_items))
-    known = np.flatnonzero(gold[voted] != MISSING)
-    votes = Annotations.from_codes(
-        item.astype(np.int32),
-        judge.astype(np.int32),
+def whole(log: JudgeLog, answers: Answers) -> Annotations | None:
+    """Return the decided answers as votes, one per judge and item; None if there are none."""
+    if not answers.is_decided.any():
+        return None
+    label = np.where(answers.is_decided, answers.answer, MISSING).astype(np.int32)
+    voted = np.bincount(answers.item[answers.is_decided], minlength=log.n_items) > 0
+    known = np.flatnonzero(voted & (answers.gold != MISSING)).astype(np.int32)
+    return Annotations.from_codes(
+        answers.item.astype(np.int32),
+        answers.judge.astype(np.int32),
         label,
         _objects(log.item_names),
         _objects(log.judge_names),
-        _objects(names),
-        gold=(voted[known].astype(np.int32), gold[voted[known]]),
+        _objects(answers.names),
+        gold=(known, answers.gold[known]),
     )
-    return votes, voted
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
-
-
-Z = float(ndtri(0.975))
-# How far the accuracy that the posterior expects is off: root mean square over the judges of real panels with known
-# truths, mean over families of data sets (bench/judges.py --real). No number of items makes it smaller; gold does.
-MODEL_ERROR = 0.10
-MOST_WEIGHT = 3.0  # of what the posterior expects; more than 1 where it is too cautious
 
 
 class Share(NamedTuple):
@@ -139,57 +158,49 @@ class Share(NamedTuple):
 NOTHING = Share(np.nan, np.nan, np.nan)
 
 
-def wilson(share: float, n: float) -> Share:
-    """Return the Wilson interval of a share of n independent trials; n need not be whole."""
-    if not n > 0:
-        return NOTHING
-    centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * np.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return Share(float(share), max(float(centre - half), 0.0), min(float(centre + half), 1.0))
+def interval(value: float, centre: float, error: float, n: float, low: float, high: float) -> Share:
+    """Return the interval around a centre by Student's distribution, inside the values that are possible."""
+    half = float(stdtrit(max(n - 1, 1), 0.975)) * error
+    return Share(float(value), min(max(centre - half, low), value), max(min(centre + half, high), value))
 
 
-def expected_share(values: Floats) -> Share:
-    """Return the mean of what a posterior expects, one value per item; the interval includes the posterior's error."""
+def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int = 2) -> Share:
+    """Return the mean of values between two ends; NaN are left out.
+
+    Two further values at each end, as Agresti and Coull add them, make the interval hold where all values are alike.
+    """
+    values = values[np.isfinite(values)]
     if len(values) == 0:
         return NOTHING
-    value = min(max(float(values.mean()), 0.0), 1.0)
-    spread = max(value * (1 - value), 1e-6)
-    return wilson(value, spread / (spread / len(values) + MODEL_ERROR**2))
+    more = np.concatenate([values, np.repeat([low, high], at_ends)])
+    error = float(more.std() / np.sqrt(len(more)))
+    return interval(float(values.mean()), float(more.mean()), error, len(values), low, high)
 
 
-def prediction_powered(expected: Floats, known: Floats) -> Share:
-    """Return the mean of a quantity that is known for some items, and expected by the posterior for all.
+def share_of(part: float, n: float) -> Share:
+    """Return the share of n trials, with its interval."""
+    return mean_of(np.repeat([1.0, 0.0], [int(part), int(n - part)]))
 
-    The expected mean is corrected by its error on the items with known values (NaN elsewhere), which are assumed to be
-    a random sample of the items. The weight of the expected values minimises the variance, so that the interval is
-    never wider than that of the known values alone. (Prediction-powered inference.)
+
+def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: float = 1.0) -> Share:
+    """Return the mean of a quantity that is known for some items, and guessed for all.
+
+    The mean of the guesses is corrected by their error on the items with known values (NaN elsewhere), assumed to be
+     a random sample of the items. The weight of the guesses minimises the variance, so that the interval is never
+    wider than that of the known values alone. (Prediction-powered inference.)
     """
-    value, variance = _estimate(expected, known)
-    spread = max(value * (1 - value), 1e-6)
-    return wilson(min(max(value, 0.0), 1.0), spread / max(variance, spread / 1e9))
-
-
-def difference(expected: Floats, known: Floats, *, by_gold: bool) -> tuple[Share, float]:
-    """Return the mean of differences between -1 and 1 with its interval, and its standard error."""
-    if by_gold:
-        value, variance = _estimate(expected, known)
-    else:
-        value, variance = float(expected.mean()), float(expected.var()) / len(expected) + 2 * MODEL_ERROR**2
-    error = float(np.sqrt(variance))
-    return Share(value, max(value - Z * error, -1.0), min(value + Z * error, 1.0)), error
-
-
-def _estimate(expected: Floats, known: Floats) -> tuple[float, float]:
-    """Return the corrected mean and its variance."""
     is_known = np.isfinite(known)
     truth, guess = known[is_known], expected[is_known]
     n, n_all = len(truth), len(expected)
+    if n < 2:
+        return NOTHING
     spread = float(guess.var(ddof=1))
     weight = float(np.cov(truth, guess)[0, 1]) / (spread * (1 + n / n_all)) if spread > 0 else 0.0
-    weight = min(max(weight, 0.0), MOST_WEIGHT)
+    weight = max(weight, 0.0)
     value = float(truth.mean()) + weight * (float(expected.mean()) - float(guess.mean()))
-    variance = float((truth - weight * guess).var(ddof=1)) / n + weight**2 * float(expected.var(ddof=1)) / n_all
-    return value, variance
+    rest = np.concatenate([truth - weight * guess, [low, high] if weight == 0 else []])
+    variance = float(rest.var(ddof=1)) / n + weight**2 * float(expected.var(ddof=1)) / n_all
+    return interval(min(max(value, low), high), value, float(np.sqrt(variance)), n, low, high)
 
 
 def position_bias(log: JudgeLog) -> list[tuple[Share, float]]:
@@ -205,24 +216,22 @@ def position_bias(log: JudgeLog) -> list[tuple[Share, float]]:
     cell = place * 2 + log.first[used]
     n = np.bincount(cell, minlength=2 * len(pairs)).reshape(-1, 2)
     sums = np.bincount(cell, follows[used], minlength=2 * len(pairs)).reshape(-1, 2)
-    both: NDArray[np.bool_] = n.min(axis=1) > 0
+    both: Flags = n.min(axis=1) > 0
     balanced = (sums / np.maximum(n, 1)).sum(axis=1) / 2
     per_pair = np.where(both, balanced, sums.sum(axis=1) / n.sum(axis=1))
     judge = pairs // log.n_items
     return [_bias(per_pair[judge == j], both[judge == j]) for j in range(log.n_judges)]
 
 
-def _bias(values: Floats, both: NDArray[np.bool_]) -> tuple[Share, float]:
+def _bias(values: Floats, both: Flags) -> tuple[Share, float]:
     values = values[both] if both.any() else values
-    n = len(values)
-    if n == 0:
+    if len(values) == 0:
         return NOTHING, np.nan
     toward, against = int((values > 0).sum()), int((values < 0).sum())
     p = min(2 * float(bdtr(min(toward, against), toward + against, 0.5)), 1.0)
-    mean = float(values.mean())
-    spread = (float((values**2).sum()) + 2) / (n + 2) - mean**2  # two more items, one each way: never zero
-    error = float(np.sqrt(spread / (n + 2)))
-    return Share(mean, max(mean - Z * error, -1.0), min(mean + Z * error, 1.0)), p
+    more = np.concatenate([values, [-1.0, 1.0]])  # two more items, one each way: the error is never zero
+    error = float(more.std() / np.sqrt(len(more)))
+    return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0), p
 
 
 def swap_consistency(log: JudgeLog) -> list[Share]:
@@ -259,6 +268,4 @@ def _counts(log: JudgeLog, used: NDArray[np.bool_], parts: list[NDArray[np.bool_
 
 
 def _means(values: Floats, judge: Integers, n_judges: int) -> list[Share]:
-    n = np.bincount(judge, minlength=n_judges)
-    sums = np.bincount(judge, values, minlength=n_judges)
-    return [wilson(min(sums[j] / max(n[j], 1), 1.0), n[j]) for j in range(n_judges)]
+    return [mean_of(values[judge == j]) for j in range(n_judges)]

@@ -1,14 +1,14 @@
-"""Panels of judges: the accuracy of their weighted vote, the best panel for the money, and paired comparisons.
+"""Panels of judges, measured on items with known truths: the best panel for the money, comparisons and a cascade.
 
 The answer of a panel is the weighted vote of its members. Weights are the log-odds of the members' accuracies; members
-of a group that errs alike are discounted (Kish's design effect). A panel is judged like a single judge: by the
-posterior, corrected by gold where there is enough.
+of a group that errs alike are discounted (Kish's design effect).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,38 +16,47 @@ from numpy.typing import NDArray
 from scipy.special import logit, ndtr
 
 from finegold.errors import InputError
-from finegold.insight.judges.answers import Answers, Share, difference
-from finegold.insight.judges.scores import MIN_GOLD, Credit
+from finegold.insight.judges.answers import HALF, Share, mean_of
 
-__all__ = ["JudgeComparison", "Members", "Panel", "compare_panels", "every_panel", "frontier", "score_panels"]
+__all__ = [
+    "Cascade",
+    "JudgeComparison",
+    "Members",
+    "Panel",
+    "cascade",
+    "compare_panels",
+    "every_panel",
+    "frontier",
+    "log_odds",
+    "score_panel",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_ITEMS = 4000  # of a sample that panels are compared on; items with gold come first
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended
 LARGEST_PANEL = 9
 MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
-ACCURACY_MARGIN = 0.02  # accuracies are kept this far from 0 and 1
+PRIOR_ANSWERS = 4.0  # answers by chance that are added to those of each judge
 
 
 class Members(NamedTuple):
     """What is known about the judges that panels are made of."""
 
     names: list[str]
-    share: Floats  # [J, T, K] answers; 0 where a judge has none
-    truth: Floats  # [T, K] posterior
+    share: Floats  # [J, T, K] answers to the items with known truths; 0 where a judge has none
     gold: Integers  # [T]
     weight: Floats  # [J] log-odds of the accuracy
     group: Integers  # [J] judges that err alike, -1 for none
     excess: Floats  # [number of groups]
     price: Floats  # [J] of an item
+    is_pairwise: bool = True
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel: its members, what it costs per item, and its expected accuracy.
+    """A panel: its members, what it costs per item, and its accuracy on the gold.
 
     Attributes
     ----------
@@ -56,9 +65,7 @@ class Panel:
     cost : float
         The price of one item: the sum of the members' prices.
     accuracy : Share
-        The expected accuracy of the weighted vote.
-    gold_accuracy : float
-        The accuracy on the items with a known truth; NaN if there are none.
+        The accuracy of the weighted vote on the items with a known truth.
     n_gold : int
         The number of these items.
     """
@@ -66,8 +73,46 @@ class Panel:
     judges: tuple[str, ...]
     cost: float
     accuracy: Share
-    gold_accuracy: float
     n_gold: int
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Two cheap judges, and a dear one that is asked only where they disagree.
+
+    Attributes
+    ----------
+    first : tuple of str
+        The cheap judges.
+    then : str
+        The dear judge.
+    asked : float
+        The share of items on which the dear judge is asked.
+    cost : float
+        The price of one item.
+    accuracy : Share
+        The accuracy of the cascade on the items with a known truth.
+    alone : Share
+        That of the dear judge alone.
+    cost_alone : float
+        The price of one item for the dear judge alone.
+    """
+
+    first: tuple[str, ...]
+    then: str
+    asked: float
+    cost: float
+    accuracy: Share
+    alone: Share
+    cost_alone: float
+
+    def __str__(self) -> str:
+        """Return the cascade in words."""
+        return (
+            f"cascade: {' and '.join(self.first)} first, {self.then} where they disagree ({self.asked:.0%} of the "
+            f"items): accuracy {self.accuracy.value:.2f} for {self.cost:.3g} per item; {self.then} alone has "
+            f"{self.alone.value:.2f} for {self.cost_alone:.3g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -78,8 +123,8 @@ class JudgeComparison:
     ----------
     first, second : tuple of str
         The judges that are compared.
-    n_items, n_gold : int
-        Items that both answered, and those with a known truth.
+    n_gold : int
+        The number of items with a known truth that both answered.
     difference : Share
         The accuracy of the first minus that of the second.
     p : float
@@ -88,7 +133,6 @@ class JudgeComparison:
 
     first: tuple[str, ...]
     second: tuple[str, ...]
-    n_items: int
     n_gold: int
     difference: Share
     p: float
@@ -96,36 +140,16 @@ class JudgeComparison:
     def __str__(self) -> str:
         """Return the comparison in words."""
         value, low, high = self.difference
-        by = f"{self.n_gold:,} gold truths" if self.n_gold else "the posterior; gold truths would narrow it"
         return (
             f"{' + '.join(self.first)} against {' + '.join(self.second)}: {value:+.3f} ({low:+.3f} to {high:+.3f}, "
-            f"p = {self.p:.2g}) on {self.n_items:,} items, by {by}"
+            f"p = {self.p:.2g}) on {self.n_gold:,} gold truths"
         )
 
 
-def sample(answers: Answers, n_judges: int, truth: Floats, seed: int = 0) -> tuple[Floats, Floats, Integers]:
-    """Return the answers [J, T, K], the posterior and the gold of a sample of the items."""
-    items = _sampled(answers.gold, seed)
-    place = np.full(len(answers.gold), -1)
-    place[items] = np.arange(len(items))
-    kept = place[answers.item] >= 0
-    share = np.zeros((n_judges, len(items), answers.share.shape[1]))
-    share[answers.judge[kept], place[answers.item[kept]]] = answers.share[kept]
-    return share, truth[items], answers.gold[items].astype(np.int64)
-
-
-def _sampled(gold: NDArray[np.int32], seed: int) -> Integers:
-    if len(gold) <= MOST_ITEMS:
-        return np.arange(len(gold))
-    rank = np.random.default_rng(seed).random(len(gold)) - (gold >= 0)
-    return np.sort(np.argsort(rank)[:MOST_ITEMS])
-
-
-def log_odds(accuracy: Floats, n_classes: int) -> Floats:
-    """Return the weight of a vote: 0 for a judge no better than chance."""
-    chance = 1 / n_classes
-    bounded = np.clip(np.nan_to_num(accuracy, nan=chance), ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
-    return np.asarray(np.maximum(logit(bounded) - logit(chance), 1e-3))
+def log_odds(right: Floats, n: Floats, n_classes: int) -> Floats:
+    """Return the weight of a vote from the number of right answers: 0 for a judge no better than chance."""
+    accuracy = (right + PRIOR_ANSWERS / n_classes) / (n + PRIOR_ANSWERS)
+    return np.asarray(logit(accuracy) - logit(1 / n_classes))
 
 
 def every_panel(members: Members) -> NDArray[np.bool_]:
@@ -137,55 +161,62 @@ def every_panel(members: Members) -> NDArray[np.bool_]:
     for size in range(2, min(LARGEST_PANEL, J) + 1):
         longer = (panels[-1][:, None, :] | single[None]).reshape(-1, J)
         longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-        panels.append(longer[np.argsort(-_mean_credit(members, longer), kind="stable")[:BEAM]])
+        panels.append(longer[np.argsort(-_accuracies(members, longer), kind="stable")[:BEAM]])
     return np.concatenate([*panels, np.ones((1, J), dtype=bool)])
 
 
 def frontier(members: Members) -> list[Panel]:
-    """Return the panels that are more accurate than every cheaper one, the cheapest first."""
+    """Return the panels that are more accurate on the gold than every cheaper one, the cheapest first."""
     masks = every_panel(members)
-    panels = score_panels(members, masks) if (members.gold >= 0).sum() >= MIN_GOLD else []
-    accuracy = [panel.accuracy.value for panel in panels] or _mean_credit(members, masks).tolist()
-    best, kept = -np.inf, []
-    for row in np.lexsort((-np.array(accuracy), masks @ members.price)).tolist():
+    accuracy, best, kept = _accuracies(members, masks), -np.inf, []
+    for row in np.lexsort((-accuracy, masks @ members.price)).tolist():
         if accuracy[row] > best + MIN_GAIN:
             best = accuracy[row]
             kept.append(row)
-    return [panels[row] for row in kept] if panels else score_panels(members, masks[kept])
+    return [score_panel(members, masks[row]) for row in kept]
 
 
-def score_panels(members: Members, masks: NDArray[np.bool_]) -> list[Panel]:
-    """Return cost and accuracy of these panels."""
-    found = []
-    for mask in masks:
-        credit = panel_credit(members, mask)
-        answered = np.isfinite(credit.expected)
-        accuracy, _ = credit.share(answered)
-        known = credit.known[answered & np.isfinite(credit.known)]
-        found.append(
-            Panel(
-                judges=tuple(name for name, is_in in zip(members.names, mask, strict=True) if is_in),
-                cost=float(members.price[mask].sum()),
-                accuracy=accuracy,
-                gold_accuracy=float(known.mean()) if len(known) else np.nan,
-                n_gold=len(known),
-            )
-        )
-    return found
+def score_panel(members: Members, mask: NDArray[np.bool_]) -> Panel:
+    """Return cost and accuracy of a panel."""
+    credit = panel_credit(members, mask)
+    return Panel(
+        judges=tuple(name for name, is_in in zip(members.names, mask, strict=True) if is_in),
+        cost=float(members.price[mask].sum()),
+        accuracy=mean_of(credit),
+        n_gold=int(np.isfinite(credit).sum()),
+    )
 
 
 def compare_panels(members: Members, first: Sequence[str], second: Sequence[str]) -> JudgeComparison:
-    """Compare two judges or panels on the items that both answered."""
+    """Compare two judges or panels on the items with known truths that both answered."""
     one, other = (panel_credit(members, _mask(members, names)) for names in (first, second))
-    both = np.isfinite(one.expected) & np.isfinite(other.expected)
-    if not both.any():
-        raise InputError(f"{' + '.join(first)} and {' + '.join(second)} answered no item in common")
-    known = (one.known - other.known)[both]
-    n_gold = int(np.isfinite(known).sum())
-    by_gold = n_gold >= MIN_GOLD
-    found, error = difference((one.expected - other.expected)[both], known, by_gold=by_gold)
-    p = 2 * float(ndtr(-abs(found.value) / error)) if error > 0 else 1.0
-    return JudgeComparison(tuple(first), tuple(second), int(both.sum()), n_gold if by_gold else 0, found, p)
+    known = (one - other)[np.isfinite(one - other)]
+    if not len(known):
+        raise InputError(f"{' + '.join(first)} and {' + '.join(second)} answered no item with a known truth in common")
+    found = mean_of(known, -1.0, 1.0)
+    more = np.concatenate([known, [-1.0, 1.0]])
+    p = 2 * float(ndtr(-abs(found.value) / (more.std() / np.sqrt(len(more)))))
+    return JudgeComparison(tuple(first), tuple(second), len(known), found, p)
+
+
+def cascade(members: Members) -> Cascade | None:
+    """Return the best pair of cheap judges that a dearer one decides between; None if no judge is dearer."""
+    order = np.argsort(members.price, kind="stable")
+    last = int(order[-1])
+    if len(order) < 3 or members.price[order[-2]] >= members.price[last]:
+        return None
+    decided = np.asarray(_credit(members, members.share[last][None]))[0]
+    found = []
+    for one, other in combinations([int(j) for j in order[:-1]], 2):
+        both = members.share[one] + members.share[other]
+        agree = (members.share[one] * members.share[other]).sum(axis=1) > 1 - 1e-9
+        credit = np.where(agree, _credit(members, both[None])[0], decided)
+        asked = float((~agree).mean())
+        cost = float(members.price[one] + members.price[other] + asked * members.price[last])
+        found.append((mean_of(credit), cost, asked, one, other))
+    accuracy, cost, asked, one, other = max(found, key=lambda row: (row[0].value, -row[1]))
+    names = (members.names[one], members.names[other])
+    return Cascade(names, members.names[last], asked, cost, accuracy, mean_of(decided), float(members.price[last]))
 
 
 def _mask(members: Members, names: Sequence[str]) -> NDArray[np.bool_]:
@@ -195,32 +226,31 @@ def _mask(members: Members, names: Sequence[str]) -> NDArray[np.bool_]:
     return np.isin(members.names, list(names))
 
 
-def panel_credit(members: Members, mask: NDArray[np.bool_]) -> Credit:
-    """Return the credit of the panel's answer to each item of the sample; NaN where no member answered."""
-    answer = _answers(members, mask[None])[0]
-    has_answer = answer.sum(axis=1) > 0
-    expected = np.where(has_answer, (answer * members.truth).sum(axis=1), np.nan)
-    known = answer[np.arange(len(answer)), members.gold]
-    return Credit(expected, np.where(has_answer & (members.gold >= 0), known, np.nan))
+def panel_credit(members: Members, mask: NDArray[np.bool_]) -> Floats:
+    """[T] Return how right the panel's answer to each item is; NaN where no member answered."""
+    return np.asarray(_credit(members, _answers(members, mask[None]))[0])
 
 
-def _mean_credit(members: Members, masks: NDArray[np.bool_]) -> Floats:
-    """Return the mean expected credit of each panel."""
-    found = []
-    for part in np.array_split(masks, max(len(masks) // 64, 1)):
-        answer = _answers(members, part)
-        n = (answer.sum(axis=2) > 0).sum(axis=1)
-        found.append((answer * members.truth).sum(axis=(1, 2)) / np.maximum(n, 1))
-    return np.concatenate(found)
+def _credit(members: Members, answer: Floats) -> Floats:
+    """[panels, T] Return how right the answers [panels, T, K] are, of which several classes may share one."""
+    is_top = (answer >= answer.max(axis=2, keepdims=True) - 1e-9) & (answer > 0)
+    right, n = is_top[:, np.arange(answer.shape[1]), members.gold], is_top.sum(axis=2)
+    shared = HALF if members.is_pairwise else right / np.maximum(n, 1)
+    return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
+
+
+def _accuracies(members: Members, masks: NDArray[np.bool_]) -> Floats:
+    """Return the accuracy of each panel."""
+    parts = np.array_split(masks, max(len(masks) // 64, 1))
+    return np.concatenate(
+        [np.nan_to_num(np.nanmean(_credit(members, _answers(members, part)), axis=1)) for part in parts]
+    )
 
 
 def _answers(members: Members, masks: NDArray[np.bool_]) -> Floats:
-    """[panels, T, K] Return the answers of panels; several classes share an answer if they tie."""
+    """[panels, T, K] Return the points that panels give to each class."""
     J, T, K = members.share.shape
-    scores = (_weights(members, masks) @ members.share.reshape(J, T * K)).reshape(-1, T, K)
-    best = scores.max(axis=2, keepdims=True)
-    is_top = (scores >= best - 1e-9) & (best > 0)
-    return np.asarray(is_top / np.maximum(is_top.sum(axis=2, keepdims=True), 1))
+    return np.asarray((_weights(members, masks) @ members.share.reshape(J, T * K)).reshape(-1, T, K))
 
 
 def _weights(members: Members, masks: NDArray[np.bool_]) -> Floats:

@@ -12,7 +12,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.insight.judges.answers import Share
+from finegold.insight.judges.answers import NOTHING, Answers, Share, merge, prediction_powered
+from finegold.insight.judges.scores import MIN_GOLD
 from finegold.io.judge_logs import JudgeLog
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
@@ -187,7 +188,8 @@ class Standing:
     rank: int
     rank_low: int
     rank_high: int
-    win_rate: float  # expected against an average opponent; a tie counts one half
+    win_rate: Share  # expected against an average opponent; a tie counts one half
+    people: Share  # share of its pairs that it wins by the known truths, with the judges' help
     n_verdicts: int
 
 
@@ -199,7 +201,7 @@ class Ranking:
     ----------
     standings : list
         One entry per system, the best first: `system`, `strength` with its interval, `rank`, `rank_low`, `rank_high`,
-        `win_rate`, `n_verdicts`.
+        `win_rate` with its interval, `people` (the win rate by known truths), `n_verdicts`.
     win_rates : ndarray of shape (n_systems, n_systems)
         The observed share of verdicts that a system (row) wins against another (column), in the order of the
         standings. A tie counts one half; NaN where two systems were not compared.
@@ -272,17 +274,32 @@ def _row(one: Standing) -> dict[str, Any]:
         "strength": one.strength.value,
         "low": one.strength.low,
         "high": one.strength.high,
-        "win_rate": one.win_rate,
+        "win_rate": one.win_rate.value,
+        "win_low": one.win_rate.low,
+        "win_high": one.win_rate.high,
+        **({} if one.people.value != one.people.value else _people_row(one.people)),
         "n_verdicts": one.n_verdicts,
     }
 
 
+def _people_row(people: Share) -> dict[str, float]:
+    return {"people_win_rate": people.value, "people_low": people.low, "people_high": people.high}
+
+
 def rank_systems(
-    log: JudgeLog, judge_weights: Floats, *, weights: Weights = "learned", n_draws: int = 500, seed: int = 0
+    log: JudgeLog,
+    judge_weights: Floats,
+    *,
+    weights: Weights = "learned",
+    n_draws: int = 500,
+    seed: int = 0,
+    answers: Answers | None = None,
 ) -> Ranking:
     """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
     if weights not in get_args(Weights):
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
+    if seed < 0:
+        raise InputError(f"the seed must not be negative: {seed}")
     games = _games(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
     _check_connected(log, games)
     found = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
@@ -291,7 +308,9 @@ def rank_systems(
     low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
     rank_low, rank_high = np.quantile(ranks, [0.025, 0.975], axis=0, method="nearest").astype(int)
     wins, n = _wins(games)
-    average = _against_average(found.theta, float(np.exp(found.tie).mean()))
+    nu = float(np.exp(found.tie).mean())
+    average, win_low, win_high = (_against_average(theta, nu) for theta in (found.theta, low, high))
+    people = _people(log, answers)
     standings = [
         Standing(
             system=log.system_names[s],
@@ -299,7 +318,8 @@ def rank_systems(
             rank=place,
             rank_low=int(rank_low[s]),
             rank_high=int(rank_high[s]),
-            win_rate=float(average[s]),
+            win_rate=Share(float(average[s]), float(win_low[s]), float(win_high[s])),
+            people=people[s],
             n_verdicts=int(n[s].sum()),
         )
         for place, s in enumerate(order.tolist(), start=1)
@@ -314,6 +334,27 @@ def rank_systems(
         discrimination=dict(zip(names, np.exp(found.discrimination).tolist(), strict=True)),
         notes=_notes(log, wins, n),
     )
+
+
+def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
+    """Return how often each system wins by the known truths; the judges' verdicts on all items narrow the interval."""
+    systems = range(len(log.system_names))
+    if (log.gold != MISSING).sum() < MIN_GOLD:
+        return [NOTHING for _ in systems]
+    answers = answers or merge(log)
+    share = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
+    wins = share[:, 0] + (share[:, TIE] / 2 if share.shape[1] > TIE else 0.0)
+    said = share.any(axis=1)
+    n = np.bincount(answers.item[said], minlength=log.n_items)
+    guess = np.bincount(answers.item[said], wins[said], minlength=log.n_items) / np.maximum(n, 1)
+    truth = np.array([1.0, 0.0, 0.5, np.nan])[log.gold]
+    rates = []
+    for s in systems:
+        is_a, is_b = log.system_a == s, log.system_b == s
+        mine = (is_a | is_b) & (n > 0)
+        turn = np.where(is_b, 1.0, 0.0)[mine]
+        rates.append(prediction_powered(np.abs(turn - guess[mine]), np.abs(turn - truth[mine])))
+    return rates
 
 
 def _games(log: JudgeLog, judge_weights: Floats) -> Games:

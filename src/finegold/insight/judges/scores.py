@@ -1,32 +1,36 @@
-"""What each judge is worth: accuracy, position bias, consistency, ties, failures, agreement and cost."""
+"""What each judge is worth: accuracy, kappa, position bias, consistency, failures, agreement and cost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finegold.insight.judges.answers import (
+    HALF,
+    NOTHING,
+    UNDECIDED,
     Answers,
     Share,
-    expected_share,
+    interval,
+    mean_of,
     position_bias,
-    prediction_powered,
     repeat_consistency,
+    share_of,
     swap_consistency,
-    wilson,
 )
-from finegold.io.judge_logs import JudgeLog
-from finegold.results.data import ResultData
+from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.encoding import MISSING
 
-__all__ = ["MIN_GOLD", "Credit", "JudgeScore", "credits", "scores"]
+__all__ = ["MIN_GOLD", "JudgeScore", "best_first", "places", "plain", "scores"]
 
 Floats = NDArray[np.float64]
+Table = NDArray[np.int64]
 
-MIN_GOLD = 20  # items with a known truth from which the accuracy is corrected by them
+MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/judges.py measures the coverage
 
 
 @dataclass(frozen=True)
@@ -37,21 +41,27 @@ class JudgeScore:
     ----------
     judge : str
         The name.
-    n_verdicts, n_items : int
-        The number of calls, and of items with an answer.
+    n_verdicts, n_items, n_gold : int
+        The number of calls, of items with an answer, and of those with a known truth.
     accuracy : Share
-        The expected share of right answers.
-    n_gold : int
-        Items with a known truth that the accuracy is based on; 0 if it is based on the posterior alone.
+        The share of right answers among the items with a known truth; an undecided answer counts half.
+    strict_accuracy : Share
+        The share of items on which every call was right, in both orders; a failed call is not.
+    pair_accuracy : Share
+        The share of pairs whose two orders together favour the right answer, as JudgeBench counts.
+    kappa : Share
+        Cohen's kappa of the answers and the truths.
+    weighted_kappa, error, bias : Share
+        Of scores: the kappa with quadratic weights, the mean distance from the truth, and the mean difference.
+    undecided : Share
+        The share of answers that are undecided: two orders or repeats that disagree.
     position_bias : Share
         The share of verdicts that follow the position: positive for the first one, negative for the second.
     position_p : float
         The p-value of a sign test that the position has no effect.
     swap_consistency, repeat_consistency : Share
         How often two verdicts on an item agree, in different orders and in the same one.
-    torn_rate : float
-        The share of answers without a majority among the judge's verdicts on the item.
-    tie_rate, failure_rate : Share
+    ties, failed : Share
         The share of verdicts that are ties, and of calls that failed.
     agreement : Share
         The share of other judges' answers on the same items that are the same.
@@ -66,84 +76,111 @@ class JudgeScore:
     judge: str
     n_verdicts: int
     n_items: int
-    accuracy: Share
     n_gold: int
+    accuracy: Share
+    strict_accuracy: Share
+    pair_accuracy: Share
+    kappa: Share
+    weighted_kappa: Share
+    error: Share
+    bias: Share
+    undecided: Share
     position_bias: Share
     position_p: float
     swap_consistency: Share
     repeat_consistency: Share
-    torn_rate: float
-    tie_rate: Share
-    failure_rate: Share
+    ties: Share
+    failed: Share
     agreement: Share
     failures: dict[str, int]
     cost: float
     partners: list[str]
 
 
-@dataclass(frozen=True, eq=False)
-class Credit:
-    """How far each answer is right: as expected by the posterior, and by the gold where there is some (else NaN)."""
-
-    expected: Floats  # [P]
-    known: Floats  # [P]
-
-    def share(self, rows: Any) -> tuple[Share, int]:
-        """Return the share of right answers among these, and the number of gold truths that it is based on."""
-        expected, known = self.expected[rows], self.known[rows]
-        n_gold = int(np.isfinite(known).sum())
-        if n_gold < MIN_GOLD:
-            return expected_share(expected), 0
-        return prediction_powered(expected, known), n_gold
+def plain(score: JudgeScore) -> dict[str, Any]:
+    """Return the figures of a judge as JSON has them, and all that is shown anywhere: None where nothing is known."""
+    row: dict[str, Any] = {}
+    intervals = {}
+    for each in fields(score):
+        value = getattr(score, each.name)
+        if isinstance(value, Share):
+            if known := value.value == value.value:
+                intervals[each.name] = [value.low, value.high]
+            value = (value._asdict() if each.name == "accuracy" else value.value) if known else None
+        row[each.name] = None if isinstance(value, float) and value != value else value
+    return row | {"intervals": intervals}
 
 
-def credits(answers: Answers, result: ResultData) -> Credit:
-    """Return the credit of each answer. The result must not know the gold, which corrects its posterior here."""
-    truth = item_posterior(answers, result)
-    expected = (answers.share * truth[answers.item]).sum(axis=1)
-    gold = answers.gold[answers.item]
-    known = np.where(gold == MISSING, np.nan, answers.share[np.arange(len(gold)), gold])
-    return Credit(expected, known)
+def best_first(found: list[JudgeScore]) -> list[JudgeScore]:
+    """Return the judges by accuracy or, without gold, by their agreement with the others and with themselves."""
+
+    def key(one: JudgeScore) -> tuple[float, float, str]:
+        alike = one.agreement.value * (one.swap_consistency.value if known(one.swap_consistency) else 1.0)
+        return *(-value if value == value else 1.0 for value in (one.accuracy.value, alike)), one.judge
+
+    return sorted(found, key=key)
 
 
-def item_posterior(answers: Answers, result: ResultData) -> Floats:
-    """[T, K] Return the posterior of each item; items without votes have the class frequencies."""
-    truth = np.tile(result.posterior.mean(axis=0), (len(answers.gold), 1))
-    truth[answers.voted] = result.posterior
-    return truth
+def known(share: Share) -> bool:
+    """Return whether the log can tell."""
+    return share.value == share.value
 
 
-def scores(log: JudgeLog, answers: Answers, credit: Credit, partners: dict[str, list[str]]) -> list[JudgeScore]:
+def places(found: list[JudgeScore]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last place that each judge may have.
+
+    One judge stands above another if the intervals of their accuracies are apart. Without gold, those of their
+    agreement and of their consistency must both be apart, in the same direction.
+    """
+    names = ("accuracy",) if any(known(one.accuracy) for one in found) else ("agreement", "swap_consistency")
+
+    def is_above(one: JudgeScore, other: JudgeScore) -> bool:
+        pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+        pairs = [pair for pair in pairs if known(pair[0]) and known(pair[1])]
+        return bool(pairs) and all(mine.low > theirs.high for mine, theirs in pairs)
+
+    return {
+        one.judge: (
+            1 + sum(is_above(other, one) for other in found),
+            len(found) - sum(is_above(one, other) for other in found),
+        )
+        for one in found
+    }
+
+
+def scores(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]) -> list[JudgeScore]:
     """Return what each judge is worth, in the order of the log's judges."""
     rows = np.searchsorted(answers.judge, np.arange(log.n_judges + 1))
     calls = np.bincount(log.judge, minlength=log.n_judges)
     used = log.answer != MISSING
     n_used = np.bincount(log.judge[used], minlength=log.n_judges)
-    n_ties = np.bincount(log.judge[used & _is_tie(log)], minlength=log.n_judges)
+    is_tie = used & (log.answer == (TIED if log.kind == "pairwise" else UNDECIDED))
+    n_ties = np.bincount(log.judge[is_tie], minlength=log.n_judges)
     costs = np.bincount(log.judge, np.nan_to_num(log.cost), minlength=log.n_judges)
     priced = np.bincount(log.judge[np.isfinite(log.cost)], minlength=log.n_judges)
     bias, swaps, repeats = position_bias(log), swap_consistency(log), repeat_consistency(log)
-    agreement, failures = _agreement(log, answers), log.failures()
+    alike, failures = _agreement(answers, log.n_items), log.failures()
+    values = np.array([float(name) for name in log.class_names]) if log.is_ordered else None
     found = []
     for j, name in enumerate(log.judge_names):
         mine = slice(rows[j], rows[j + 1])
-        accuracy, n_gold = credit.share(mine)
-        several = answers.n[mine] > 1
+        answered = answers.answer[mine] != MISSING
+        against = _against_gold(answers, mine, values)
         found.append(
             JudgeScore(
                 judge=name,
                 n_verdicts=int(calls[j]),
-                n_items=int(rows[j + 1] - rows[j]),
-                accuracy=accuracy,
-                n_gold=n_gold,
+                n_items=int(answered.sum()),
+                n_gold=int(np.isfinite(answers.credit[mine]).sum()),
+                **against,
+                undecided=mean_of((answers.answer[mine] == UNDECIDED)[answered].astype(float)),
                 position_bias=bias[j][0],
                 position_p=bias[j][1],
                 swap_consistency=swaps[j],
                 repeat_consistency=repeats[j],
-                torn_rate=float(answers.is_torn[mine][several].mean()) if several.any() else np.nan,
-                tie_rate=wilson(n_ties[j] / max(n_used[j], 1), n_used[j] if log.kind == "pairwise" else 0),
-                failure_rate=wilson(1 - n_used[j] / calls[j], calls[j]),
-                agreement=agreement[j],
+                ties=share_of(n_ties[j], n_used[j]) if log.kind == "pairwise" else NOTHING,
+                failed=share_of(calls[j] - n_used[j], calls[j]),
+                agreement=mean_of(alike[mine]),
                 failures=failures[name],
                 cost=float(costs[j] / n_used[j]) if priced[j] and n_used[j] else np.nan,
                 partners=partners.get(name, []),
@@ -152,18 +189,83 @@ def scores(log: JudgeLog, answers: Answers, credit: Credit, partners: dict[str, 
     return found
 
 
-def _is_tie(log: JudgeLog) -> NDArray[np.bool_]:
-    return np.asarray(log.answer == (len(log.class_names) - 1 if log.kind == "pairwise" else MISSING))
+AGAINST_GOLD = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
 
 
-def _agreement(log: JudgeLog, answers: Answers) -> list[Share]:
-    """Return the mean agreement of each judge's answers with those of the others on the same item."""
-    total = np.zeros((log.n_items, answers.share.shape[1]))
-    for k in range(total.shape[1]):
-        total[:, k] = np.bincount(answers.item, answers.share[:, k], minlength=log.n_items)
-    others = np.bincount(answers.item, minlength=log.n_items)[answers.item] - 1
-    alike = (answers.share * (total[answers.item] - answers.share)).sum(axis=1) / np.maximum(others, 1)
-    counted = others > 0
-    n = np.bincount(answers.judge[counted], minlength=log.n_judges)
-    sums = np.bincount(answers.judge[counted], alike[counted], minlength=log.n_judges)
-    return [wilson(min(sums[j] / max(n[j], 1), 1.0), n[j]) for j in range(log.n_judges)]
+def _against_gold(answers: Answers, mine: slice, values: Floats | None) -> dict[str, Share]:
+    """Return the figures that need known truths."""
+    nothing = dict.fromkeys(AGAINST_GOLD, NOTHING)
+    known = np.isfinite(answers.credit[mine])
+    if known.sum() < MIN_GOLD:
+        return nothing
+    truth, answer = answers.gold[answers.item[mine]][known], answers.answer[mine][known]
+    K = len(answers.names)
+    table = np.zeros((K, K + 1), np.int64)  # the last column is for undecided answers
+    np.add.at(table, (truth, np.where(answer == UNDECIDED, K, answer)), 1)
+    found = nothing | {
+        "accuracy": mean_of(answers.credit[mine]),
+        "strict_accuracy": mean_of(answers.strict[mine]),
+        "pair_accuracy": mean_of(answers.pair[mine]),
+        "kappa": jackknife(_kappa, table),
+    }
+    if values is not None:
+        said = answers.points[mine][known]
+        score = said @ values / said.sum(axis=1)
+        distance, span = score - values[truth], float(np.ptp(values))
+        found |= {
+            "error": mean_of(np.abs(distance), 0.0, span, at_ends=0),
+            "bias": mean_of(distance, -span, span, at_ends=0),
+            "weighted_kappa": _concordance(score, values[truth]),
+        }
+    return found
+
+
+def jackknife(figure: Callable[[Table], float], table: Table) -> Share:
+    """Return a figure of a table of counts, with an interval from leaving out one item at a time."""
+    n, value = int(table.sum()), figure(table)
+    cells = np.argwhere(table > 0)
+    counts = table[tuple(cells.T)]
+    without = []
+    for cell in cells:
+        table[tuple(cell)] -= 1
+        without.append(figure(table))
+        table[tuple(cell)] += 1
+    left = np.array(without)
+    if value != value or not np.isfinite(left).all():
+        return NOTHING
+    variance = (n - 1) / n * float(counts @ (left - counts @ left / n) ** 2)
+    return interval(value, value, float(np.sqrt(variance)), n, -1.0, 1.0)
+
+
+def _kappa(table: Table) -> float:
+    """Return Cohen's kappa; undecided answers, in the last column, are half right."""
+    share = table / table.sum()
+    undecided = HALF * float(share[:, -1].sum())
+    seen = float(np.trace(share)) + undecided
+    expected = float(share.sum(axis=1) @ share[:, :-1].sum(axis=0)) + undecided
+    return (seen - expected) / (1 - expected) if expected < 1 else np.nan
+
+
+def _concordance(score: Floats, truth: Floats) -> Share:
+    """Return the kappa with quadratic weights (Lin's concordance), with an interval by the jackknife."""
+    n = len(score)
+    parts = np.stack([(score - truth) ** 2, score, truth, score**2, truth**2])
+    sums = np.column_stack([parts.sum(axis=1), parts.sum(axis=1)[:, None] - parts])
+    apart, x, y, xx, yy = sums / np.concatenate([[n], np.full(n, n - 1.0)])
+    chance = xx - x**2 + yy - y**2 + (x - y) ** 2
+    if (chance <= 0).any():
+        return NOTHING
+    value, *left = (1 - apart / chance).tolist()
+    error = float(np.sqrt((n - 1) / n * ((np.array(left) - np.mean(left)) ** 2).sum()))
+    return interval(value, value, error, n, -1.0, 1.0)
+
+
+def _agreement(answers: Answers, n_items: int) -> Floats:
+    """[P] Return the mean agreement of each answer with those of the others on the same item; NaN without others."""
+    shares = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
+    total = np.zeros((n_items, shares.shape[1]))
+    np.add.at(total, answers.item, shares)
+    has_share = shares.any(axis=1)
+    others = np.bincount(answers.item, has_share, minlength=n_items)[answers.item] - has_share
+    alike = (shares * (total[answers.item] - shares)).sum(axis=1)
+    return np.where(has_share & (others > 0), alike / np.maximum(others, 1), np.nan)

@@ -7,18 +7,20 @@ there is imported and asked. Packages add readers below `[project.entry-points."
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.exports.base import Export, Peek, peek
-from finegold.io.source import Source
+from finegold.io.source import BOM, Source, open_bytes
 from finegold.system.memory import did_you_mean
 
 __all__ = ["GROUP", "TABLE", "TRANSPOSED", "export_named", "find_export", "format_names", "look", "nested_hint"]
@@ -102,10 +104,40 @@ def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if any(_is_nested(seen) for seen in peeks):
-            hint = use(format=LAST, text="if every task holds its votes")
-            error.remedies = (hint, *error.remedies)
+        for seen in peeks:
+            refuse_one_object(seen)
+        if any(_is_nested(seen) for seen in peeks) and not any("format" in each.options for each in error.remedies):
+            error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
         raise
+
+
+def refuse_one_object(seen: Peek) -> None:
+    """Say what a file with a single JSON object is: columns, settings or anything else, but no table of votes."""
+    if seen.is_list or not seen.record or seen.source.format not in ("json", "jsonl"):
+        return
+    value: Any = None
+    with open_bytes(seen.source) as file, suppress(ValueError, RecursionError):
+        value = json.loads(file.read().removeprefix(BOM))
+    if not isinstance(value, dict):
+        return
+    fields = ", ".join(map(str, list(value)[:6])) + (", ..." if len(value) > 6 else "")
+    if are_columns(list(value.values())):
+        problem = f"the file is an object of columns ({fields}) and not a list of rows"
+        raise InputError(problem, seen.source.name, [Remedy(text='write rows, in pandas with orient="records"')])
+    if not candidates(value, LABEL):
+        problem = f"the file is a single JSON object with the fields {fields}, and not a table of votes"
+        remedies = [use("if every field is a task that holds its votes", format=LAST)] if _is_nested(seen) else []
+        raise InputError(problem, seen.source.name, remedies)
+
+
+def are_columns(values: Sequence[Any]) -> bool:
+    """Return whether these are columns: lists of one length, or objects with the keys 0, 1, 2, ... as of pandas."""
+    if not values or not all(isinstance(value, dict | list) and len(value) for value in values):
+        return False
+    if all(isinstance(value, list) for value in values):
+        return len(values) > 1 and len({len(value) for value in values}) == 1
+    rows = [str(number) for number in range(len(values[0]))]
+    return all(isinstance(value, dict) and list(value) == rows for value in values)
 
 
 def _is_nested(seen: Peek) -> bool:

@@ -8,6 +8,7 @@ The option `include` takes "games" to make a vote of each.
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +30,10 @@ from finegold.io.exports.base import (
     read_rows,
     with_numbers,
 )
+from finegold.io.source import Source, lines_of, open_bytes, recognise, text_start
 from finegold.io.verdicts import Meaning, meaning_of
 
-__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool"]
+__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool", "majority_of_people", "read_nested", "read_qrels"]
 
 FAILED = "judgements that failed"
 GAMES = "games"  # what the option `include` takes to count every game as a vote
@@ -41,6 +43,8 @@ MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
 MT_BENCH = {"g1_winner", "g2_winner", "model_1", "model_2"}
 JUDGE_BENCH = {"pair_id", "judgments"}
 ARENA_HARD = {"judge", "games", "model"}
+LLM_BAR = {"results", "output_1", "output_2"}
+ORDERS = {"swap = False": "AB", "swap = True": "BA"}  # of LLMBar
 ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
 # What a verdict of each form may say, and the end of a complaint about any other.
 FORMS = {
@@ -137,7 +141,7 @@ def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[C
             raise DamagedExport(f"expected an object, found {record!r:.40}")
         value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
         if value is None:
-            plain = use(format="table", text="to read the columns as they are")
+            plain = use("to read the columns as they are", format="table")
             raise DamagedExport(f"found no {what}", f"add a field {names[0]}", plain)
         return value
 
@@ -173,6 +177,25 @@ def _alpaca_eval(record: Any, options: ExportOptions, seen: Peek | None) -> Iter
     yield Call(instruction, str(annotator), preference, "preference", None, first, second)
 
 
+def _llm_bar(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """Results of one judge in both orders; the winner names the output, in whichever order it was shown."""
+    texts = [str(record.get(name) or "") for name in ("input", "output_1", "output_2")]
+    item = f"{texts[0]} #{zlib.crc32(chr(0).join(texts).encode()):08x}"
+    gold = f"model_{record['label']}" if record.get("label") is not None else None
+    for result in need(record, "results", list):
+        for name, order in ORDERS.items():
+            if (game := result.get(name)) is not None:
+                said = game.get("winner")
+                winner = f"model_{said}" if str(said) in ("1", "2") else None
+                yield Call(item, "", winner, "winner", order, gold=gold)
+
+
+def _panda_lm(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+    """One verdict per record: 1 and 2 for the responses, 0 for a tie."""
+    name = next(name for name in record if name.endswith("_result"))
+    yield Call(record["idx"], "", record[name], "verdict")
+
+
 def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
     """Yield the order of each game and what the judge said; a record without games is a judgement that failed."""
     for number, game in enumerate(games or [None]):
@@ -182,22 +205,116 @@ def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
 # Calls -> a table for `read_judge_log`.
 
 
+TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a log, and its columns
+    "MT-bench": (MT_BENCH, ("question_id", "turn", "judge", *sorted(MT_BENCH)), _mt_bench),
+    "JudgeBench": (JUDGE_BENCH, ("pair_id", "judge_name", "judgments", "label"), _judge_bench),
+    "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "judge", "model", "baseline", "games"), _arena),
+    "LLMBar": (LLM_BAR, ("input", "output_1", "output_2", "label", "results"), _llm_bar),
+}
+
+
+def _tool(columns: Sequence[Any]) -> tuple[str, tuple[str, ...], CallsOf] | None:
+    """Return the tool that wrote a log with several verdicts per row, the columns to read, and how."""
+    for tool, (marks, names, calls_of) in TOOLS.items():
+        if marks <= set(columns):
+            return tool, names, calls_of
+    results = [name for name in columns if str(name).endswith("_result") and f"{str(name)[:-7]}_reason" in columns]
+    reasons = (f"{name[:-7]}_reason" for name in results)
+    return ("PandaLM", ("idx", *results, *reasons), _panda_lm) if results and "idx" in columns else None
+
+
 def columns_of_tool(columns: Sequence[Any]) -> list[str]:
     """Return the columns to read of a log with several verdicts per row; none if it is a plain table."""
-    wanted = {
-        ("question_id", "turn", "judge", *sorted(MT_BENCH)): MT_BENCH,
-        ("pair_id", "judge_name", "judgments", "label"): JUDGE_BENCH,
-        ("question_id", "uid", "judge", "model", "baseline", "games"): ARENA_HARD,
-    }
-    names = next((names for names, marks in wanted.items() if marks <= set(columns)), ())
-    return [name for name in names if name in columns]
+    found = _tool(columns)
+    return [] if found is None else [name for name in found[1] if name in columns]
+
+
+def read_qrels(source: Source) -> pl.DataFrame | None:
+    """Return the scores of a file with lines of query, iteration, passage and score; None for other files."""
+    source = recognise(source)
+    if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", text_start(source)):
+        return None
+    lines = lines_of(source).collect().to_series().str.strip_chars().str.replace_all(r"\s+", " ")
+    parts = lines.filter(lines != "").str.split_exact(" ", 3).struct.unnest()
+    if parts.get_column("field_3").null_count():
+        raise InputError("expected a query, an iteration, a passage and a score in every line", source.name)
+    return parts.select(item=pl.format("{} {}", "field_0", "field_2"), verdict="field_3")
+
+
+def read_nested(source: Source) -> pl.DataFrame | None:
+    """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None if it is neither."""
+    source = recognise(source)
+    start = text_start(source).lstrip()
+    if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
+        return None
+    with open_bytes(source) as file:
+        text = file.read()
+    try:
+        lines = text.splitlines() if b'"spec"' in start else [text]
+        records = [json.loads(line) for line in lines if line.strip()]
+        rows = [row for rows_of in NESTED.values() for row in rows_of(records if len(records) > 1 else records[0])]
+    except (ValueError, *MISUSED):
+        return None
+    return pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else None
+
+
+def _promptfoo(found: Any) -> Iterator[dict[str, Any]]:
+    """Assertions are judges; an item is a test case of a prompt with a provider."""
+    results = found.get("results") if isinstance(found, dict) else None
+    for one in results.get("results", []) if isinstance(results, dict) else []:
+        provider = one.get("provider") or {}
+        name = provider.get("id") if isinstance(provider, dict) else provider
+        item = f"test {one.get('testIdx')}, prompt {one.get('promptIdx', 0)}, {name}"
+        for part in (one.get("gradingResult") or {}).get("componentResults") or []:
+            asked = part.get("assertion") or {}
+            judge = asked.get("metric") or asked.get("type") or "assertion"
+            yield {"item": item, "judge": judge, "verdict": "pass" if part.get("pass") else "fail"}
+
+
+def _deep_eval(found: Any) -> Iterator[dict[str, Any]]:
+    """Metrics are judges, with the model that evaluates them."""
+    for number, case in enumerate(found.get("testCases", []) if isinstance(found, dict) else []):
+        for metric in case.get("metricsData") or []:
+            judge = " ".join(str(metric[name]) for name in ("name", "evaluationModel") if metric.get(name))
+            said = None if metric.get("success") is None else "pass" if metric["success"] else "fail"
+            item = str(case.get("name") or number)
+            yield {"item": item, "judge": judge, "verdict": said, "error": metric.get("error")}
+
+
+def _openai_evals(found: Any) -> Iterator[dict[str, Any]]:
+    """Events with a choice of the grading model, or of a match; the spec names the eval."""
+    records = found if isinstance(found, list) else []
+    judge = next((one["spec"].get("eval_name", "eval") for one in records if isinstance(one.get("spec"), dict)), "eval")
+    for one in records:
+        data = one.get("data") if isinstance(one.get("data"), dict) else {}
+        said = data.get("choice", data.get("correct"))
+        if one.get("type") in ("metrics", "match") and said is not None:
+            verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
+            yield {"item": str(one.get("sample_id")), "judge": judge, "verdict": verdict}
+
+
+NESTED = {b'"gradingResult"': _promptfoo, b'"metricsData"': _deep_eval, b'"spec"': _openai_evals}
+
+
+def majority_of_people(source: Source) -> pl.DataFrame | None:
+    """Return what most of annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are none."""
+    source = recognise(source)
+    if b'"annotator1"' not in text_start(source) or b'"idx"' not in text_start(source):
+        return None
+    with open_bytes(source) as file:
+        frame = pl.read_json(file.read())
+    names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
+    votes = frame.select("idx", said=pl.concat_list(pl.col(names).cast(pl.String)))
+    top = votes.with_columns(mode=pl.col("said").list.eval(pl.element().drop_nulls().mode()))
+    one = top.filter(pl.col("mode").list.len() == 1)
+    return one.select(item=pl.col("idx").cast(pl.String), gold=pl.col("mode").list.first())
 
 
 def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     """Return a row per verdict, with columns of usual names."""
-    names = set(frame.columns)
-    calls_of = _mt_bench if names >= MT_BENCH else _judge_bench if names >= JUDGE_BENCH else _arena
-    tool = "MT-bench" if names >= MT_BENCH else "JudgeBench" if names >= JUDGE_BENCH else "Arena-Hard"
+    names, found = set(frame.columns), _tool(frame.columns)
+    assert found is not None
+    tool, _, calls_of = found
     try:
         calls = list(with_numbers(frame.iter_rows(named=True), partial(calls_of, options=ExportOptions(), seen=None)))
         if all(call.verdict is None for call in calls):
@@ -209,9 +326,11 @@ def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             source,
         ) from None
     item = next(name for name in ("question_id", "pair_id", "uid", "item") if name in names or name == "item")
-    columns = zip((item, *Call._fields[1:]), zip(*calls, strict=True), strict=True)
+    named = [{"item": item, "gold": "label"}.get(name, name) for name in Call._fields]
+    columns = zip(named, zip(*calls, strict=True), strict=True)
     series = [pl.Series(name, [None if value is None else str(value) for value in values]) for name, values in columns]
-    return pl.DataFrame([column for column in series if column.name != "form" and column.null_count() < len(column)])
+    kept = [column for column in series if column.name != "form" and column.null_count() < len(column)]
+    return pl.DataFrame([column for column in kept if column.name != "judge" or any(column)])
 
 
 # Calls -> votes.

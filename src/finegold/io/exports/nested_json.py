@@ -69,6 +69,8 @@ def fits(seen: Peek) -> bool:
         return False
     with suppress(DamagedExport):
         tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
+        if len(tasks) > 1 and all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks):
+            return False  # columns, as pandas writes them: the keys are numbers of rows
         return bool(tasks) and (_are_records(tasks) if any(map(_is_record, tasks)) else _are_votes(tasks))
     return False
 
@@ -80,7 +82,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
         text = f"{name} has labels with no annotators; these are named 1, 2, ... by their position"
         warnings.warn(text, FinegoldWarning, stacklevel=2)
     if notes.numbered:
-        text = f"the rows of {name} have no id; they are numbered by row"
+        text = f"the rows of {name} have no id; they are numbered from 0"
         warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
 
 
@@ -144,7 +146,7 @@ def _id_of(key: Any, record: dict[str, Any], options: ExportOptions, notes: Note
     if options.has_many_files:
         raise DamagedExport("the row has no id", NAME_TASK)
     notes.numbered = True
-    return notes.rows
+    return notes.rows - 1  # as rows of tables and matrices are numbered
 
 
 # What holds votes.

@@ -138,7 +138,8 @@ def aggregate_files(
         unlabelled = _as_names(remote.unlabelled)
         if len(unlabelled):
             _write_part(replace(template, unlabelled=unlabelled), probabilities, len(remote.blocks), labels)
-    accuracy, low, high = accuracies(tally.votes, tally.expected)
+    accuracy = accuracies(tally.votes, tally.expected)
+    unknown = np.full(len(accuracy), np.nan)
     result = replace(
         template,
         learned=learned,
@@ -148,8 +149,8 @@ def aggregate_files(
         votes_per_annotator=tally.votes,
         agreement=tally.agreed / tally.votes,
         accuracy=accuracy,
-        accuracy_low=low,
-        accuracy_high=high,
+        accuracy_low=unknown,
+        accuracy_high=unknown,
         seconds=time.perf_counter() - began,
         notes=[*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()],
     )

@@ -40,9 +40,17 @@ from finegold.io.tables import Opened, Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, rank_of
+from finegold.votes.encoding import MISSING, Codes, Names, rank_of, text_of
 from finegold.votes.frames import to_list
-from finegold.votes.hygiene import NAMES_EXAMINED, Finding, Totals, examine_votes, find_doubtful_words, warn_of
+from finegold.votes.hygiene import (
+    NAMES_EXAMINED,
+    Finding,
+    Totals,
+    examine_votes,
+    find_doubtful_labels,
+    find_doubtful_words,
+    warn_of,
+)
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
 from finegold.votes.names import encode_series, match, renumber
 
@@ -149,6 +157,9 @@ def _examine(
         remote.counts.disagreeing,
     )
     doubtful = find_doubtful_words(words) if options.no_vote is None else []
+    if options.no_vote is None and options.classes is None:
+        labels = zip(map(text_of, known.labels.to_list()), known.n_labels.tolist(), strict=True)
+        doubtful += find_doubtful_labels(dict(labels), words)
     return [*doubtful, *examine_votes(totals, options.repeated)]
 
 
@@ -415,6 +426,7 @@ class StoredBlock(NamedTuple):
     slices: tuple[Slice, ...]
     n_annotators: int
     n_classes: int
+    total_votes: int
 
     @property
     def n_tasks(self) -> int:
@@ -424,7 +436,8 @@ class StoredBlock(NamedTuple):
         cells, votes, classes, annotator, gold = (
             np.concatenate(columns) for columns in zip(*(part.votes() for part in self.slices), strict=True)
         )
-        return Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes).load(index, dtype)
+        packed = Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes, self.total_votes)
+        return packed.load(index, dtype)
 
     def task_names(self) -> pl.Series:
         return pl.concat([_names(part.folder, "tasks", part.first, part.end) for part in self.slices])
@@ -449,7 +462,7 @@ def _cut_blocks(
             for (_, folder), (start, stop) in zip(filled, pairwise(first_task), strict=True)
             if max(first, start) < min(end, stop)
         ]
-        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes)))
+        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes), first_vote[-1]))
     return blocks
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels.anchored import GOLD_WEIGHT
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
@@ -16,18 +17,27 @@ Floats = NDArray[np.float64]
 
 
 def start(
-    task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, known: Any, phi: Any, n: Floats, pairs: Floats
+    few: bool,
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    known: Any,
+    phi: Any,
+    n: Floats,
+    pairs: Floats,
 ) -> None:
     """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(cell_class, phi))
     sums = cp.empty((blocks, 2))
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), task_ptr, cell_ptr, sums))
-    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), phi, len(n)).get()
+    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), _taught(phi, known), len(n)).get()
     pairs += sums.sum(axis=0).get()
 
 
 def sweep(
+    few: bool,  # has no effect here
     task_ptr: Any,
     cell_ptr: Any,
     cell_class: Any,
@@ -51,6 +61,12 @@ def sweep(
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, sums))
     totals = sums.sum(axis=0).get()
     tau += totals[:K]
-    n += sum_by_annotator(votes, shares, len(n)).get()
+    n += sum_by_annotator(votes, _taught(shares, known), len(n)).get()
     excess += totals[K:]
     return float(change.view(np.float32).get()[0])
+
+
+def _taught(shares: Any, known: Any) -> Any:
+    """Return the shares with rows of known truths counted more often."""
+    gold = known >= 0
+    return shares * cupy().where(gold, GOLD_WEIGHT, 1.0).astype(shares.dtype)[:, None] if bool(gold.any()) else shares

@@ -11,7 +11,7 @@ from finegold.report.charts import pictures
 from finegold.report.charts import style as words
 from finegold.report.charts.judges import judge_charts
 from finegold.report.charts.pictures import matrix_spec
-from finegold.report.charts.style import Drawn, Spec, image
+from finegold.report.charts.style import Drawn, Spec
 from finegold.report.views import View
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import plain, texts
@@ -20,7 +20,7 @@ from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 from finegold.votes.names import match
 
-__all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn", "image"]
+__all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn"]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ ROW_HEIGHT = 26  # pixels per judge or system
 def judge_charts(judges: Judges) -> dict[str, Drawn]:
     """Return the charts that can be drawn of these judges."""
     charts = {}
-    if any(one.position for one in judges.rows):
+    if any(one.position_bias is not None for one in judges.rows):
         note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
         charts["judge-position"] = Drawn("Position bias", _position_words(judges), _position(judges), note=note)
     if judges.pairs:
@@ -35,9 +35,10 @@ def judge_charts(judges: Judges) -> dict[str, Drawn]:
 
 def _position(judges: Judges) -> Spec:
     rows = [
-        {"judge": one.judge, "value": one.position.value, "low": one.position.low, "high": one.position.high}
+        {"judge": one.judge, "value": one.position_bias}
+        | dict(zip(("low", "high"), one.intervals["position_bias"], strict=True))
         for one in judges.rows
-        if one.position
+        if one.position_bias is not None
     ]
     axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
     return _intervals(rows, "judge", axis, ORANGE)
@@ -95,13 +96,13 @@ def _panels(judges: Judges) -> Spec:
         for one in judges.panels
     ]
     shares, near = alt.Axis(format=SHARE, tickCount=5), alt.Scale(zero=False)
-    accuracy = alt.Y("low:Q", title="expected accuracy", axis=shares, scale=near)
+    accuracy = alt.Y("low:Q", title="accuracy", axis=shares, scale=near)
     base = alt.Chart(data()).encode(
         x=alt.X("cost:Q", title="cost per item", axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(zero=True)),
         tooltip=[
             alt.Tooltip("judges:N"),
             alt.Tooltip("cost:Q", format=".3~g"),
-            alt.Tooltip("value:Q", title="expected accuracy", format=".1%"),
+            alt.Tooltip("value:Q", title="accuracy", format=".1%"),
         ],
     )
     line = base.mark_rule(color=BLUE, opacity=0.55, strokeWidth=3).encode(y=accuracy, y2="high:Q")
@@ -111,11 +112,9 @@ def _panels(judges: Judges) -> Spec:
 
 
 def _position_words(judges: Judges) -> str:
-    known = [one for one in judges.rows if one.position]
-    most = max(known, key=lambda one: abs(one.position.value if one.position else 0.0))
-    assert most.position is not None
-    side = "first" if most.position.value > 0 else "second"
-    return f"{most.judge} follows the position most: {percent(abs(most.position.value))} for the {side} answer."
+    name, bias = max(((one.judge, one.position_bias or 0.0) for one in judges.rows), key=lambda row: abs(row[1]))
+    side = "first" if bias > 0 else "second"
+    return f"{name} follows the position most: {percent(abs(bias))} for the {side} answer."
 
 
 def _pair_words(judges: Judges) -> str:
@@ -126,7 +125,7 @@ def _pair_words(judges: Judges) -> str:
 def _panel_words(judges: Judges) -> str:
     first, last = judges.panels[0], judges.panels[-1]
     return (
-        f"Expected accuracy by cost: from {percent(first.accuracy.value)} for {first.cost:.3g} per item to "
+        f"Accuracy by cost: from {percent(first.accuracy.value)} for {first.cost:.3g} per item to "
         f"{percent(last.accuracy.value)} for {last.cost:.3g}."
     )
 

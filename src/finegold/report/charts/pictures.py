@@ -129,12 +129,13 @@ def confidence(view: View) -> Spec:
 
 
 def ranking(view: View) -> Spec:
-    """Accuracy of the annotators with its interval, the best on top."""
+    """Accuracy of the annotators, the best on top, with its interval where truths are known."""
     found = view.annotators
     names = alt.Y("annotator:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
     base = alt.Chart(data()).encode(y=names, tooltip=_annotator())
+    title = f"expected accuracy{', 95 % interval' if found.n_known else ''}"
     line = base.mark_rule(color=BLUE, opacity=0.45, strokeWidth=4, strokeCap="round").encode(
-        x=alt.X("low:Q", title="expected accuracy, 95 % interval", scale=_zero_to_one(), axis=_shares()), x2="high:Q"
+        x=alt.X("low:Q", title=title, scale=_zero_to_one(), axis=_shares()), x2="high:Q"
     )
     dot = base.mark_point(color=BLUE, filled=True, size=55, opacity=1).encode(x="accuracy:Q")
     chance = alt.Chart(data("chance")).mark_rule(color=ORANGE, strokeDash=[4, 4], strokeWidth=1.5).encode(x="x:Q")

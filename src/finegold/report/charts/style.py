@@ -6,8 +6,6 @@ Field names never come from the data, because Vega evaluates field names and exp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import altair as alt
@@ -16,7 +14,6 @@ from finegold.report.views import View
 from finegold.report.views.annotators import Ranked
 from finegold.report.views.classes import Prototype
 from finegold.report.views.common import percent
-from finegold.system.memory import cached_text
 
 __all__ = [
     "BLUE",
@@ -30,13 +27,11 @@ __all__ = [
     "annotators",
     "balance",
     "bound",
-    "bundle",
     "calibration",
     "change",
     "confidence",
     "confusion",
     "data",
-    "image",
     "mixtures",
     "prototype",
     "ranking",
@@ -168,38 +163,8 @@ def bound(view: View) -> str:
 
 
 def _described(one: Ranked) -> str:
-    return f"{one.annotator} ({percent(one.accuracy)}, between {percent(one.low)} and {percent(one.high)})"
-
-
-WIDTH = 640  # pixels, of charts that fill their page
-SCALE = 2.0  # of PNG files, for high-resolution screens
-
-
-@cache
-def bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that can be embedded in a page."""
-    return cached_text(f"vega-{version('vl-convert-python')}.js", _bundle)
-
-
-def _bundle() -> str:
-    import vl_convert
-
-    code: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the argument is optional; the stub is wrong
-    return code.replace("</script", "<\\/script")
-
-
-def image(spec: Spec, format: str) -> bytes:
-    """Render the chart on a white background."""
-    import vl_convert
-
-    paper: dict[str, Any] = {**spec, "background": "white", "padding": 12}
-    if paper.get("width") == "container":
-        paper["width"] = WIDTH
-    if format == "svg":
-        return str(vl_convert.vegalite_to_svg(paper)).encode()
-    if format == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(paper))
-    return bytes(vl_convert.vegalite_to_png(paper, scale=SCALE))
+    known = "" if one.low is None or one.high is None else f", between {percent(one.low)} and {percent(one.high)}"
+    return f"{one.annotator} ({percent(one.accuracy)}{known})"
 
 
 @dataclass(frozen=True)

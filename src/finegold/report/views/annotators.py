@@ -92,8 +92,8 @@ class Ranked:
     annotator: str
     n_votes: int
     accuracy: float
-    low: float
-    high: float
+    low: float | None  # 95 % interval; None without enough known truths
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class AnnotatorRow:
     annotator: str
     n_votes: int
     accuracy: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     agreement: float
     weights: list[float]  # of each prototype
     group: int | None  # annotators with correlated votes have the same number
@@ -130,8 +130,8 @@ class Annotators:
     lowest: float
     highest: float
     chance: float  # accuracy of always voting for the most frequent class
-    n_better: int  # number of annotators who are better than that, with 95 % certainty
-    n_worse: int
+    n_better: int  # number of annotators who are better than that, judged by the labels
+    n_known: int  # with an interval, from tasks with known truths
     rows: list[AnnotatorRow]
     shown: Shown
     ranking: list[Ranked]
@@ -160,8 +160,8 @@ def annotators(
         lowest=plain(result.accuracy.min()),
         highest=plain(result.accuracy.max()),
         chance=chance,
-        n_better=int((result.accuracy_low > chance).sum()),
-        n_worse=int((result.accuracy_high < chance).sum()),
+        n_better=int((result.accuracy > chance).sum()),
+        n_known=int(np.isfinite(result.accuracy_low).sum()),
         rows=_rows(result, order, chosen, key, found),
         shown=Shown(len(chosen), len(order), words, ANNOTATORS_TABLE),
         ranking=_ranked(result, drawn),
@@ -213,11 +213,16 @@ def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
             name,
             int(result.votes_per_annotator[j]),
             plain(result.accuracy[j]),
-            plain(result.accuracy_low[j]),
-            plain(result.accuracy_high[j]),
+            *interval_of(result, j),
         )
         for name, j in zip(names, codes.tolist(), strict=True)
     ]
+
+
+def interval_of(result: ResultData, annotator: int) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of an annotator's accuracy, or None twice."""
+    low, high = float(result.accuracy_low[annotator]), float(result.accuracy_high[annotator])
+    return (None, None) if np.isnan(low) else (low, high)
 
 
 def _rows(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
 
 from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step
@@ -30,7 +29,6 @@ __all__ = [
     "percent",
     "plain",
     "record",
-    "share_interval",
     "texts",
     "thousands",
 ]
@@ -84,12 +82,6 @@ def _visible(name: object) -> str:
 def plain(values: ArrayLike) -> Any:
     """Convert to rounded floats for JSON: a number, a list or a list of lists."""
     return np.asarray(values, dtype=float).round(DIGITS).tolist()
-
-
-def share_interval(right: float, n: float) -> tuple[float, float]:
-    """Return the 95 % Jeffreys interval of a share, after `right` successes of n."""
-    low, high = betaincinv(right + 0.5, n - right + 0.5, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def percent(share: float, digits: int = 0) -> str:

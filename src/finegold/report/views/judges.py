@@ -10,7 +10,6 @@ from finegold.insight.correlation import CorrelatedAnnotators
 from finegold.insight.judges.answers import Share
 from finegold.insight.judges.panels import Panel
 from finegold.insight.judges.ranking import Ranking
-from finegold.insight.judges.scores import JudgeScore
 from finegold.report.views.common import texts
 from finegold.votes.frames import to_list
 
@@ -30,18 +29,32 @@ class Figure:
 
 @dataclass(frozen=True)
 class Judge:
+    """What `JudgeReport.judges` says about a judge, field by field."""
+
     judge: str
-    accuracy: Figure
-    position: Figure | None
-    position_p: float | None
-    same_after_swap: float | None
-    same_in_repeats: float | None
-    ties: float | None
-    failed: float
-    agreement: float | None
-    cost: float | None
-    errs_like: list[str]
     n_verdicts: int
+    n_items: int
+    n_gold: int
+    accuracy: Figure | None
+    strict_accuracy: float | None
+    pair_accuracy: float | None
+    kappa: float | None
+    weighted_kappa: float | None
+    error: float | None
+    bias: float | None
+    undecided: float | None
+    position_bias: float | None
+    position_p: float | None
+    swap_consistency: float | None
+    repeat_consistency: float | None
+    ties: float | None
+    failed: float | None
+    agreement: float | None
+    failures: dict[str, int]
+    cost: float | None
+    partners: list[str]
+    intervals: dict[str, tuple[float, float]]
+    ranks: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,6 @@ class Choice:
     judges: list[str]
     cost: float
     accuracy: Figure
-    on_gold: float | None
 
 
 @dataclass(frozen=True)
@@ -71,15 +83,17 @@ class Place:
     rank: int
     ranks: str
     strength: Figure
-    win_rate: float
+    win_rate: Figure
+    people: Figure | None
 
 
 @dataclass(frozen=True)
 class Judges:
-    rows: list[Judge]  # the most accurate first
+    rows: list[Judge]  # the best first
     n_verdicts: int
     n_failed: int
     effective: float
+    n_gold: int
     by_gold: bool
     pairs: list[Pair]
     panels: list[Choice]
@@ -88,44 +102,29 @@ class Judges:
 
 
 def judges_view(
-    scores: Sequence[JudgeScore],
-    correlated: CorrelatedAnnotators,
-    panels: Sequence[Panel],
-    ranking: Ranking | None,
-    notes: Sequence[str],
+    found: dict[str, Any], correlated: CorrelatedAnnotators | None, panels: Sequence[Panel], ranking: Ranking | None
 ) -> Judges:
-    """Return plain values of the judges."""
-    best_first = sorted(scores, key=lambda one: -one.accuracy.value)
+    """Return plain values of the judges, as `JudgeReport.to_dict` has them, with panels and a ranking."""
+    rows = [
+        one
+        | {
+            "accuracy": None if one["accuracy"] is None else Figure(**one["accuracy"]),
+            "intervals": {name: (low, high) for name, (low, high) in one["intervals"].items()},
+            "ranks": tuple(one["ranks"]),
+        }
+        for one in found["judges"]
+    ]
     return Judges(
-        rows=[_judge(one) for one in best_first],
-        n_verdicts=sum(one.n_verdicts for one in scores),
-        n_failed=sum(sum(one.failures.values()) for one in scores),
-        effective=correlated.effective,
-        by_gold=any(one.n_gold for one in scores),
-        pairs=_pairs(correlated),
-        panels=[
-            Choice(list(one.judges), one.cost, _figure(one.accuracy), _number(one.gold_accuracy)) for one in panels
-        ],
+        rows=[Judge(**one) for one in rows],
+        n_verdicts=found["n_verdicts"],
+        n_failed=found["n_failed"],
+        effective=found["effective_judges"],
+        n_gold=found["n_gold"],
+        by_gold=any(one["accuracy"] for one in rows),
+        pairs=[] if correlated is None else _pairs(correlated),
+        panels=[Choice(list(one.judges), one.cost, _figure(one.accuracy)) for one in panels],
         ranking=[] if ranking is None else _places(ranking),
-        notes=list(notes),
-    )
-
-
-def _judge(one: JudgeScore) -> Judge:
-    has_position = _number(one.position_bias.value) is not None
-    return Judge(
-        judge=one.judge,
-        accuracy=_figure(one.accuracy),
-        position=_figure(one.position_bias) if has_position else None,
-        position_p=_number(one.position_p),
-        same_after_swap=_number(one.swap_consistency.value),
-        same_in_repeats=_number(one.repeat_consistency.value),
-        ties=_number(one.tie_rate.value),
-        failed=one.failure_rate.value,
-        agreement=_number(one.agreement.value),
-        cost=_number(one.cost),
-        errs_like=one.partners,
-        n_verdicts=one.n_verdicts,
+        notes=found["notes"],
     )
 
 
@@ -148,7 +147,8 @@ def _places(ranking: Ranking) -> list[Place]:
             rank=one.rank,
             ranks=str(one.rank_low) if one.rank_low == one.rank_high else f"{one.rank_low} to {one.rank_high}",
             strength=_figure(one.strength),
-            win_rate=one.win_rate,
+            win_rate=_figure(one.win_rate),
+            people=None if one.people.value != one.people.value else _figure(one.people),
         )
         for one in ranking.standings
     ]
@@ -156,8 +156,3 @@ def _places(ranking: Ranking) -> list[Place]:
 
 def _figure(share: Share) -> Figure:
     return Figure(share.value, share.low, share.high)
-
-
-def _number(value: float) -> Any:
-    """Return None for NaN."""
-    return None if value != value else value

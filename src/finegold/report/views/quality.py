@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from finegold.insight.expected import Expected, caution, expected_of, in_words
-from finegold.methods.measured import N_FAMILIES
-from finegold.report.views.common import Floats, percent, share_interval, thousands
+from finegold.insight.expected import caution, expected_accuracy, in_words
+from finegold.report.views.common import Floats, percent, thousands
 from finegold.results import metrics
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, Codes
@@ -50,8 +49,6 @@ class Judged:
 
     n: int
     accuracy: float
-    low: float
-    high: float
     confidence: float  # expected accuracy of these labels by the method's probabilities
     macro_f1: float
     log_loss: float
@@ -67,10 +64,7 @@ class Quality:
     n_classes: int
     n_gold: int  # number of labels that were given as gold
     n_unlabelled: int
-    expected: float  # expected share of right labels among the others
-    expected_low: float
-    expected_high: float
-    expected_by: str  # source of these three numbers
+    expected: float  # share of right labels among the others, by the method's own confidences
     errors: float
     bands: list[Band]
     histogram: list[Bin]
@@ -82,11 +76,10 @@ class Quality:
 def quality(result: ResultData, key: Key | None = None) -> Quality:
     found = result.gold == MISSING
     confidence = result.confidence[found]
-    measured = expected_of(result)
-    low, expected, high = _expected(confidence) if measured is None else measured[:3]
     judged = None if key is None else _judged(result, key.without(result.gold))
     bands = _bands(confidence)
     errors = float((1 - confidence).sum())
+    expected = expected_accuracy(result)
     return Quality(
         n_tasks=len(result.label_codes),
         n_votes=int(result.votes_per_task.sum()),
@@ -94,28 +87,14 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         n_classes=len(result.class_names),
         n_gold=int((~found).sum()),
         n_unlabelled=len(result.unlabelled),
-        expected=expected,
-        expected_low=low,
-        expected_high=high,
-        expected_by="the method’s own probabilities"
-        if measured is None
-        else "labels of similar confidence on real data",
+        expected=1.0 if expected is None else expected,
         errors=errors,
         bands=bands,
         histogram=_histogram(confidence),
         judged=judged,
-        headline=_headline(expected, measured, judged, found),
-        sentences=_sentences(result, bands, _of_belief(errors, measured), judged, key),
+        headline=_headline(expected, judged),
+        sentences=_sentences(result, bands, judged, key),
     )
-
-
-def _expected(confidence: Floats) -> tuple[float, float, float]:
-    """Return the mean and the 95 % bounds of the share of right labels, if the probabilities are right."""
-    if not confidence.size:
-        return 1.0, 1.0, 1.0
-    mean = float(confidence.mean())
-    spread = 1.96 * float(np.sqrt((confidence * (1 - confidence)).sum())) / confidence.size
-    return max(mean - spread, 0.0), mean, min(mean + spread, 1.0)
 
 
 def _bands(confidence: Floats) -> list[Band]:
@@ -138,12 +117,9 @@ def _judged(result: ResultData, truth: Codes) -> Judged | None:
     if not n:
         return None
     accuracy = metrics.accuracy(result.posterior, truth)
-    low, high = share_interval(accuracy * n, n)
     return Judged(
         n=n,
         accuracy=accuracy,
-        low=low,
-        high=high,
         confidence=float(result.confidence[truth >= 0].mean()),
         macro_f1=metrics.macro_f1(result.posterior, truth),
         log_loss=metrics.log_loss(result.posterior, truth),
@@ -163,27 +139,15 @@ def _majority(result: ResultData, truth: Codes) -> float | None:
     return metrics.accuracy(shares, truth)
 
 
-def _headline(
-    expected: float,
-    measured: Expected | None,
-    judged: Judged | None,
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> str:
+def _headline(expected: float | None, judged: Judged | None) -> str:
     if judged is not None:
-        return f"{percent(judged.accuracy, 1)} of the labels are right, by {thousands(judged.n)} known truths"
-    if not found.any():
-        return "Every label was given as a gold truth"
-    if measured is not None:
-        return f"{100 * measured.low:.0f} to {100 * measured.high:.0f} of 100 labels are expected to be right"
-    return f"About {_of_a_hundred(expected)} labels are expected to be right"
+        truths = f"{thousands(judged.n)} known truth{'' if judged.n == 1 else 's'}"
+        return f"{percent(judged.accuracy, 1)} of the checked labels are right, by {truths}"
+    return "Every label was given as a gold truth" if expected is None else in_words(expected).removesuffix(".")
 
 
-def _of_a_hundred(share: float) -> str:
-    return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
-
-
-def _sentences(result: ResultData, bands: list[Band], belief: str, judged: Judged | None, key: Key | None) -> list[str]:
-    words = [_of_judgement(judged) if judged else belief, *_of_unused(result, key)]
+def _sentences(result: ResultData, bands: list[Band], judged: Judged | None, key: Key | None) -> list[str]:
+    words = [*([_of_judgement(judged, len(result.label_codes))] if judged else []), *_of_unused(result, key)]
     if warned := caution(result):
         words.append(warned)
     sure, unsure = bands[0], bands[-1]
@@ -197,14 +161,15 @@ def _sentences(result: ResultData, bands: list[Band], belief: str, judged: Judge
     return words
 
 
-def _of_judgement(judged: Judged) -> str:
-    """Describe the measured accuracy, compared with what the method expected."""
-    gap = judged.confidence - judged.accuracy
-    believed = f"the method itself expected {percent(judged.confidence, 1)}"
-    words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with {percent(0.95)} certainty; {believed}"
-    if judged.low <= judged.confidence <= judged.high:
-        return f"{words}, which agrees."
-    return f"{words}: it is {'over' if gap > 0 else 'under'}confident by {100 * abs(gap):.1f} points."
+def _of_judgement(judged: Judged, n_tasks: int) -> str:
+    """Compare the accuracy on known truths with what the method expected, and say what it means for the others."""
+    words = f"The method itself expected {percent(judged.confidence, 1)} of these."
+    if judged.n >= n_tasks:
+        return words
+    return (
+        f"{words} What that says about the other labels depends on how the tasks were chosen: an interval for all "
+        "labels needs tasks that were drawn at random (finegold sample)."
+    )
 
 
 def _of_unused(result: ResultData, key: Key | None) -> list[str]:
@@ -214,16 +179,3 @@ def _of_unused(result: ResultData, key: Key | None) -> list[str]:
     taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
     words = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
     return [f"{thousands(n)} of the truths {what} and are not counted." for n, what in words if n]
-
-
-def _of_belief(errors: float, measured: Expected | None) -> str:
-    if measured is not None:
-        return (
-            f"{in_words(measured)} The range leaves out the lowest and the highest tenth of {N_FAMILIES} families of "
-            "data sets; yours may lie anywhere in it. To measure it, check a hundred tasks and give their truths."
-        )
-    return (
-        f"By the method's own probabilities, {errors:,.0f} labels are expected to be wrong. No truths were "
-        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks and give their "
-        "truths."
-    )

@@ -104,6 +104,7 @@ CASES = (
         ("--repeated", "error"),
         None,
         ("repeat an earlier vote",),
+        pasted=6,
     ),
     Case(
         "too-many-classes",

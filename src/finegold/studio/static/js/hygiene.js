@@ -81,7 +81,8 @@ export function spellingsCard(project) {
   const reading = project.reading ?? {};
   const groups = (kind) => facts.hygiene.findings.filter((finding) => finding.kind === kind).flatMap((finding) => finding.groups);
   const proposed = groups("spellings").flatMap(([first, ...others]) => others.map(([spelling]) => [spelling, first[0]]));
-  const rows = [...Object.entries(reading.alias ?? {}), ...proposed];
+  const near = Object.entries(facts.hygiene.near ?? {}).filter(([spelling]) => !proposed.some(([known]) => known === spelling));
+  const rows = [...Object.entries(reading.alias ?? {}), ...proposed, ...near];
   const body = h("div", { class: "stack tight", id: "alias" });
   const draw = () => fill(body, rows.map((row) => aliasRow(row, () => (rows.splice(rows.indexOf(row), 1), draw()))));
   const add = () => (rows.push(["", ""]), draw(), body.lastElementChild.querySelector("input").focus());
@@ -90,22 +91,23 @@ export function spellingsCard(project) {
     "section",
     { class: "card", id: "spellings" },
     h("h2", {}, "Spellings"),
-    h("p", { class: "muted" }, spellingWords(proposed.length, groups("merged"), reading)),
+    h("p", { class: "muted" }, spellingWords(proposed.length, near, groups("merged"), reading)),
     rows.length ? h("div", { class: "alias head" }, h("span", {}, "Spelling"), h("span", {}, "Class")) : null,
     body,
     h("datalist", { id: "class-names" }, facts.hygiene.classes.map(([name]) => h("option", { value: name }))),
     h(
       "div",
       { class: "row" },
-      h("button", { id: "use-alias", class: proposed.length ? "primary" : "", disabled: isActive(project.job), onclick: () => readWith(project, { alias: aliasOf(rows) }) }, "Use this table"),
+      h("button", { id: "use-alias", class: proposed.length + near.length ? "primary" : "", disabled: isActive(project.job), onclick: () => readWith(project, { alias: aliasOf(rows) }) }, "Use this table"),
       h("button", { id: "add-alias", onclick: add }, "Add a spelling"),
       h("button", { id: "normalise", disabled: isActive(project.job), onclick: () => readWith(project, { normalise: !reading.normalise }) }, reading.normalise ? "Keep look-alikes apart" : "Merge all look-alikes"),
     ),
   );
 }
 
-function spellingWords(n, merged, reading) {
+function spellingWords(n, near, merged, reading) {
   const done = merged.length ? `${count(merged.length, "class has", "classes have")} several spellings that were merged. ` : "";
+  if (near.length && !n) return `${done}${near.slice(0, 3).map(([label, name]) => `“${label}” may be a misspelled ${name}`).join("; ")}. Change the table as needed, then use it.`;
   if (n) return `${done}${count(n, "spelling looks", "spellings look")} like another class. Change the table as needed, then use it; or merge all labels that differ only in case, spaces, a dot at the end or number format.`;
   return done || (reading.normalise ? "Labels that differ only in spelling are merged." : "If several labels mean one class, list them here.");
 }

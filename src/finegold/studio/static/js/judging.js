@@ -1,6 +1,7 @@
 // The cards beside the task that is judged: progress, reviewers, the last actions, and how tasks are shown.
 
-import { get, patch } from "./api.js";
+import { get, patch, query } from "./api.js";
+import { shownItems } from "./content.js";
 import { fill, h, toast } from "./dom.js";
 import { count, number, percent } from "./format.js";
 import { badge, classLabel, field } from "./parts.js";
@@ -19,11 +20,14 @@ export function aboutCards(state, refit) {
     { class: "card" },
     h("h2", {}, h("span", { id: "judged" }, count(queue.judged, "truth")), " given"),
     waiting.length ? h("ul", { id: "aside" }, waiting) : null,
-    queue.to_learn && isOwner()
-      ? h("button", { class: "primary", id: "refit", disabled: running, onclick: refit }, running ? h("span", { class: "spin" }) : h("kbd", {}, "r"), `Refit with ${count(queue.to_learn, "new truth")}`)
-      : h("p", { class: "muted" }, queue.judged ? "The result was fitted with all of them." : "A few truths on difficult tasks improve the labels more than many on easy ones."),
+    queue.to_learn && isOwner() ? h("button", { class: "primary", id: "refit", disabled: running, onclick: refit }, running ? h("span", { class: "spin" }) : h("kbd", {}, "r"), `Refit with ${count(queue.to_learn, "new truth")}`) : h("p", { class: "muted", id: "learned" }, learned(queue)),
     reviewersTable(state.reviewers),
   );
+}
+
+function learned({ to_learn, judged }) {
+  if (to_learn) return `The result was fitted without ${to_learn === 1 ? "one" : number(to_learn)} of them; the next fit uses all.`;
+  return judged ? "The result was fitted with all of them." : "A few truths on difficult tasks improve the labels more than many on easy ones.";
 }
 
 function reviewersTable(rows) {
@@ -63,10 +67,32 @@ export function settingsCard(project, again) {
   );
 }
 
+// The template of a task, with the task that is judged as an example while it is written.
 function templateField(project, change) {
-  const box = h("textarea", { id: "template", rows: 3, maxlength: 10000, onchange: () => change({ template: box.value }) });
+  const shown = h("div", { class: "content", id: "template-preview" });
+  let typing = null;
+  const look = async () => {
+    const at = document.querySelector("#judging")?.dataset.at ?? 0;
+    try {
+      fill(shown, shownItems(await get(`/projects/${project.id}/tasks/${at}/content${query({ template: box.value || " " })}`), project));
+      return true;
+    } catch (problem) {
+      fill(shown, h("div", { class: "note bad", role: "alert" }, problem.message));
+      return false;
+    }
+  };
+  const box = h("textarea", {
+    id: "template",
+    rows: 3,
+    maxlength: 10000,
+    oninput: () => {
+      clearTimeout(typing);
+      typing = setTimeout(look, 250);
+    },
+    onchange: async () => (box.value.trim() ? await look() : (fill(shown), true)) && change({ template: box.value.trim() }),
+  });
   box.value = project.template;
   const known = h("small", {}, "Blank shows all columns of the task.");
-  get(`/projects/${project.id}/fields`).then((names) => fill(known, `Blank shows all columns of the task. Each line is shown as text, link, image or sound; you can use ${["task", ...names].map((one) => `{${one}}`).join(", ")}.`), () => {});
-  return h("label", { class: "field" }, h("span", {}, "How a task is shown"), box, known);
+  get(`/projects/${project.id}/fields`).then((names) => fill(known, `Blank shows all columns of the task. Each line is shown as text, link, image, sound, video or PDF; you can use ${names.map((one) => `{${one}}`).join(", ")}. A line that begins with markdown: or html: is shown as such.`), () => {});
+  return h("div", { class: "stack tight" }, h("label", { class: "field" }, h("span", {}, "How a task is shown"), box, known), shown);
 }

@@ -15,6 +15,8 @@ const VIEWS = {
   annotators: () => import("./views/annotators.js"),
   classes: () => import("./views/classes.js"),
   judge: () => import("./views/judge.js"),
+  measure: () => import("./views/measure.js"),
+  people: () => import("./views/people.js"),
   judges: () => import("./views/judges.js"),
   export: () => import("./views/export.js"),
 };
@@ -85,6 +87,7 @@ function openAgain(body) {
 // Called when another tab, a program or a job changed the project.
 function heard(project, before) {
   showTop(project, current?.name);
+  document.title = `${project.name} · Finegold Studio`;
   if (current?.update) return current.update(project, before);
   if (current && project.shown !== before?.shown) show();
 }

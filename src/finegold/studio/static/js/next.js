@@ -2,7 +2,7 @@
 
 import { del, post } from "./api.js";
 import { h, toast } from "./dom.js";
-import { number } from "./format.js";
+import { count, number } from "./format.js";
 import { convergence } from "./parts.js";
 import { isActive } from "./watch.js";
 
@@ -12,8 +12,9 @@ export function nextStep(project) {
     await post(`/projects/${project.id}/fits`).then(() => (location.hash = `#/p/${project.id}/overview`), (problem) => toast(problem.message, "bad"));
   };
   const done = project.fits.some((fit) => fit.id !== project.base && fit.state === "done");
-  const words = done ? "These votes have labels. " : "The recommended method finds the most probable class of every task. ";
-  const button = h("button", { class: "primary", id: "label-them", disabled: isActive(project.job), onclick: label }, done ? "Label them again" : "Label them");
+  const waiting = project.n_waiting ? `${count(project.n_waiting, "added vote waits", "added votes wait")} for it. ` : "";
+  const words = waiting ? waiting : done ? "These votes have labels. " : "The recommended method finds the most probable class of every task. ";
+  const button = h("button", { class: "primary", id: "label-them", disabled: isActive(project.job), onclick: label }, done || (waiting && project.base !== null) ? "Label them again" : "Label them");
   return h("section", { class: "card" }, h("div", { class: "row" }, button, h("span", { class: "muted" }, words, h("a", { href: `#/p/${project.id}/method` }, "Choose another method"))));
 }
 

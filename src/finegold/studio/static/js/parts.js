@@ -25,8 +25,8 @@ export function meter(share, { full = false, fill = "var(--accent-fill)" } = {})
 export function range(low, value, high) {
   return h(
     "span",
-    { class: "range", title: `95 % between ${percent(low)} and ${percent(high)}` },
-    h("i", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }),
+    { class: "range", title: low === null ? percent(value) : `95 % between ${percent(low)} and ${percent(high)}` },
+    low === null ? null : h("i", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }),
     h("b", { style: { left: `${100 * value}%` } }),
   );
 }

@@ -120,7 +120,7 @@ function annotatorCard(view) {
     h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("h2", { class: "judge-name" }, row.annotator)),
     h("dl", {}, [
       ["votes", number(row.n_votes)],
-      ["expected accuracy", `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],
+      ["expected accuracy", row.low === null ? percent(row.accuracy) : `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],
       ["agrees with the label", percent(row.agreement)],
       ["votes against the label", number(view.n_mistakes)],
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),

@@ -1,10 +1,12 @@
 // Choose how the file is read.
 
 import { del, get, put, query } from "../api.js";
+import { arrivalsCard } from "../arrivals.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number } from "../format.js";
+import { itemsCard } from "../items.js";
 import { judgeFields } from "../judge_fields.js";
-import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
+import { factsOf, readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { layoutCard, problemNote } from "../layout.js";
 import { nextStep } from "../next.js";
 import { card, empty, field, select } from "../parts.js";
@@ -28,7 +30,7 @@ export async function render(root, { project, params, go }) {
   const state = { preview: null, reading: null, changed: false };
   const options = (await get("/reading")).filter((option) => !PLACED.has(option.name));
   const [head, written, status, found, columns, rows] = Array.from({ length: 6 }, () => h("div", { class: "stack" }));
-  let [version, now, predictions] = [project.version, project, null];
+  let [version, now, predictions, arrivals] = [project.version, project, null, null];
 
   // Look at the file again with another sheet, encoding, separator, header or format.
   async function look(layout) {
@@ -79,7 +81,8 @@ export async function render(root, { project, params, go }) {
     if (now.base === null) return fill(found);
     const [step, spellings] = [nextStep(now), now.reading?.shape === "judges" ? null : spellingsCard(now)]; // failed calls are recognised by their texts
     predictions = predictionsCard(now);
-    return fill(found, readCard(now), warningsOf(now).length ? [spellings, step] : [step, spellings], truthsCard(now), predictions.element);
+    arrivals = arrivalsCard(now);
+    return fill(found, readCard(now), warningsOf(now).length || Object.keys(factsOf(now)?.hygiene?.near ?? {}).length ? [spellings, step] : [step, spellings], arrivals.element, itemsCard(now), truthsCard(now), predictions.element);
   };
 
   try {
@@ -95,8 +98,11 @@ export async function render(root, { project, params, go }) {
       now = changed;
       version = now.version;
       draw();
-      if (now.base !== before?.base || isActive(now.job) !== isActive(before?.job)) showFound();
-      else predictions?.show(now);
+      if (now.base !== before?.base || now.n_waiting !== before?.n_waiting || isActive(now.job) !== isActive(before?.job)) showFound();
+      else {
+        predictions?.show(now);
+        if (now.version !== before?.version) arrivals?.show(now);
+      }
       const isFirst = (before?.base ?? null) === null && now.base !== null;
       if (isFirst && now.reading?.shape === "judges") go(`#/p/${now.id}/judges`);
     },

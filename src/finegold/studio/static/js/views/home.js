@@ -1,6 +1,6 @@
 // All projects, and how to create new ones.
 
-import { del, get, post, upload } from "../api.js";
+import { del, get, patch, post, upload } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { ago, count, size } from "../format.js";
 import { badge, card, empty } from "../parts.js";
@@ -22,6 +22,21 @@ export async function render(root, { go, again }) {
       !isOwner() ? null : card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
     ),
     h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
+    isOwner() ? startCard() : null,
+  );
+}
+
+// How to start it tomorrow.
+function startCard() {
+  const line = (words, command) => h("p", {}, words, " ", h("code", {}, command));
+  return h(
+    "details",
+    { class: "card", id: "start-again" },
+    h("summary", {}, "Start the studio tomorrow, or on another computer"),
+    line("An icon to double-click, for this folder:", "finegold studio --install-shortcut"),
+    line("On another computer, with uv:", "uv tool install 'finegold[studio,excel]'"),
+    line("or with pipx:", "pipx install 'finegold[studio,excel]'"),
+    line("then, in the folder of the data:", "finegold studio"),
   );
 }
 
@@ -35,6 +50,7 @@ function dropZone(folder, open) {
     h("h2", {}, "Drop a file with votes here"),
     words,
     h("div", { class: "row" }, h("button", { class: "primary", onclick: () => input.click() }, "Choose a file"), h("button", { id: "sample", onclick: async () => open(await post("/sample")) }, "Try a sample")),
+    h("small", {}, "The sample: simulated votes of 30 annotators on 300 tasks, without pictures or texts."),
     input,
   );
   async function send(files) {
@@ -70,6 +86,7 @@ function projectList(projects, open, again) {
         h("div", { class: "what" }, h("a", { href: `#/p/${project.id}` }, h("b", {}, project.name)), h("small", {}, described(project))),
         project.failure && project.base === null ? badge("could not be read", "bad") : null,
         project.n_gold ? badge(`${count(project.n_gold, "truth")}`, "accent") : null,
+        !isOwner() ? null : h("button", { class: "quiet small", "aria-label": `Rename ${project.name}`, onclick: () => rename(project, again) }, "Rename"),
         !isOwner() ? null : h("button", { class: "quiet danger small", "aria-label": `Delete ${project.name}`, onclick: () => remove(project, again) }, "Delete"),
       ),
     ),
@@ -83,6 +100,13 @@ function described(project) {
   if (project.damaged) return "damaged: opening the result crashed the studio";
   const facts = shown.facts;
   return `${count(facts.n_votes, "vote")} on ${count(facts.n_tasks, "task")} · ${shown.method} · ${ago(project.created)}`;
+}
+
+async function rename(project, again) {
+  const name = prompt("The name of the project", project.name)?.trim();
+  if (!name || name === project.name) return;
+  await patch(`/projects/${project.id}`, { name });
+  again();
 }
 
 async function remove(project, again) {

@@ -6,7 +6,7 @@ import { fill, h, toast } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { aboutCards, historyCard, settingsCard } from "../judging.js";
 import { classLabel, empty } from "../parts.js";
-import { isOwner } from "../reviewer.js";
+import { isOwner, judgesBlindly } from "../reviewer.js";
 import { doubtBadges, votesOf } from "../task.js";
 import { effect } from "./overview.js";
 
@@ -19,6 +19,8 @@ export async function render(root, { project }) {
   const place = h("div", { class: "stack" });
   const side = h("div", { class: "stack" });
   const names = () => state.queue.classes.map(String);
+  const words = h("p", { class: "muted", id: "judge-words" });
+  const shownAs = () => JSON.stringify([state.project.blind, state.project.template, state.project.remote]);
   const current = () => state.queue.tasks[0] ?? null;
 
   async function load() {
@@ -28,8 +30,9 @@ export async function render(root, { project }) {
   }
   function draw() {
     const task = current();
-    const isSame = task && place.firstChild?.dataset.at === String(task.at) && place.firstChild.dataset.blind === String(state.project.blind);
+    const isSame = task && place.firstChild?.dataset.at === String(task.at) && place.firstChild.dataset.shown === shownAs();
     if (!isSame) fill(place, task ? taskPart(task) : done());
+    fill(words, `The tasks are sorted by how much your judgement helps; ${number(state.queue.left)} ${state.queue.left === 1 ? "has" : "have"} no truth. Every answer is saved at once.`);
     fill(side, sidePart());
   }
   // One request at a time, so that an early key press is not applied to the wrong task.
@@ -86,7 +89,7 @@ export async function render(root, { project }) {
     const blind = state.project.blind;
     return h(
       "section",
-      { class: "card", id: "judging", "data-task": task.row.task, "data-at": String(task.at), "data-blind": String(blind) },
+      { class: "card", id: "judging", "data-task": task.row.task, "data-at": String(task.at), "data-shown": shownAs() },
       h("div", { class: "spread" }, h("div", {}, h("small", {}, "Which class is right for"), h("h2", { class: "judge-name" }, task.row.task)), blind ? null : h("div", { class: "row" }, doubtBadges(task.row))),
       contentOf(state.project, task.at),
       choices(task, blind),
@@ -147,7 +150,7 @@ export async function render(root, { project }) {
     return [
       aboutCards(state, refit),
       state.last,
-      effect(now, shown.facts.gold || shown.facts.changes?.method === shown.method ? shown : null, names()),
+      judgesBlindly(now) ? null : effect(now, shown.facts.gold || shown.facts.changes?.method === shown.method ? shown : null, names()),
       historyCard(state.queue.actions, names()),
     ];
   }
@@ -165,7 +168,7 @@ export async function render(root, { project }) {
   const settings = settingsCard(project, load);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Judge"), h("p", { class: "muted" }, `The tasks are sorted by how much your judgement helps; ${number(state.queue.left)} have no truth. Every answer is saved at once.`))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Judge"), words)),
     h("div", { class: "side" }, place, h("div", { class: "stack" }, side, settings)),
   );
   return {

@@ -1,12 +1,12 @@
 // Choose one or several methods, follow their progress, and compare their labels.
 
+import { arrivalsCard } from "../arrivals.js";
 import { del, get, post, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number, percent, seconds } from "../format.js";
 import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { progressCard } from "../next.js";
 import { badge, card, empty, field, heatMap } from "../parts.js";
-import { postedCard } from "../posted.js";
 import { predictionsCard } from "../predictions.js";
 import { isActive } from "../watch.js";
 
@@ -24,7 +24,8 @@ export async function render(root, { project }) {
   const button = h("button", { class: "primary", id: "fit", onclick: () => start(project, [...chosen], settings) });
   const status = h("div", {});
   const fits = h("div", { class: "stack" });
-  const posted = h("div", {});
+  const arrivals = project.file === null ? arrivalsCard(project) : null; // otherwise they are under Votes
+  const words = h("p", { class: "muted" });
   const found = h("div", { class: "stack" });
   const predictions = predictionsCard(project);
   function draw() {
@@ -40,18 +41,19 @@ export async function render(root, { project }) {
     fill(status, progressCard(now));
     predictions.show(now);
     fill(fits, await fitsCards(now));
-    fill(posted, await postedCard(now));
+    fill(words, goldWords(now));
+    if (before) await arrivals?.show(now);
   }
   draw();
   await update(project);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), h("p", { class: "muted" }, goldWords(project))), button),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), words), button),
     status,
     project.file === null ? null : found,
     h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), h("details", { class: "card" }, h("summary", {}, "Settings for experts"), more)),
     fits,
-    posted,
+    arrivals?.element,
     project.file === null ? [found, predictions.element] : null,
   );
   return { update };
@@ -67,7 +69,7 @@ function foundCards(project) {
 }
 
 function goldWords(project) {
-  const waiting = project.n_waiting ? ` ${count(project.n_waiting, "posted vote")} will be included.` : "";
+  const waiting = project.n_waiting ? ` ${count(project.n_waiting, "added vote")} will be included.` : "";
   return (project.n_gold ? `${count(project.n_gold, "truth")} that you gave will be kept, and the method learns from them.` : "A fit finds the most probable label of every task, and how good each annotator is.") + waiting;
 }
 

@@ -69,9 +69,10 @@ function nextSteps(project, overview) {
   const list = h("ul", { class: "list", id: "next-steps" });
   const judge = overview.doubts.any
     ? step("Judge doubtful tasks", "judge", `Start with the ${number(Math.min(BUDGET, overview.doubts.any))} tasks that gain most.`, "primary")
-    : step("Judge a sample", "judge", "No label is in doubt; a sample shows whether that is so.");
+    : step("Judge tasks", "judge", "No votes are tied or contested; the least certain tasks come first.");
+  const measure = step("Measure the labels", "measure", `A random sample shows how many of the ${number(overview.quality.n_tasks)} labels are right.`);
   const look = step("Look at the annotators", "annotators", "See who is often wrong, and who votes alike.");
-  fill(list, judge, look, step("Export the labels", "export", "As a table, into your file, or back into your tool."));
+  fill(list, judge, measure, look, step("Export the labels", "export", "As a table, into your file, or back into your tool."));
   get(`/projects/${project.id}/plan?budget=1`).then((plan) => {
     const first = plan.annotators[0];
     if (first) look.replaceWith(step(`Look at annotator ${first.annotator}`, `annotators?search=${encodeURIComponent(first.annotator)}`, `${first.why}.`));

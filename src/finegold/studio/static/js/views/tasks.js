@@ -10,7 +10,7 @@ import { taskCard } from "../task.js";
 
 const PAGE = 25;
 const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"], ["predicted", "predictions only"]];
-const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"]];
+const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"], ["back", "sent back"]];
 const SURE = [["", "any probability"], ["0.66", "under 66 %"], ["0.9", "under 90 %"], ["0.99", "under 99 %"]];
 
 export async function render(root, { project, params, rest }) {
@@ -33,7 +33,7 @@ export async function render(root, { project, params, rest }) {
 
   async function load() {
     const mine = ++turn;
-    const page = await get(`/projects/${project.id}/tasks${query({ ...asked, most: PAGE })}`);
+    const page = await get(`/projects/${project.id}/tasks${query({ ...asked, ...(asked.judged === "back" ? { judged: "", sent_back: true } : {}), most: PAGE })}`);
     if (mine !== turn) return;
     const place = open === null ? "" : `/${open}`;
     const kept = Object.fromEntries(Object.entries(asked).filter(([name, value]) => value !== "" && !(name === "first" && !value) && !(name === "descending" && !value)));
@@ -59,7 +59,7 @@ export async function render(root, { project, params, rest }) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
+        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number wide-only"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
         h("tbody", {}, page.rows.map((task) => row(task, more))),
       ),
     );
@@ -71,7 +71,7 @@ export async function render(root, { project, params, rest }) {
       h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task), task.text && task.text !== task.task ? h("small", { class: "line" }, task.text) : null),
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
-      h("td", { class: "number" }, number(task.n_votes)),
+      h("td", { class: "number wide-only" }, number(task.n_votes)),
       !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(DOUBTS.find(([name]) => name === doubt)[1])))),
       !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );

@@ -1,0 +1,339 @@
+"""What a person who checks some tasks can know about all of them: accuracy, acceptance, and calibrated confidences.
+
+Three designs, with the figures in docs/trust.md (`bench/certify.py` measures them):
+
+- *Accuracy*: tasks are sorted by confidence and cut into strata of equal uncertainty; the same number of tasks is
+  checked in each. The interval is that of Clopper and Pearson for the effective number of checks (Korn and Graubard
+  1998, Survey Methodology 24).
+- *Acceptance*: the largest set of most confident labels whose error is at most a wanted risk. The sets to test are
+  chosen before any check, and tested from small to large until one fails (a fixed sequence, as in Learn then Test).
+- *Calibration*: confidences through sigmoid(A + B logit c), with the most probable A and B given the checks.
+
+Everything here is arrays; `finegold.api.certify` makes sheets and certificates of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, expit, logit
+from scipy.stats import binom
+
+from finegold.results.data import ResultData
+from finegold.votes.encoding import MISSING
+
+__all__ = [
+    "CERTAINTY",
+    "GRID",
+    "N_STRATA",
+    "Acceptance",
+    "Interval",
+    "Recalibration",
+    "accepted_share",
+    "accepted_strata",
+    "accuracy_interval",
+    "allocate",
+    "allowed_errors",
+    "calibration_error",
+    "expected_width",
+    "fewest_checks",
+    "plan_acceptance",
+    "ranked",
+    "recalibrate",
+    "recalibrated",
+    "set_sizes",
+    "stratify",
+    "weighted_interval",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+CERTAINTY = 0.95
+N_STRATA = 8
+LEAST, MOST = 0.05, 0.95  # confidences beyond are not believed when checks are planned
+PRIOR_CHECKS = 2.0  # what the confidence of a stratum weighs in its variance, in checks
+GRID = 20  # nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
+N_WORLDS = 400  # ways in which confidences may be wrong that a plan of acceptance is tried on
+SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0  # standard deviations of A around 0 and of B around 1
+
+
+class Interval(NamedTuple):
+    """A share with its 95 % interval, and the number of checks that it comes from."""
+
+    estimate: float
+    low: float
+    high: float
+    checked: int
+
+
+class Acceptance(NamedTuple):
+    """The first and the last of the nested sets that are tested (1 to GRID), and the share that is expected to pass."""
+
+    first: int
+    last: int
+    expected: float
+
+
+class Recalibration(NamedTuple):
+    """The map c -> sigmoid(shift + slope logit c)."""
+
+    shift: float
+    slope: float
+
+    def apply(self, confidence: Floats) -> Floats:
+        """Return the confidences that the checks support."""
+        return np.asarray(expit(self.shift + self.slope * logit(np.clip(confidence, 1e-9, 1 - 1e-9))))
+
+
+def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Codes:
+    """[T] Return the stratum of each task: runs of tasks in order of confidence with equal sums of sqrt(c (1 - c))."""
+    order = np.argsort(confidence, kind="stable")
+    c = np.clip(confidence[order], LEAST, MOST)
+    uncertainty = np.sqrt(c * (1 - c))
+    middle = np.cumsum(uncertainty) - uncertainty / 2
+    stratum = np.empty(len(order), np.int64)
+    stratum[order] = np.minimum((n_strata * middle / uncertainty.sum()).astype(np.int64), n_strata - 1)
+    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)  # without strata that are empty
+
+
+def allocate(sizes: Codes, n: int) -> Codes:
+    """Return the number of checks in each stratum: the same in all, as far as a stratum has so many tasks."""
+    checks = np.zeros(len(sizes), np.int64)
+    left = min(n, int(sizes.sum()))
+    while left:
+        free = np.flatnonzero(checks < sizes)
+        share = max(left // len(free), 1)
+        for stratum in free[::-1][: left if share == 1 else None]:
+            more = min(share, int(sizes[stratum] - checks[stratum]), left)
+            checks[stratum] += more
+            left -= more
+    return checks
+
+
+def accuracy_interval(sizes: Codes, checks: Codes, right: Floats, confidence: Floats, alpha: float = 0.05) -> Interval:
+    """Return the share of right labels among all tasks, from checks by stratum.
+
+    Parameters
+    ----------
+    sizes, checks, right : ndarray of shape (H,)
+        The tasks of each stratum, those checked, and those whose label is right.
+    confidence : ndarray of shape (H,)
+        The mean confidence of each stratum.
+    alpha : float
+        One minus the certainty of the interval.
+    """
+    used = checks > 0
+    weight = sizes[used] / sizes[used].sum()
+    n, k = checks[used].astype(float), right[used].astype(float)
+    estimate = float(weight @ (k / n))
+    smooth = (k + PRIOR_CHECKS * np.clip(confidence[used], LEAST, MOST)) / (n + PRIOR_CHECKS)
+    open_ = n < sizes[used]  # a stratum that is checked completely has no error
+    variance = float((weight**2 * smooth * (1 - smooth) / n)[open_].sum())
+    total = int(n.sum())
+    if variance == 0.0:
+        return Interval(estimate, estimate, estimate, total)
+    mean = float(weight @ smooth)
+    effective = mean * (1 - mean) / variance
+    hits = estimate * effective
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, effective - hits + 1, alpha / 2))
+    high = 1.0 if hits >= effective else float(betaincinv(hits + 1, effective - hits, 1 - alpha / 2))
+    return Interval(estimate, min(low, estimate), max(high, estimate), total)
+
+
+def expected_width(confidence: Floats, n: int, alpha: float = 0.05) -> float:
+    """Return the width that an interval from n checks would have if the confidences were right."""
+    stratum = stratify(confidence, strata_for(n))
+    sizes = np.bincount(stratum)
+    mean = np.bincount(stratum, confidence) / sizes
+    checks = allocate(sizes, n)
+    low, high = accuracy_interval(sizes, checks, np.clip(mean, LEAST, MOST) * checks, mean, alpha)[1:3]
+    return high - low
+
+
+def strata_for(n: int) -> int:
+    """Return the number of strata for n checks: each has at least two."""
+    return max(min(N_STRATA, n // 2), 1)
+
+
+@cache
+def allowed_errors(n: int, risk: float, certainty: float = CERTAINTY) -> int:
+    """Return how many of n checked labels may be wrong so that the error is at most `risk`; -1 if none may."""
+    most = int(binom.ppf(1 - certainty, n, risk))
+    while most >= 0 and binom.cdf(most, n, risk) > 1 - certainty:
+        most -= 1
+    return most
+
+
+def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
+    """Return the number of checks below which nothing can be accepted: 59 at 5 %."""
+    return int(np.ceil(np.log(1 - certainty) / np.log1p(-risk)))
+
+
+def ranked(confidence: Floats) -> Codes:
+    """Return the tasks in order of falling confidence; ties are in the order of `stratify`, reversed."""
+    return np.argsort(confidence, kind="stable")[::-1]
+
+
+def set_sizes(n_tasks: int) -> Codes:
+    """[GRID] Return the number of tasks in each of the nested sets."""
+    return np.ceil(np.arange(1, GRID + 1) * n_tasks / GRID).astype(np.int64)
+
+
+def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, certainty: float = CERTAINTY) -> Acceptance:
+    """Choose the sets to test before any check, so that the share accepted is largest over likely miscalibrations."""
+    if n < fewest_checks(risk, certainty):
+        return Acceptance(1, GRID, 0.0)
+    generator = np.random.default_rng(seed)
+    ends = set_sizes(len(confidence))
+    errors = _worlds(confidence[ranked(confidence)], ends, generator)
+    best = Acceptance(1, GRID, -1.0)
+    for last in range(1, GRID + 1):
+        shares = _shares_if_last(errors[:, :last], np.diff(ends[:last], prepend=0), n, risk, certainty, generator)
+        first = int(np.argmax(shares))
+        if shares[first] > best.expected:
+            best = Acceptance(first + 1, last, float(shares[first]))
+    return best
+
+
+def _worlds(ranked: Floats, ends: Codes, generator: np.random.Generator) -> Floats:
+    """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off in many ways."""
+    starts = np.concatenate([[0], ends[:-1]])
+    middles = np.array([np.quantile(ranked[a:b], (0.1, 0.3, 0.5, 0.7, 0.9)) if b > a else [0.5] * 5
+                        for a, b in zip(starts, ends, strict=True)])  # fmt: skip
+    shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)
+    slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)
+    evidence = logit(np.clip(middles, 1e-4, 1 - 1e-4))
+    return np.asarray(1 - expit(shift[:, None, None] + slope[:, None, None] * evidence).mean(axis=2))
+
+
+def _shares_if_last(
+    errors: Floats, sizes: Codes, n: int, risk: float, certainty: float, generator: np.random.Generator
+) -> Floats:
+    """[last] Return the share accepted, for every first set, if the checks are drawn from the last."""
+    checks = generator.multinomial(n, sizes / sizes.sum(), size=len(errors))
+    wrong = generator.binomial(checks, errors)
+    allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
+    passes = np.cumsum(wrong, axis=1) <= allowed[np.cumsum(checks, axis=1)]
+    share = np.zeros((len(errors), errors.shape[1] + 1))
+    for first in range(errors.shape[1] - 1, -1, -1):  # the largest set of an unbroken run that begins at `first`
+        reached = np.where(passes[:, first], (first + 1) / GRID, 0.0)
+        share[:, first] = np.where(passes[:, first], np.maximum(reached, share[:, first + 1]), 0.0)
+    return np.asarray(share[:, :-1].mean(axis=0))
+
+
+def accepted_share(
+    rank: Codes, wrong: NDArray[np.bool_], plan: Acceptance, ends: Codes, risk: float, certainty: float = CERTAINTY
+) -> int:
+    """Return how many of the most confident tasks are accepted.
+
+    Parameters
+    ----------
+    rank : ndarray of shape (n,)
+        The position of each checked task in the order of falling confidence, from 0.
+    wrong : ndarray of shape (n,)
+        Whether its label is wrong.
+    plan : Acceptance
+        The sets to test.
+    ends : ndarray of shape (GRID,)
+        The number of tasks in each set.
+    """
+    accepted = 0
+    for number in range(plan.first - 1, plan.last):
+        inside = rank < ends[number]
+        if int(wrong[inside].sum()) > allowed_errors(int(inside.sum()), risk, certainty):
+            break
+        accepted = int(ends[number])
+    return accepted
+
+
+def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
+    """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1), by Newton's method."""
+    x = np.column_stack([np.ones(len(confidence)), logit(np.clip(confidence, 1e-9, 1 - 1e-9))])
+    prior = np.array([0.0, 1.0])
+    precision = np.diag([SHIFT_SPREAD**-2, SLOPE_SPREAD**-2])
+    at = prior.copy()
+
+    def loss(point: Floats) -> float:
+        z = x @ point
+        off = point - prior
+        return float(np.logaddexp(0.0, z).sum() - right @ z + off @ precision @ off / 2)
+
+    for _ in range(50):
+        p = expit(x @ at)
+        gradient = x.T @ (p - right) + precision @ (at - prior)
+        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + precision, gradient)
+        scale = 1.0
+        while loss(at - scale * step) > loss(at) and scale > 1e-6:
+            scale /= 2
+        at = at - scale * step
+        if np.abs(scale * step).max() < 1e-10:
+            break
+    return Recalibration(float(at[0]), float(at[1]))
+
+
+def recalibrated(result: ResultData, found: Recalibration) -> ResultData:
+    """Return the same labels with these confidences; the other classes share what is left. Known truths stay."""
+    posterior, tasks, combined = result.posterior.copy(), np.flatnonzero(result.gold == MISSING), result.combined
+    posterior[tasks] = _with_confidence(posterior[tasks], result.label_codes[tasks], found)
+    if combined is not None:
+        predicted = _with_confidence(combined.posterior, combined.posterior.argmax(axis=1), found)
+        combined = replace(combined, posterior=predicted)
+    return replace(result, posterior=posterior, combined=combined)
+
+
+def _with_confidence(posterior: Floats, label: NDArray[np.integer], found: Recalibration) -> Floats:
+    at = label.astype(np.int64)[:, None]
+    before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
+    others = posterior.astype(np.float64)
+    np.put_along_axis(others, at, 0.0, axis=1)
+    next_best = others.max(axis=1, keepdims=True) / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+    after = np.maximum(found.apply(before), next_best / (1 + next_best))  # the label stays the most probable class
+    shared = (1 - after) / max(posterior.shape[1] - 1, 1)
+    rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
+    np.put_along_axis(rows, at, after, axis=1)
+    return rows
+
+
+def accepted_strata(
+    sizes: Codes, stratum: Codes, wrong: NDArray[np.bool_], confidence: Floats, risk: float, alpha: float = 0.05
+) -> int:
+    """Return how many of the most confident tasks are accepted by checks of strata, the last of which are the surest.
+
+    Unions of strata are tested, growing by a stratum, until the upper limit of their share of wrong labels exceeds the
+    risk. The first has half of the tasks and as many checks as an exact test needs at least.
+    """
+    checks = np.bincount(stratum, minlength=len(sizes))
+    errors = np.bincount(stratum[wrong], minlength=len(sizes)).astype(float)
+    share, checked = np.cumsum(sizes[::-1])[::-1] / sizes.sum(), np.cumsum(checks[::-1])[::-1]
+    large = np.flatnonzero((share >= 0.5) & (checked >= fewest_checks(risk, 1 - alpha)))
+    accepted = 0
+    for least in large[::-1].tolist():
+        top = slice(least, None)
+        found = accuracy_interval(sizes[top], checks[top], checks[top] - errors[top], confidence[top], 2 * alpha)
+        if 1 - found.low > risk:
+            break
+        accepted = int(sizes[top].sum())
+    return accepted
+
+
+def weighted_interval(weight: Floats, right: NDArray[np.bool_], alpha: float = 0.05) -> Interval:
+    """Return the share of right labels among a part of the tasks, from checks with weights."""
+    estimate = float(weight @ right / weight.sum())
+    effective = float(weight.sum() ** 2 / (weight**2).sum())
+    hits = estimate * effective
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, effective - hits + 1, alpha / 2))
+    high = 1.0 if hits >= effective else float(betaincinv(hits + 1, effective - hits, 1 - alpha / 2))
+    return Interval(estimate, low, high, len(right))
+
+
+def calibration_error(confidence: Floats, right: NDArray[np.bool_], weight: Floats, bins: int = 5) -> float:
+    """Return the weighted mean distance of confidence and share of right labels over groups of equal weight."""
+    order = np.argsort(confidence, kind="stable")
+    w = weight[order] / weight.sum()
+    group = np.minimum((bins * (np.cumsum(w) - w / 2)).astype(np.int64), bins - 1)
+    return float(np.abs(np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)).sum())

@@ -1,0 +1,409 @@
+"""What an error says about a table that cannot be read: what its columns look like, and which options would read it.
+
+A wrong proposal is worse than none. Columns are proposed only if names or values speak for them, if no other columns
+would do as well, and if the first rows, read in that way, look like votes. Otherwise the columns are described.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
+from finegold.io.columns import (
+    ANNOTATOR,
+    DERIVED,
+    KNOWN,
+    LABEL,
+    TASK,
+    WIDE_TASK,
+    LostColumnsError,
+    Role,
+    Shape,
+    are_texts,
+    bare_name,
+    candidates,
+    doubt_values,
+    kappa_of,
+    names_item,
+    parts_of,
+)
+from finegold.io.source import BOM, Source, text_start
+from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.labels import is_missing
+from finegold.votes.names import Coded, text_of
+
+if TYPE_CHECKING:
+    from finegold.io.tables import Opened
+
+__all__ = ["HeaderProblem", "explain_lost_columns", "propose_long", "propose_wide", "wrong_header"]
+
+NAME = Placeholder("NAME")
+
+# The first line of a text
+
+MOST_LINES = 30
+LONGEST_NAME = 60  # of a column
+
+
+class HeaderProblem(NamedTuple):
+    what: str
+    repair: str  # of the file itself
+    remedies: list[Remedy]
+
+
+def wrong_header(source: Source) -> HeaderProblem | None:
+    """Return what is wrong with the first line of a text and how to repair it, or None."""
+    if not source.is_delimited or source.header != 1:
+        return None
+    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
+    mark = source.separator or max(",;\t|", key="".join(lines).count)
+    mark = mark if any(mark in line for line in lines) else " "
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
+    return (_title_above(rows[:MOST_LINES]) or _data_instead(rows)) if len(rows) > 1 else None
+
+
+def _title_above(rows: list[list[str]]) -> HeaderProblem | None:
+    """Report lines with few cells above a line of names, which has as many cells as the lines below it."""
+    filled = [sum(map(bool, row)) for row in rows]
+    width = max(filled)
+    first = filled.index(width)
+    header, below = [cell for cell in rows[first] if cell], [row for row in rows[first + 1 :] if any(row)]
+    are_names = len(set(header)) == len(header) and max(map(len, header), default=0) <= LONGEST_NAME
+    are_names &= any(bare_name(name) in KNOWN for name in header) or (
+        len(header) > 2 and not any(map(_is_number, header))
+    )
+    is_table = sum(len(row) == len(rows[first]) for row in below) > 0.9 * max(len(below), 1)
+    if not first or width < 2 or max(filled[:first]) > max(1, width // 2) or not are_names or not is_table:
+        return None
+    what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
+    what = what if any(filled[:first]) else "the first line is blank"
+    what = f"{what}, and line {first + 1} the names of the columns"
+    return HeaderProblem(what, "remove the lines above", [use(header=first + 1)])
+
+
+def _data_instead(rows: list[list[str]]) -> HeaderProblem | None:
+    """Report a first line like the others: most of its values are numbers, or occur below in the same column."""
+    header, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    if len(header) < 2 or not below or any(bare_name(name) in KNOWN for name in header):
+        return None
+    columns = list(zip(*below, strict=True))
+    like = [_is_number(name) or name in column for name, column in zip(header, columns, strict=True)]
+    if sum(like) * 2 < len(like):
+        return None
+    what = f"the first line ({', '.join(header[:6])}) looks like data and not like the names of columns"
+    numbers = [str(number) for number in range(1, len(header) + 1)]
+    values = [[*column] for column in zip(header, *below, strict=True)]
+    remedy = use("if there is no header", header=False, task=NAME, annotator=NAME, label=NAME)
+    if columns_by_number := propose_long(numbers, values, [TASK, ANNOTATOR, LABEL], {}):
+        remedy = use(text="if there is no header", header=False, **columns_by_number)
+    return HeaderProblem(what, "if there is no header, add a line with the names", [remedy])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Columns that may have a role
+
+
+def _words(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+# Words in the names of columns, in some languages: evidence for a proposal, but not enough to read a file without one.
+HINTS = {
+    "task": TASK.words
+    | _words(
+        "id orig original document doc sentence tweet comment post url video audio file filename pair sample prompt "
+        "query passage snippet claim headline article statement clip picture photo object subject stimulus case review "
+        "aufgabe frage bild satz tarea pregunta imagen oracion tâche tache phrase domanda compito tarefa pergunta taak "
+        "vraag thing 任务 题目 样本 图片 タスク 問題 задание задача вопрос 문항 과제"
+    ),
+    "annotator": ANNOTATOR.words
+    | _words(
+        "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer contributor who person "
+        "name login email submitter author annotatore annotateur anotador bearbeiter nutzer benutzer teilnehmer "
+        "arbeiter usuario trabajador participante évaluateur evaluateur utilisateur travailleur utente lavoratore "
+        "usuário beoordelaar gebruiker 标注者 标注员 用户 アノテーター 作業者 разметчик аннотатор пользователь 작업자"
+    ),
+    "label": LABEL.words
+    | _words(
+        "category sentiment winner grade relevance stance emotion tag decision said selected chosen option code "
+        "assessment opinion bewertung antwort etikett klasse urteil respuesta etiqueta clase valoración réponse "
+        "reponse étiquette etiquette classe risposta etichetta resposta rótulo antwoord oordeel 标签 答案 ラベル 回答 "
+        "метка ответ оценка 라벨 답변"
+    ),
+}
+# Columns with such words are neither annotators nor labels, whatever they hold.
+OTHERS = DERIVED | _words(
+    "true ground time times date datetime start started end ended submit submitted accept accepted duration seconds "
+    "timestamp age gender sex education country city state region location language race ethnicity ethnic income "
+    "occupation job native nationality religion religious political politics confidence certainty difficulty reward "
+    "price lifetime approval approved status comment comments feedback row rownum year month day browser ip os device "
+    "platform lat lon latitude longitude mean avg average median std count counts num total prob probability pred "
+    "prediction predicted model split fold batch alter geschlecht edad sexo género sexe âge zeit datum hora fecha date"
+)
+PERSON = re.compile(r"(annotator|worker|rater|judge|user|coder|ann|[awu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I)
+ITEM = re.compile(
+    r"(task|item|image|img|document|doc|question|text|sentence|tweet|[tiq])[-_ ]?[0-9]+"
+    r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
+    re.I,
+)
+
+CELLS = 400_000  # that are looked at
+MOST_COLUMNS = 60  # among more, the columns are only listed
+MOST_CLASSES = 30
+LONGEST_ID = 40  # of an annotator, on average
+UNIQUE = 0.95  # of the rows are the only ones of their task and annotator
+VOTES_PER_TASK, VOTES_PER_ANNOTATOR = 1.2, 1.5
+COMPARED = 10  # tasks with several votes, if their agreement decides
+AGREEMENT, TIMES_MORE = 0.1, 2.0  # kappa of tasks, and how much larger it is than that of annotators
+
+
+class Column(NamedTuple):
+    """The first values of a column."""
+
+    name: Any
+    codes: Codes
+    values: list[str]  # that occur, in the order of the codes
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def filled(self) -> int:
+        return int((self.codes != MISSING).sum())
+
+    def is_named(self, role: str) -> bool:
+        """Return whether the name, or nearly all values, speak for the role and for no other one."""
+        parts = {part.rstrip("s") for part in parts_of(self.name)} | {*parts_of(self.name)}
+        if role != "task" and not OTHERS.isdisjoint(parts):
+            return False
+        fitting = [each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)]
+        if fitting:
+            return fitting[0] == role  # "worker id" and "task worker" are annotators
+        pattern = {"task": ITEM, "annotator": PERSON}.get(role)
+        return pattern is not None and sum(map(bool, map(pattern.fullmatch, self.values))) > 0.9 * self.n
+
+    def may_be(self, role: str) -> bool:
+        """Return whether the values do not speak against the role."""
+        if role == "task":
+            return self.n > 2 and self.filled >= VOTES_PER_TASK * self.n
+        if not OTHERS.isdisjoint(parts_of(self.name)) or self.n < 2:
+            return False
+        if role == "annotator":
+            length = sum(map(len, self.values)) / self.n
+            fractions = any(_is_number(value) and float(value) % 1 for value in self.values)
+            return self.filled >= VOTES_PER_ANNOTATOR * self.n and length <= LONGEST_ID and not fractions
+        return self.n <= MOST_CLASSES and self.n * 2 <= self.filled and not are_texts(self.values)
+
+
+def _column(name: Any, values: Sequence[Any]) -> Column:
+    texts = [None if is_missing(value, ()) else text_of(value) for value in values]
+    code_of: dict[str, int] = {}
+    codes = [MISSING if text is None else code_of.setdefault(text, len(code_of)) for text in texts]
+    return Column(name, np.array(codes, np.int32), list(code_of))
+
+
+def propose_long(
+    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[Role], found: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return options that name a column for each lost role; none unless these columns, and no others, look like votes.
+
+    `values` has the first values of each column, and `found` the columns of the roles that are not lost.
+    """
+    if len(columns) > MOST_COLUMNS:
+        return {}
+    every = [_column(name, column) for name, column in zip(columns, values, strict=True) if str(name).strip()]
+    free = [column for column in every if column.name not in found.values()]
+    fitting = [
+        [column for column in every if column.name == found[role]]
+        if role in found
+        else [column for column in free if column.may_be(role)]
+        for role in ("task", "annotator", "label")
+    ]
+    pairs = [(task, who) for task, who in product(*fitting[:2]) if task is not who and _are_votes(task, who)]
+    votes = [
+        (task, who, label)
+        for (task, who), label in product(pairs, fitting[2])
+        if label is not task and label is not who and _varies(label, task) and _varies(label, who)
+    ]
+
+    def n_named(vote: tuple[Column, Column, Column]) -> int:
+        roles = zip(("task", "annotator", "label"), vote, strict=True)
+        return sum(role in found or column.is_named(role) for role, column in roles)
+
+    best = max(map(n_named, votes), default=0)
+    votes = [vote for vote in votes if n_named(vote) == best]
+    labels = [vote[2] for vote in votes]
+    votes = [vote for vote in votes if _look_right(*vote, is_named=best == 3)]
+    if not votes or any(label is not labels[0] for label in labels):
+        return {}
+    task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
+    if not all(_are_same(vote[0], task) and _are_same(vote[1], who) for vote in votes):
+        return {}  # other columns would do as well
+    chosen = {"task": task, "annotator": who, "label": label}
+    return {role.option.replace("-", "_"): str(chosen[role.option.rpartition("-")[2]].name) for role in lost}
+
+
+def _are_votes(task: Column, who: Column) -> bool:
+    """Return whether annotators have nearly always one row for a task, and tasks and annotators several rows."""
+    both = (task.codes != MISSING) & (who.codes != MISSING)
+    pairs = task.codes[both].astype(np.int64) * who.n + who.codes[both]
+    return bool(both.any()) and len(np.unique(pairs)) >= UNIQUE * both.sum() and both.sum() >= VOTES_PER_TASK * task.n
+
+
+def _counts(label: Column, by: Column) -> NDArray[np.int64]:
+    """Return how often each value of one column occurs with each value of the other."""
+    both = (label.codes != MISSING) & (by.codes != MISSING)
+    pairs = by.codes[both].astype(np.int64) * label.n + label.codes[both]
+    return np.bincount(pairs, minlength=by.n * label.n).reshape(by.n, label.n)
+
+
+def _varies(label: Column, by: Column) -> bool:
+    """Return whether a label is a vote, not a property of tasks (a truth) or of annotators (their country)."""
+    return bool(((_counts(label, by) > 0).sum(axis=1) > 1).any())
+
+
+def _look_right(task: Column, who: Column, label: Column, is_named: bool) -> bool:
+    """Return whether votes agree about tasks: by far more than about annotators, if names say little."""
+    compared, kappa = kappa_of(_counts(label, task))
+    if is_named:
+        return compared < COMPARED or kappa > 0
+    of_people = kappa_of(_counts(label, who))[1]
+    return compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
+
+
+def _are_same(first: Column, second: Column) -> bool:
+    """Return whether each value of one column belongs to one value of the other."""
+    return first.n == second.n and len({*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}) <= first.n + 1
+
+
+NUMBERED = re.compile(r"(.*?)[\W_]*([0-9]{1,3}|[a-h])", re.I)
+
+
+def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return options for a table with numbered columns of annotators, such as rater1, rater2; none if in doubt."""
+    stems: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(columns):
+        if (match := NUMBERED.fullmatch(str(name).strip())) is not None and match[1]:
+            stems[match[1].casefold()].append(number)
+    proposals = []
+    for stem, numbers in stems.items():
+        names = [columns[number] for number in numbers]
+        are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in parts_of(stem)})
+        unlikely = any(names_item(name) or not OTHERS.isdisjoint(parts_of(name)) for name in names)
+        if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(parts_of(stem)))):
+            continue
+        coded = [_column(columns[number], values[number]) for number in numbers]
+        labels = [Coded(column.codes, np.array(column.values, dtype=object)) for column in coded]
+        shown = names if are_people else [""] * len(names)  # names of people need no agreement
+        if all(column.n for column in coded) and not doubt_values(labels, shown, is_transposed=False):
+            proposals.append(names)
+    if len(proposals) != 1 or any("," in str(name) or str(name) != str(name).strip() for name in proposals[0]):
+        return {}
+    ids = candidates([column for column in columns if column not in proposals[0]], WIDE_TASK)
+    rows = [_column(name, values[list(columns).index(name)]) for name in ids]
+    unique = [column for column in rows if column.n == len(column.codes) and str(column.name).strip()]
+    if len(unique) != len(ids) or len(ids) > 1:
+        return {}
+    given = {"task": str(unique[0].name)} if unique else {}
+    return {"wide": True, **given, "annotator": list(map(str, proposals[0]))}
+
+
+MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
+
+
+def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> str:
+    """Say what columns look like: how many different values they have, and some of them."""
+
+    def describe(column: Column) -> str:
+        shown = [
+            value if len(value) <= LONGEST_EXAMPLE else f"{value[:LONGEST_EXAMPLE].rstrip()}..."
+            for value in (" ".join(value.split()) for value in column.values[:MOST_EXAMPLES])
+        ]
+        if not shown:
+            return f'"{column.name}" (blank)'
+        listing = ", ".join(shown)
+        all_differ = " all different," if column.n == len(column.codes) > 1 else ""
+        number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
+        return (
+            f'"{column.name}" ({number},{all_differ} such as {listing})'
+            if column.n > len(shown)
+            else (f'"{column.name}" ({number}: {listing})')
+        )
+
+    pairs = list(zip(columns, values, strict=True))
+    more = f", and {len(pairs) - MOST_DESCRIBED:,} more" if len(pairs) > MOST_DESCRIBED else ""
+    return ", ".join(describe(_column(name, column)) for name, column in pairs[:MOST_DESCRIBED]) + more
+
+
+@contextmanager
+def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator[None]:
+    """Add to the error about columns what the table looks like, and the options that would read it."""
+    try:
+        yield
+    except LostColumnsError as error:
+        header = wrong_header(opened.sources[0]) if opened.sources and not error.among else None
+        of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
+        if header is not None:
+            remedies = header.remedies if of_votes else [use(text=header.repair)]
+            raise InputError(header.what, opened.name, remedies) from None
+        if len(opened.columns) == 1 and opened.sources and opened.sources[0].separator:
+            problem = f"{error.problem}. The separator leaves one column"
+            raise InputError(problem, error.where, [leave_out("separator")]) from None
+        values = opened.head(max(CELLS // len(opened.columns), 100))
+        if error.lost[0].option == "truth-label" and len(opened.columns) == 2 and "task" in error.found:
+            (other,) = (name for name in opened.columns if name != error.found["task"])  # there is no other choice
+            raise InputError(error.problem, error.where, [use(truth_label=str(other))]) from None
+        if of_votes and (proposed := _propose(opened.columns, values, error)):
+            raise InputError(error.problem, error.where, [use(text="if these are the columns", **proposed)]) from None
+        problem, remedies = error.brief, list(error.remedies)
+        if shape is not None:
+            doubt, remedy = _describe_doubt(shape)
+            problem, remedies = f"{problem}. {doubt}", [remedy, *remedies]
+        elif {ANNOTATOR, LABEL} <= set(error.lost) and len(opened.columns) > 2:
+            wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
+            remedies.append(wide)
+        problem = f"{problem}. The columns are {describe_columns(opened.columns, values)}"
+        raise InputError(problem, error.where, remedies) from None
+
+
+def _propose(columns: Sequence[Any], values: Sequence[Sequence[Any]], error: LostColumnsError) -> dict[str, Any]:
+    if error.among:  # one of these has the role
+        kept = [number for number, name in enumerate(columns) if name in {*error.among, *error.found.values()}]
+        columns, values = [columns[number] for number in kept], [values[number] for number in kept]
+    found = {name: column for name, column in error.found.items() if column is not None}
+    proposed = propose_long(columns, values, error.lost, found)
+    return proposed or ({} if error.among or "annotator" in found else propose_wide(columns, values))
+
+
+def _describe_doubt(shape: Shape) -> tuple[str, Remedy]:
+    """Return what a table may be and why that is in doubt, and the options that read it so."""
+    names = list(map(str, shape.votes))
+    plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
+    are_items = all(map(names_item, shape.votes))
+    if shape.is_transposed or are_items:
+        problem = f"It may be a table with a row per annotator and a column per task, but {shape.doubt}"
+        when = "if it is" if shape.is_transposed else "if every row is an annotator"
+        tasks = {"task": ",".join(names)} if plain else {}
+        remedy = use(when, format="transposed", annotator=str(shape.ids), **tasks)
+        return problem if shape.is_transposed else shape.doubt, remedy
+    given: dict[str, Any] = {"task": str(shape.ids)} if str(shape.ids) else {}
+    given |= {"annotator": names} if plain else {}
+    problem = f"It may be a table with a column per annotator, but {shape.doubt}"
+    return problem, use("if it is", wide=True, **given)

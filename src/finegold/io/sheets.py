@@ -1,0 +1,213 @@
+"""Sheets that a person fills in: what is shown of each task, and the answers that come back.
+
+A sheet may come back from a spreadsheet: as a workbook, with numbers as floats, more columns, or in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import polars as pl
+from polars import selectors
+
+from finegold.errors import InputError, use
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, Role, candidates
+from finegold.io.diagnosis import reading
+from finegold.io.exports import find_export, look
+from finegold.io.exports.base import DamagedExport, Peek, read_records
+from finegold.io.options import ReadOptions
+from finegold.io.source import Dialect, is_files, sources_of
+from finegold.io.tables import Opened, open_sources, open_table
+from finegold.votes.frames import to_list, to_polars
+from finegold.votes.labels import is_missing, spelled_alike
+from finegold.votes.names import text_of
+
+__all__ = ["KEY", "MAX_LENGTH", "Answers", "content_of_records", "content_of_table", "content_of_votes", "read_answers"]
+
+KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
+ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
+CONTENT_KEYS = ("data", "fields")  # where they put what was shown to annotators
+MAX_LENGTH = 4000
+MAX_FIELDS = 20
+
+
+# ---- What is shown of a task
+
+
+def content_of_table(opened: Opened, task: str | None, votes: Collection[str | None]) -> pl.DataFrame | None:
+    """Return the first values of each task in the columns with neither votes nor truths: these would influence people.
+
+    `votes` are columns of votes that the user names.
+    """
+    columns = [str(column) for column in opened.columns]
+    by_task = task or next(iter(candidates(columns, TASK)), None)
+    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+    shown = [column for column in columns if column not in {by_task, *votes} | usual][:MAX_FIELDS]
+    if by_task is None or not shown or not opened.scans:
+        return None
+    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)  # pl.col reads patterns
+    fields = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
+    with reading(opened.sources[0]):
+        rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
+        return rows.collect(engine="streaming")
+
+
+def content_of_records(seen: Peek) -> pl.DataFrame | None:
+    """Return the fields of each record of an export."""
+    rows: list[dict[str, str]] = []
+    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
+        for record in read_records(seen):
+            if not isinstance(record, dict):
+                continue
+            inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
+            ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
+            rows.extend({KEY: task} | _texts(inside) for task in ids)
+    names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
+    if not names:
+        return None
+    schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
+    return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
+
+
+def _texts(fields: Mapping[str, Any]) -> dict[str, str]:
+    plain = {str(name): value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
+    return {name: text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
+
+
+def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]) -> pl.DataFrame:
+    """Return what a person who checks these tasks may see of them: columns that are the same in all rows of a task.
+
+    Columns that hold nothing but classes are left out, because they may give the label away. What cannot be read shows
+    nothing: reading the votes reports what is wrong.
+    """
+    content = None
+    with suppress(InputError, pl.exceptions.PolarsError):
+        files = Dialect(options.encoding, options.separator, int(options.header)).apply(votes)
+        if not is_files(files):
+            content = _constant(open_table(files), options, tasks)
+        else:
+            sources = sources_of(files)
+            seen = look(sources)[0]
+            if find_export([seen], options.format, may_be_table=options.names_columns) is None:
+                content = _constant(open_sources(sources), options, tasks)
+            elif seen.source.format in ("json", "jsonl"):
+                content = content_of_records(seen)
+    if content is None:
+        return pl.DataFrame(schema={KEY: pl.String})
+    blind = [KEY, *(c for c in content.columns if c != KEY and not set(content[c].drop_nulls()) <= set(classes))]
+    return content.select(selectors.by_name(blind))
+
+
+def _constant(opened: Opened, options: ReadOptions, tasks: Sequence[str]) -> pl.DataFrame | None:
+    """Return the columns of a long table that have one value per task."""
+    columns = [str(column) for column in opened.columns]
+    by_task = options.task if isinstance(options.task, str) else next(iter(candidates(columns, TASK)), None)
+    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+    others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
+    if by_task is None or not others or options.wide or options.format == "transposed":
+        return None
+    frame = to_polars(opened.load([by_task, *others]).frame.to_native())
+    texts = [
+        pl.Series(KEY if name == by_task else name, [None if v is None else text_of(v) for v in frame[name].to_list()])
+        for name in (by_task, *others)
+    ]
+    rows = pl.DataFrame(texts).filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
+    most = rows.group_by(KEY).agg(selectors.exclude(KEY).n_unique()).select(selectors.exclude(KEY).max())
+    same = [name for name in others if most.height and most[name][0] == 1 and rows[name].n_unique() > 1][:MAX_FIELDS]
+    cut = [selectors.by_name(name).as_expr().str.slice(0, MAX_LENGTH) for name in same]
+    return rows.select(KEY, *cut).unique(KEY, keep="first", maintain_order=True) if same else None
+
+
+# ---- What comes back
+
+
+class Answers(NamedTuple):
+    """A filled sheet: the truth of each task, None where it is blank, and the samples that its rows belong to."""
+
+    truths: dict[str, str | None]
+    samples: set[str]
+
+
+def read_answers(
+    checks: Any, task: str, truth: str, sample: str, tasks: Iterable[str] = (), classes: Iterable[Any] = ()
+) -> Answers:
+    """Read a sheet that was filled in.
+
+    Parameters
+    ----------
+    checks : path, data frame or mapping
+        The sheet; or the truth of each task.
+    task, truth, sample : str
+        Its columns.
+    tasks, classes : iterable
+        The names of the tasks that were drawn, and the classes: what a spreadsheet wrote in another way is found again.
+    """
+    known = list(classes)
+    if isinstance(checks, Mapping):
+        rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
+    else:
+        opened = open_table(checks)
+        by_task, by_truth = _column(opened, task, TASK), _column(opened, truth, TRUTH)
+        ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
+        table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
+        cells = [to_list(table.column(column)) for column in (by_task, by_truth, *ids)]
+        cells += [[None] * len(cells[0])] if not ids else []
+        rows = [
+            ("" if is_missing(a, ()) else text_of(a).strip(), b, c, table.where(i))
+            for i, (a, b, c) in enumerate(zip(*cells, strict=True))
+        ]
+    drawn = _Spellings(tasks)
+    truths: dict[str, str | None] = {}
+    for name, answer, _, where in rows:
+        blank = _is_blank(answer, known)
+        if not name:
+            if not blank:
+                raise InputError("there is a truth but no task", where, [use(text="fill in the task or remove it")])
+            continue
+        name = drawn.find(name)
+        if name in truths:
+            raise InputError(f"the task {name!r} is in the sheet more than once", where, [use(text="keep one row")])
+        truths[name] = None if blank else text_of(answer).strip()
+    spelled = spelled_alike([each for each in truths.values() if each is not None], known)
+    numbers = _Spellings(map(text_of, known))
+    said = {n: None if t is None else numbers.find(text_of(spelled.get(t, t))) for n, t in truths.items()}
+    return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each, ())})
+
+
+def _is_blank(answer: Any, classes: list[Any]) -> bool:
+    return is_missing(answer, None) and (is_missing(answer, ()) or text_of(answer) not in set(map(text_of, classes)))
+
+
+def _column(opened: Opened, name: str, role: Role) -> Any:
+    """Return the column of a sheet by its name, ignoring case, or else by a usual name."""
+    alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
+    found = alike or candidates(opened.columns, role)
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(map(str, opened.columns))
+    raise InputError(f'the sheet has no column "{name}"; its columns are {listed}', opened.name)
+
+
+class _Spellings:
+    """Names that a spreadsheet may have written in another way: 7 as 7.0, 007 as 7."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = set(names)
+        numbers: dict[float, str | None] = {}
+        for name in self.names:
+            if (number := _number(name)) is not None:
+                numbers[number] = None if number in numbers else name  # 7 and 007 are two names
+        self.numbers = numbers
+
+    def find(self, name: str) -> str:
+        number = None if name in self.names else _number(name)
+        return name if number is None else self.numbers.get(number) or name
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

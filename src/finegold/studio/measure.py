@@ -1,0 +1,377 @@
+"""Measure the labels: draw tasks at random, let people check them blindly, and say what that shows about all labels.
+
+Truths that reviewers give elsewhere teach the method, but they were not drawn at random, so they measure nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import cycle
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from finegold.api.certify import Plan, certify, draw, promise_of
+from finegold.studio.browser import Browser
+from finegold.studio.problems import Problem, no_votes_yet
+from finegold.studio.projects import Projects, now
+from finegold.studio.requests import (
+    MAX_REVIEWER_LENGTH,
+    Name,
+    ProjectId,
+    Reviewer,
+    Scalar,
+    Services,
+    ServicesDep,
+    plain_name,
+)
+from finegold.studio.store import Row
+from finegold.studio.tables import TaskView, blinded, task_views
+from finegold.votes.names import match, text_of
+
+__all__ = ["Audits", "measured", "router"]
+
+router = APIRouter(tags=["measure"], prefix="/projects/{project}/audit")
+
+
+class Audits:
+    """Samples of tasks that people check; the newest one of a project counts."""
+
+    def __init__(self, projects: Projects) -> None:
+        self.projects, self.store = projects, projects.store
+
+    def get(self, project: int) -> Row | None:
+        """Return the newest sample; None if there is none."""
+        row = self.store.row("SELECT * FROM audit WHERE project = ? ORDER BY id DESC", project)
+        if row is None:
+            return None
+        certificate = json.loads(row["certificate"] or "null")
+        return {**row, "plan": _plan(row["plan"]), "auditors": json.loads(row["auditors"]), "certificate": certificate}
+
+    def need(self, project: int) -> Row:
+        found = self.get(project)
+        if found is None:
+            raise Problem(409, "No sample was drawn", "Ask the lead to draw one under Measure.")
+        return found
+
+    def add(self, project: int, fit: int, plan: Plan, auditors: list[str], overlap: float) -> None:
+        with self.projects.changing(project):
+            insert = "INSERT INTO audit (project, fit, plan, auditors, overlap, at) VALUES (?, ?, ?, ?, ?, ?)"
+            self.store.run(insert, project, fit, plan.to_json(), json.dumps(auditors), overlap, now())
+
+    def answers(self, audit: int) -> list[Row]:
+        return self.store.rows("SELECT * FROM answer WHERE audit = ? ORDER BY id", audit)
+
+    def put(self, project: int, audit: int, task: str, reviewer: str, label: str, settles: bool = False) -> None:
+        with self.projects.changing(project):
+            self.store.run(
+                "INSERT INTO answer (audit, task, reviewer, label, settles, at) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET label = excluded.label, at = excluded.at",
+                *(audit, task, reviewer, label, settles, now()),
+            )
+
+    def undo(self, project: int, audit: int, reviewer: str) -> None:
+        """Remove the last answer of a reviewer."""
+        which = "SELECT id FROM answer WHERE audit = ? AND reviewer = ? AND NOT settles ORDER BY at DESC, id DESC"
+        with self.projects.changing(project):
+            last = self.store.row(which, audit, reviewer)
+            if last is None:
+                raise Problem(409, "There is nothing to undo")
+            self.store.run("DELETE FROM answer WHERE id = ?", last["id"])
+
+    def remove(self, project: int) -> None:
+        with self.projects.changing(project):
+            self.store.run("DELETE FROM audit WHERE project = ?", project)
+
+    def keep_certificate(self, audit: int, certificate: Any) -> None:
+        self.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit)
+
+
+def _plan(text: str) -> Plan:
+    content = json.loads(text)
+    del content["format"], content["digest"]
+    return Plan(**{**content, "rows": [tuple(row) for row in content["rows"]]})
+
+
+def is_shared(place: int, overlap: float) -> bool:
+    """Return whether all auditors check the task at this place; shared tasks are spread evenly."""
+    return int((place + 1) * overlap + 1e-9) > int(place * overlap + 1e-9)
+
+
+def tasks_for(audit: Row, reviewer: str) -> list[str]:
+    """Return the tasks that a reviewer is asked to check, in the order of the draw."""
+    tasks, auditors = [row[0] for row in audit["plan"].rows], audit["auditors"]
+    if len(auditors) < 2:
+        return tasks if not auditors or reviewer in auditors else []
+    if reviewer not in auditors:
+        return []
+    turns = cycle(auditors)  # who checks the tasks that are not shared
+    return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
+
+
+class Settled(BaseModel):
+    """A task on which auditors disagree."""
+
+    task: str
+    at: int | None = Field(description="The index of the task in the result that is measured.")
+    labels: dict[str, str] = Field(description="By auditor.")
+    settled: str | None
+
+
+def _truths(answers: list[Row]) -> tuple[dict[str, str | None], dict[str, dict[str, str]], dict[str, str]]:
+    """Return the truth of each task (None while auditors disagree), who said what, and what the lead settled."""
+    said: dict[str, dict[str, str]] = defaultdict(dict)
+    settled: dict[str, str] = {}
+    for row in answers:
+        if row["settles"]:
+            settled[row["task"]] = row["label"]
+        else:
+            said[row["task"]][row["reviewer"]] = row["label"]
+    truths = {task: next(iter(found.values())) if len({*found.values()}) == 1 else None for task, found in said.items()}
+    return {**truths, **settled}, said, settled
+
+
+class Wanted(BaseModel, extra="forbid"):
+    n: int = Field(default=100, ge=1, le=100_000, description="The number of tasks to check.")
+    risk: float = Field(
+        default=0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
+    )
+    auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
+        default=[], max_length=20, description="Who checks them; empty: anybody. Two or more share the tasks."
+    )
+    overlap: float = Field(default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check.")
+    seed: int = Field(default=0, ge=0, le=2**31)
+
+
+class Check(BaseModel, extra="forbid"):
+    task: Scalar
+    label: Scalar
+
+
+class Progress(BaseModel):
+    auditor: str
+    done: int
+    total: int
+
+
+class Audit(BaseModel):
+    """A sample, how far it is checked, and what it shows."""
+
+    n: int
+    done: int = Field(description="Number of tasks that have an answer on which nobody disagrees.")
+    at: str
+    method: str
+    risk: float
+    is_current: bool = Field(description="Whether the result that is shown is the one that is measured.")
+    promise: list[str]
+    auditors: list[Progress]
+    shared: int = Field(description="Number of tasks that two or more auditors checked.")
+    agreed: int = Field(description="Number of these on which they agree.")
+    disagreements: list[Settled]
+    classes: list[Name]
+    sentences: list[str] = Field(description="What the answers show.")
+    certificate: dict[str, Any] | None
+    next_step: str
+
+
+class AuditTask(BaseModel):
+    done: int
+    total: int
+    fit: int = Field(description="The result that is measured; the index of the task belongs to it.")
+    classes: list[Name]
+    task: TaskView | None = Field(description="The next task to check, without its votes and its label.")
+    can_undo: bool
+
+
+@router.get("")
+def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
+    """Return the newest sample with its progress and what it shows; null if none was drawn."""
+    audit = services.audits.get(project)
+    return None if audit is None else _described(services, project, audit)
+
+
+@router.post("", status_code=201)
+def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Audit | None:
+    """Draw tasks at random from the result that is shown. An earlier sample is replaced."""
+    people = [name.strip() for name in wanted.auditors]
+    if len(set(people)) < len(people):
+        raise Problem(422, "An auditor is named twice", "Name each of them once.")
+    fit = services.projects.get(project)["shown"]
+    if fit is None:
+        raise no_votes_yet()
+    sample = draw(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed)
+    services.audits.add(project, fit, sample.plan, people, wanted.overlap if len(people) > 1 else 0.0)
+    return get_audit(project, services)
+
+
+@router.delete("", status_code=204, response_class=Response)
+def remove_audit(project: ProjectId, services: ServicesDep) -> None:
+    """Remove the samples of a project with their answers."""
+    services.audits.remove(project)
+
+
+@router.get("/next")
+def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
+    """Return the next task of the sample for this reviewer. Votes and label are never shown, also not to the owner."""
+    audit = services.audits.need(project)
+    measured_result = services.workspace.of(project, audit["fit"])
+    answers = services.audits.answers(audit["id"])
+    mine = {row["task"] for row in answers if row["reviewer"] == reviewer and not row["settles"]}
+    wanted = tasks_for(audit, reviewer)
+    done = mine if len(audit["auditors"]) > 1 else {row["task"] for row in answers}
+    with services.holds.choosing():
+        held = set() if len(audit["auditors"]) > 1 else set(services.holds.by_others(-project, reviewer))
+        task = next((task for task in wanted if task not in done and task not in held), None)
+        services.holds.hold(-project, reviewer, task)  # apart from the tasks that are judged
+    code = -1 if task is None else _code(measured_result, task)
+    views = task_views(services, project, measured_result, [code]) if task is not None else []
+    return AuditTask(
+        done=len(done.intersection(wanted)),
+        total=len(wanted),
+        fit=audit["fit"],
+        classes=[plain_name(name) for name in measured_result.classes],
+        task=blinded(views[0]).model_copy(update={"gold": None}) if views else None,
+        can_undo=bool(mine),
+    )
+
+
+@router.post("/answers")
+def answer(project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
+    """Say which class is right for a task of the sample. It is on disk when the response arrives."""
+    _put(services, project, check, reviewer, settles=False)
+    return next_check(project, services, reviewer)
+
+
+@router.post("/undo")
+def undo_answer(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
+    """Undo the last answer of this reviewer."""
+    services.audits.undo(project, services.audits.need(project)["id"], reviewer)
+    return next_check(project, services, reviewer)
+
+
+@router.post("/settle")
+def settle(project: ProjectId, check: Check, services: ServicesDep, reviewer: Reviewer) -> Audit | None:
+    """Settle a disagreement of the auditors."""
+    _put(services, project, check, reviewer, settles=True)
+    return get_audit(project, services)
+
+
+@router.post("/teach", status_code=204, response_class=Response)
+def teach(project: ProjectId, services: ServicesDep) -> None:
+    """Give the truths of the sample to the method: the next fit learns from them. The measurement stays what it was."""
+    audit = services.audits.need(project)
+    result = services.workspace.of(project, audit["fit"])
+    truths, said, _ = _truths(services.audits.answers(audit["id"]))
+    classes = dict(zip(result.class_texts, result.classes, strict=True))
+    rows = []
+    for task, label in truths.items():
+        code = _code(result, task)
+        if label is not None and code >= 0:
+            then = result.classes[result.result.label_codes[code]]
+            rows.append((", ".join(said.get(task, {})), result.task_name(code), classes[label], then))
+    for who in {row[0] for row in rows}:
+        services.gold.add_many(project, who, [row[1:] for row in rows if row[0] == who])
+
+
+def measured(services: Services, project: int, fit: int | None) -> dict[str, Any] | None:
+    """Return what a sample that is wholly checked shows about a result; None if there is none."""
+    audit = services.audits.get(project)
+    if audit is None or audit["fit"] != fit:
+        return None
+    state = _described(services, project, audit)
+    if state.certificate is None or state.done < state.n:
+        return None
+    return {**state.certificate, "sentences": state.sentences}
+
+
+def _put(services: Services, project: int, check: Check, reviewer: str, *, settles: bool) -> None:
+    audit = services.audits.need(project)
+    task, label = text_of(check.task), text_of(check.label)
+    result = services.workspace.of(project, audit["fit"])
+    if label not in result.class_texts:
+        raise Problem(422, "There is no such class", f"The classes are {', '.join(result.class_texts)}.")
+    allowed = [row[0] for row in audit["plan"].rows] if settles else tasks_for(audit, reviewer)
+    if task not in allowed:
+        raise Problem(404, "This task is not yours to check", "It was not drawn, or it belongs to another auditor.")
+    services.audits.put(project, audit["id"], task, "" if settles else reviewer, label, settles)
+
+
+def _code(result: Browser, task: str) -> int:
+    return int(match([task], result.result.task_names)[0])
+
+
+def _described(services: Services, project: int, audit: Row) -> Audit:
+    answers = services.audits.answers(audit["id"])
+    truths, said, settled = _truths(answers)
+    plan, auditors = audit["plan"], audit["auditors"]
+    shared = [task for task, labels in said.items() if len(labels) > 1]
+    apart = [task for task in shared if len({*said[task].values()}) > 1]
+    n_done = sum(label is not None for label in truths.values())
+    is_current = services.projects.get(project)["shown"] == audit["fit"]
+    try:
+        result = services.workspace.of(project, audit["fit"])
+    except Problem:  # the fit was replaced; what was measured stays
+        result = None
+    certificate = audit["certificate"]
+    if result is not None and n_done and (certificate or {}).get("answers") != _listed(truths):
+        certificate = _certified(result, truths, plan)
+        services.audits.keep_certificate(audit["id"], certificate)
+    people = auditors or sorted({row["reviewer"] for row in answers if not row["settles"]})
+    mine = {who: {row["task"] for row in answers if row["reviewer"] == who and not row["settles"]} for who in people}
+    open_ = [task for task in apart if task not in settled]
+    return Audit(
+        n=plan.n,
+        done=n_done,
+        at=audit["at"],
+        method=plan.method,
+        risk=plan.risk,
+        is_current=is_current,
+        promise=promise_of(plan),
+        auditors=[Progress(auditor=who, done=len(mine[who]), total=len(tasks_for(audit, who))) for who in people],
+        shared=len(shared),
+        agreed=len(shared) - len(apart),
+        disagreements=[
+            Settled(
+                task=task,
+                at=None if result is None else _code(result, task),
+                labels=said[task],
+                settled=settled.get(task),
+            )
+            for task in apart
+        ],
+        classes=[] if result is None else [plain_name(name) for name in result.classes],
+        sentences=certificate["sentences"] if certificate and n_done else [],
+        certificate=certificate["values"] if certificate and n_done else None,
+        next_step=_next_step(plan, n_done, len(open_), certificate, is_current, result is not None),
+    )
+
+
+def _certified(result: Browser, truths: dict[str, str | None], plan: Plan) -> dict[str, Any]:
+    found = certify(result.result, truths, plan)
+    return {
+        "answers": _listed(truths),
+        "values": json.loads(json.dumps(found.to_dict())),
+        "sentences": found.sentences(),
+    }
+
+
+def _listed(truths: dict[str, str | None]) -> list[list[str | None]]:
+    """Return answers as JSON keeps them, so that the same ones are recognised."""
+    return [[task, truths[task]] for task in sorted(truths)]
+
+
+def _next_step(plan: Plan, done: int, open_: int, certificate: Any, is_current: bool, has_result: bool) -> str:
+    if open_:
+        return f"Settle {open_:,} disagreement{'s' if open_ > 1 else ''} of the auditors."
+    if done < plan.n and has_result:
+        return f"Check {plan.n - done:,} more task{'s' if plan.n - done > 1 else ''}."
+    if not is_current:
+        return "The labels were computed again since then. Draw a new sample to measure them as they are now."
+    accepted = certificate["values"]["accepted"]["tasks"] if certificate else 0
+    if accepted >= plan.tasks:
+        return "All labels may be accepted at this risk. Export them."
+    if accepted:
+        return f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
+    return "Judge the least certain tasks, or collect more votes; then refit and measure again."

@@ -1,0 +1,213 @@
+"""Checks of some tasks: each constant, each tail and each step of a sequence has a test that fails if it is changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from scipy.stats import beta
+
+from finegold.insight import certify as c
+
+
+def population(seed: int = 0, n: int = 4000, shift: float = -0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Confidences that are too high, and whether each label is right."""
+    generator = np.random.default_rng(seed)
+    confidence = np.round(expit(generator.normal(1.8, 1.2, n)), 6)
+    return confidence, generator.random(n) < expit(shift + 0.8 * logit(confidence))
+
+
+def audit(confidence, right, n, generator):
+    stratum = c.stratify(confidence, c.strata_for(n))
+    sizes = np.bincount(stratum)
+    checks = c.allocate(sizes, n)
+    chosen = np.concatenate(
+        [generator.choice(np.flatnonzero(stratum == h), k, replace=False) for h, k in enumerate(checks)]
+    )
+    return stratum, sizes, checks, chosen
+
+
+def test_there_are_eight_strata_with_two_checks_or_more_in_each() -> None:
+    assert [c.strata_for(n) for n in (1, 3, 8, 15, 16, 100)] == [1, 1, 4, 7, 8, 8]
+    assert len(np.unique(c.stratify(population()[0]))) == 8
+
+
+def test_strata_have_equal_sums_of_uncertainty_and_no_confidence_is_believed_beyond_5_and_95_percent() -> None:
+    confidence = np.repeat([0.001, 0.5, 0.999], 1000)
+    sizes = np.bincount(c.stratify(confidence, 8))
+    edge, middle = np.sqrt(0.05 * 0.95), 0.5
+    share = 1000 * (2 * edge + middle) / 8
+    assert sizes[0] == pytest.approx(share / edge, abs=1)
+    assert sizes[-1] == pytest.approx(share / edge, abs=1)
+    assert sizes[3] == pytest.approx(share / middle, abs=1)
+    assert (np.diff(c.stratify(confidence, 8)) >= 0).all()  # the surest come last
+
+
+def test_strata_are_checked_alike_as_far_as_they_go() -> None:
+    assert c.allocate(np.array([100, 100, 100, 100]), 40).tolist() == [10, 10, 10, 10]
+    assert c.allocate(np.array([3, 100, 100, 100]), 39).tolist() == [3, 12, 12, 12]
+    assert c.allocate(np.array([2, 2]), 99).tolist() == [2, 2]
+    assert c.allocate(np.array([50, 50, 50]), 7).sum() == 7
+
+
+@pytest.mark.parametrize(("n", "k"), [(50, 50), (50, 43), (50, 0), (20, 1)])
+def test_one_stratum_has_the_exact_interval(n: int, k: int) -> None:
+    found = c.accuracy_interval(np.array([10_000]), np.array([n]), np.array([float(k)]), np.array([0.8]))
+    low = beta.ppf(0.025, k, n - k + 1) if k else 0.0
+    high = beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
+    assert found == pytest.approx((k / n, low, high, n))
+
+
+def test_the_effective_number_of_checks_is_smoothed_by_two_checks_of_the_confidence() -> None:
+    sizes, checks, right, confidence = (
+        np.array([600, 300, 100]),
+        np.array([10, 10, 10]),
+        np.array([10.0, 8.0, 3.0]),
+        np.array([0.99, 0.7, 0.4]),
+    )
+    weight = sizes / 1000
+    smooth = (right + 2 * np.array([0.95, 0.7, 0.4])) / 12
+    mean, estimate = weight @ smooth, weight @ (right / 10)
+    m = mean * (1 - mean) / (weight**2 * smooth * (1 - smooth) / 10).sum()
+    low, high = beta.ppf(0.025, estimate * m, m - estimate * m + 1), beta.ppf(0.975, estimate * m + 1, m - estimate * m)
+    assert c.accuracy_interval(sizes, checks, right, confidence) == pytest.approx((estimate, low, high, 30))
+
+
+def test_intervals_contain_the_accuracy_and_are_narrower_than_those_of_a_uniform_sample() -> None:
+    confidence, right = population()
+    generator = np.random.default_rng(1)
+    covered, width, uniform = [], [], []
+    for _ in range(300):
+        stratum, sizes, checks, chosen = audit(confidence, right, 100, generator)
+        hits = np.bincount(stratum[chosen], right[chosen].astype(float), minlength=len(sizes))
+        found = c.accuracy_interval(sizes, checks, hits, np.bincount(stratum, confidence) / sizes)
+        covered.append(found.low <= right.mean() <= found.high)
+        width.append(found.high - found.low)
+        k = int(right[generator.choice(len(right), 100)].sum())
+        uniform.append(beta.ppf(0.975, k + 1, 100 - k) - beta.ppf(0.025, k, 101 - k))
+    assert np.mean(covered) >= 0.93
+    assert np.mean(width) < 0.95 * np.mean(uniform)
+
+
+def test_a_population_that_is_checked_completely_has_no_error() -> None:
+    found = c.accuracy_interval(np.array([5, 5]), np.array([5, 5]), np.array([5.0, 3.0]), np.array([0.9, 0.6]))
+    assert found[:3] == pytest.approx((0.8, 0.8, 0.8))
+
+
+def test_fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at_2_percent() -> None:
+    assert (c.fewest_checks(0.05), c.fewest_checks(0.02), c.fewest_checks(0.1)) == (59, 149, 29)
+    assert [c.allowed_errors(n, 0.05) for n in (58, 59, 92, 93)] == [-1, 0, 0, 1]
+    assert c.plan_acceptance(population()[0], 58, 0.05).expected == 0.0
+
+
+def test_the_nested_sets_grow_by_5_percent_in_order_of_confidence() -> None:
+    assert c.set_sizes(1000).tolist() == list(range(50, 1001, 50))
+    assert c.set_sizes(30)[:3].tolist() == [2, 3, 5]
+    assert c.ranked(np.array([0.5, 0.9, 0.7])).tolist() == [1, 2, 0]
+
+
+def test_sets_are_tested_from_the_first_on_until_one_fails() -> None:
+    ends = c.set_sizes(2000)
+    rank = np.arange(0, 600, 2)  # 50 checks in each set of 100 tasks
+
+    def accepted(wrong_at: list[int], first: int, last: int) -> int:
+        return c.accepted_share(rank, np.isin(rank, wrong_at), c.Acceptance(first, last, 0.0), ends, 0.05)
+
+    assert accepted([], 2, 6) == 600
+    assert accepted([], 2, 3) == 300  # nothing beyond the last is accepted
+    assert accepted([], 1, 6) == 0  # 50 checks are too few, and the sequence ends
+    assert accepted([196, 198], 2, 6) == 0  # two errors inside the second set, whose 100 checks allow one
+    assert accepted([198, 200], 2, 6) == 600  # one inside, one just outside; 150 checks allow two
+
+
+def test_an_error_too_many_ends_the_sequence() -> None:
+    ends, rank = c.set_sizes(2000), np.arange(0, 600, 2)
+    plan = c.Acceptance(2, 6, 0.0)
+    for n_wrong, expected in ((2, 600), (3, 200)):  # among the 50 checks of the third set; 150 allow two
+        wrong = np.isin(rank, [200 + 2 * i for i in range(n_wrong)])
+        assert c.accepted_share(rank, wrong, plan, ends, 0.05) == expected
+
+
+def test_a_plan_of_acceptance_keeps_its_promise_and_accepts_labels() -> None:
+    confidence, right = population(shift=0.7)
+    generator = np.random.default_rng(2)
+    order, ends = c.ranked(confidence), c.set_sizes(len(confidence))
+    wrong = ~right[order]
+    plan = c.plan_acceptance(confidence, 300, 0.1)
+    accepted = []
+    for _ in range(200):
+        rank = generator.choice(int(ends[plan.last - 1]), 300, replace=False)
+        accepted.append(c.accepted_share(rank, wrong[rank], plan, ends, 0.1))
+    broken = [a > 0 and wrong[:a].mean() > 0.1 for a in accepted]
+    assert np.mean(broken) <= 0.05
+    assert np.mean(accepted) > 0.1 * len(confidence)
+
+
+def test_labels_accepted_by_strata_keep_the_promise() -> None:
+    confidence, right = population(3, shift=0.7)
+    generator = np.random.default_rng(2)
+    order = c.ranked(confidence)
+    broken, accepted = [], []
+    for _ in range(200):
+        stratum, sizes, _, chosen = audit(confidence, right, 300, generator)
+        mean = np.bincount(stratum, confidence) / sizes
+        found = c.accepted_strata(sizes, stratum[chosen], ~right[chosen], mean, 0.1)
+        broken.append(found > 0 and (~right[order[:found]]).mean() > 0.1)
+        accepted.append(found)
+    assert np.mean(broken) <= 0.05
+    assert np.mean(accepted) > 0
+    few = audit(confidence, right, 28, generator)
+    assert c.accepted_strata(few[1], few[0][few[3]], np.zeros(28, bool), np.ones(8), 0.1) == 0
+
+
+def test_ways_to_be_wrong_have_a_shift_and_a_slope_of_spread_one() -> None:
+    ends = c.set_sizes(200)
+    even = logit(1 - c._worlds(np.full(200, 0.5), ends, np.random.default_rng(0)))
+    assert even.shape == (400, 20)
+    assert even[:, 0].std() == pytest.approx(1.0, abs=0.1)
+    sure = logit(1 - c._worlds(np.full(200, expit(3.0)), ends, np.random.default_rng(0)))[:, 0]
+    slope = np.maximum(np.random.default_rng(1).normal(1, 1, 100_000), 0)
+    assert sure.std() == pytest.approx(np.hypot(1.0, 3 * slope.std()), rel=0.1)
+
+
+def test_the_recalibration_is_the_most_probable_one() -> None:
+    confidence, right = population(5, 60)
+    x = logit(confidence)
+
+    def loss(at):
+        z = at[0] + at[1] * x
+        return np.logaddexp(0, z).sum() - right @ z + at[0] ** 2 / 2 + (at[1] - 1) ** 2 / 2
+
+    best = minimize(loss, [0.0, 1.0]).x
+    assert c.recalibrate(confidence, right.astype(float)) == pytest.approx(best, abs=1e-4)
+    assert c.recalibrate(np.empty(0), np.empty(0)) == pytest.approx((0.0, 1.0))
+
+
+def test_recalibrated_confidences_are_closer_to_the_truth() -> None:
+    confidence, right = population(6)
+    found = c.recalibrate(confidence[:100], right[:100].astype(float))
+    weight = np.ones(len(confidence))
+    after = c.calibration_error(found.apply(confidence), right, weight)
+    assert after < 0.6 * c.calibration_error(confidence, right, weight)
+
+
+def test_the_calibration_error_is_the_mean_gap_of_five_groups() -> None:
+    confidence = np.repeat([0.5, 0.6, 0.7, 0.8, 0.9], 10)
+    right = np.tile(np.arange(10) < 5, 5)
+    assert c.calibration_error(confidence, right, np.ones(50)) == pytest.approx(np.mean([0, 0.1, 0.2, 0.3, 0.4]))
+
+
+def test_an_interval_of_checks_with_weights_counts_as_many_as_their_weights_are_worth() -> None:
+    right = np.arange(30) < 24
+    assert c.weighted_interval(np.ones(30), right).low == pytest.approx(beta.ppf(0.025, 24, 7))
+    weight = np.repeat([1.0, 3.0], 15)
+    m = weight.sum() ** 2 / (weight**2).sum()
+    hits = m * (weight @ right) / weight.sum()
+    assert c.weighted_interval(weight, right).high == pytest.approx(beta.ppf(0.975, hits + 1, m - hits))
+
+
+def test_the_expected_width_falls_with_the_number_of_checks() -> None:
+    widths = [c.expected_width(population()[0], n) for n in (20, 50, 100, 200)]
+    assert widths == sorted(widths, reverse=True)
+    assert 0.1 < widths[2] < 0.2

@@ -1,0 +1,283 @@
+"""What no other test saw: each test here fails if the line in its `kills` is changed; see `tests/mutants.py`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.errors import OutputError
+from finegold.methods.anchored import (
+    FEW_TASKS,
+    AnchoredVote,
+    First,
+    coin,
+    small_data_caution,
+    typical_accuracy,
+    uniformity,
+)
+from finegold.methods.cbcc import community_prior
+from finegold.system.child import ExhaustedError, run_in_child
+from finegold.system.memory import in_words
+from finegold.votes.labels import hold_sets
+from tests.mutants import MUTANTS, ROOT, kills
+from tests.support.cli_helpers import run
+
+ANCHORED, SETS = "methods/anchored.py", "results/sets.py"
+
+
+def test_the_code_has_each_line_that_is_changed_once() -> None:
+    for mutant in MUTANTS:
+        assert (ROOT / "src/finegold" / mutant.file).read_text().count(mutant.line) == 1, mutant
+
+
+def test_the_tests_that_the_page_on_robustness_names_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py|test_\w+\.py)`", (ROOT / "docs/robustness.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+# ---- The default method
+
+
+@kills(ANCHORED, "self._parameters(first.pairs, parameters.excess, ", "self._parameters(first.pairs, np.zeros(2), ")
+def test_an_update_keeps_the_excess_of_the_fit_before() -> None:
+    n, tau, pairs = np.full((3, 2, 2), 2.0), np.array([4.0, 6.0]), np.array([5.0, 9.0])
+    method = AnchoredVote()
+    before = method._parameters(pairs, np.array([3.0, 10.0]), tau, n, 4)
+    after = method.recompute_priors(before, First(0.0, tau, n, pairs))
+    assert after.excess.tolist() == [3.0, 10.0]
+    assert after.kernel_settings[1] == pytest.approx(0.3)
+
+
+@kills(ANCHORED, "n = np.maximum(pi, 0.0).transpose", "n = pi.transpose")
+def test_rounding_makes_no_negative_counts_of_votes() -> None:
+    votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], list("abacbc"), list("xyxxyy"))
+    result = finegold.aggregate(votes, "anchored")
+    assert result.learned.confusion is not None
+    result.learned.confusion[:] *= 1 - 1e-9
+    result.learned.confusion[0, :, 0] = 0.0
+    assert AnchoredVote().sufficient_statistics(result).first.n.min() == 0.0
+
+
+@kills(ANCHORED, '"excess": np.maximum(parameters.excess, 0.0)', '"excess": parameters.excess')
+def test_a_correlation_below_zero_counts_as_none() -> None:
+    n, tau = np.full((3, 2, 2), 2.0), np.array([4.0, 6.0])
+    method = AnchoredVote()
+    parameters = method._parameters(np.array([5.0, 9.0]), np.array([-3.0, 10.0]), tau, n, 4)
+    assert method.learned(parameters).statistics["excess"].tolist() == [0.0, 10.0]
+
+
+@kills(ANCHORED, "p = (pairs[0] + 1) / (pairs[1] + 2)", "p = (pairs[0] + 1) / (pairs[1] + 1)")
+def test_without_pairs_of_votes_annotators_are_as_good_as_chance() -> None:
+    assert typical_accuracy(np.zeros(2), 2) == pytest.approx(0.52)
+    assert typical_accuracy(np.array([8.0, 8.0]), 2) == pytest.approx((1 + math.sqrt(2 * 0.9 - 1)) / 2)
+
+
+@kills(ANCHORED, "if entropy > 0 else 1.0", "if entropy > 0 else 0.0")
+def test_votes_of_one_class_are_uniform() -> None:
+    assert uniformity(np.array([[3.0, 0.0], [2.0, 0.0]])) == 1.0
+
+
+@kills(ANCHORED, "error = (1 - a) / max(K - 1, 1)", "error = (1 - a) / (K - 1)")
+def test_a_coin_with_one_side() -> None:
+    assert coin(0.9, 1).tolist() == [[0.9]]
+
+
+@kills(ANCHORED, "if n_tasks >= FEW_TASKS:", "if n_tasks > FEW_TASKS:")
+def test_as_many_tasks_as_were_measured_need_no_caution() -> None:
+    assert small_data_caution(FEW_TASKS) == ""
+    assert small_data_caution(FEW_TASKS - 1)
+
+
+# ---- CBCC
+
+
+@kills("methods/cbcc.py", "if change < tolerance and V.diagonal().min() > 0:", "if change < tolerance:")
+@kills("methods/cbcc.py", "message(n, m, a, keep, Lam, h, room)", "message(n, m, a, 0.0, Lam, h, room)")
+def test_the_prior_of_many_classes_is_a_distribution() -> None:
+    for n_classes in (14, 20, 40):
+        mean, covariance = community_prior(n_classes)
+        assert np.linalg.eigvalsh(covariance[0]).min() > 0.1
+        assert 8 < mean[0, 0] < 12 < 12 * (1 - mean[0, 1])
+
+
+@kills("methods/cbcc.py", "suppress(np.linalg.LinAlgError), ", "")
+@pytest.mark.parametrize("quality", [1 - 1e-7, 1 - 1e-9, 1 - 1e-12])
+def test_a_prior_is_a_distribution_or_refused_in_a_sentence(quality: float) -> None:
+    with suppress(InputError):
+        _, covariance = community_prior(5, quality)
+        assert covariance[0].diagonal().min() > 0
+
+
+# ---- Sets of labels
+
+
+def cells(*given: str) -> bool:
+    return hold_sets(given, np.ones(len(given), dtype=np.int64))
+
+
+@kills("votes/labels.py", "if 2 * counts[listed].sum() > total or", "if 2 * counts[listed].sum() >= total or")
+def test_lists_in_half_of_the_votes_are_no_sets() -> None:
+    assert not cells('["a"]', "b")
+    assert cells('["a"]', '["b"]', "b")
+
+
+@kills("votes/labels.py", "(_recurring(parts) == 1)].sum() > total)", "(_recurring(parts) == 1)].sum() >= total)")
+def test_options_that_recur_in_half_of_the_votes_are_no_sets() -> None:
+    assert not cells("a;b", "b;a", "c;d", "x")
+    assert cells("a;b", "b;a", "a;c", "b;c", "x")
+
+
+@kills("io/sets.py", "(task != MISSING) & (annotator != MISSING)", "(task != MISSING)")
+def test_a_set_without_an_annotator_is_no_vote(tmp_path: Path) -> None:
+    rows = [("t1", "ann", ["x"]), ("t1", None, None), ("t1", "bob", ["x", "z"]), ("t2", "ann", [])]
+    path = tmp_path / "sets.jsonl"
+    path.write_text("\n".join(json.dumps(dict(zip(("task", "worker", "label"), row, strict=True))) for row in rows))
+    votes = finegold.read(path, multi=True)
+    assert votes.annotator_names.to_list() == ["ann", "bob"]
+    assert finegold.aggregate(votes, "mv").votes_per_task.tolist() == [2, 1]
+
+
+@kills("fitting/multi_label.py", "np.clip(prevalence, LEAST / 10, 1 - LEAST / 10),", "prevalence,")
+def test_no_option_is_certain_because_everybody_chose_it() -> None:
+    frame = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y"] * 4}
+    result = finegold.aggregate(frame, multi=True)
+    prevalence = result.learned.statistics["prevalence"]
+    assert prevalence.max() <= 1 - 1e-5
+    assert np.isfinite(np.log(1 - result.posterior)).all()
+
+
+@kills(SETS, "sets, codes = distinct_sets(posterior > 0.5)", "sets, codes = distinct_sets(posterior >= 0.5)")
+@kills(SETS, "tied=(posterior == 0.5).any(axis=1),", "tied=(posterior == 0.5).all(axis=1),")
+def test_an_option_that_half_of_the_annotators_chose_is_tied_and_not_chosen() -> None:
+    frame = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y", "x;z", "x;y", "x;y"]}
+    result = finegold.aggregate(frame, "mv", multi=True)
+    assert result.label_sets is not None
+    names = result.class_names.to_list()
+    chosen = [[names[option] for option in result.label_sets[code]] for code in result.label_codes.tolist()]
+    assert chosen == [["x"], ["x", "y"]]
+    assert result.tied.tolist() == [True, False]
+
+
+# ---- The studio
+
+
+@kills("studio/workspace.py", "while len(self._loaded) > MAX_LOADED:", "while len(self._loaded) > 3:")
+@kills("studio/workspace.py", "self._loaded.popitem(last=False)", "self._loaded.popitem()")
+def test_two_results_stay_loaded_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = pytest.importorskip("finegold.studio.workspace")
+    found: Any = workspace.Workspace.__new__(workspace.Workspace)
+    found._loaded, found._lock = OrderedDict(), Lock()
+    for fit in range(4):
+        found.remember(fit, None)
+    assert list(found._loaded) == [2, 3]
+
+
+@kills(
+    "studio/gold.py",
+    '"DELETE FROM gold WHERE project = ? AND reviewer = ?", project, reviewer',
+    '"DELETE FROM gold WHERE project = ?", project',
+)
+def test_removing_the_truths_of_a_file_leaves_those_of_people(tmp_path: Path) -> None:
+    helpers = pytest.importorskip("tests.support.studio_helpers")
+    with helpers.studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(studio.folder)
+        gold = studio.services.gold
+        gold.add_many(project, "truth.csv", [("p001", "cat", None)])
+        gold.add_many(project, "ann", [("p002", "dog", None)])
+        gold.remove_of(project, "truth.csv")
+        assert len(studio.gold(project)) == 1
+
+
+@kills("studio/security.py", "        if not name:\n            return False\n", "")
+def test_an_empty_host_is_nobodys_name() -> None:
+    security = pytest.importorskip("finegold.studio.security")
+    rules = security.Rules("t" * 20, "", 80, 10, public_name="")
+    assert [rules.knows_host(header) for header in ("", ":80", "[]", "[]:80")] == [False] * 4
+    assert rules.knows_host("localhost:80")
+
+
+# ---- The machine
+
+
+@kills("system/memory.py", "if n_bytes < 1e9 else", "if n_bytes <= 1e9 else")
+def test_a_gigabyte_is_said_as_one() -> None:
+    assert [in_words(1e9), in_words(999e6), in_words(2e11)] == ["1.0 GB", "999 MB", "200 GB"]
+
+
+@kills("system/child.py", "max_bytes if max_bytes == math.inf else ", "")
+def test_a_child_without_a_bound_may_use_more_than_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
+    job = "tests.system.child_jobs:take"
+    assert run_in_child(job, b"", 5e7, max_bytes=math.inf, max_seconds=60).facts["size"] == 5e7
+
+
+@kills("report/images.py", "except (ExhaustedError, FailedError) as error:", "except FailedError as error:")
+def test_a_chart_that_ends_its_process_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from finegold.report import images
+
+    def end(*_: Any, **__: Any) -> None:
+        raise ExhaustedError("the process ended with -5")
+
+    monkeypatch.setattr(images, "run_in_child", end)
+    with pytest.raises(InputError, match=r"the chart cannot be drawn \(the process ended with -5\); free some memory"):
+        images.image({"mark": "bar"}, "svg")
+
+
+# ---- Reading and writing
+
+
+BYTES = pl.DataFrame({"task": ["a", "a", "b"], "worker": ["v", "w", "v"], "label": [b"x", b"x", b"y"]})
+
+
+@kills("io/tables.py", "pl.String() if kind == pl.Binary() else kind", "kind")
+def test_text_that_is_stored_as_bytes_is_text(tmp_path: Path) -> None:
+    BYTES.write_parquet(tmp_path / "v.parquet")
+    assert finegold.aggregate(tmp_path / "v.parquet", "mv").label.to_list() == ["x", "y"]
+
+
+@kills("io/tables.py", "except pl.exceptions.ComputeError:", "except ZeroDivisionError:")
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    BYTES.with_columns(label=pl.lit(b"\xff")).write_parquet(tmp_path / "v.parquet")
+    with pytest.raises(InputError, match="the column label holds bytes that are not text; expected UTF-8"):
+        finegold.read(tmp_path / "v.parquet")
+
+
+@kills("io/writers.py", "part.cast({pl.Binary: pl.String}).write_ndjson(text)", "part.write_ndjson(text)")
+def test_bytes_are_written_as_text_or_not_at_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from finegold.io.writers import write_frame
+
+    write_frame(BYTES, tmp_path / "v.jsonl")
+    assert json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])["label"] == "x"
+    with pytest.raises(OutputError, match="invalid utf8"):
+        write_frame(BYTES.with_columns(label=pl.lit(b"\xff")), tmp_path / "v.jsonl")
+    assert "panicked" not in capfd.readouterr().err
+
+
+# ---- Seeds
+
+
+@kills("votes/simulation.py", '{n_systems}")\n    _check_range("seed", seed, 0, 2**63)\n', '{n_systems}")\n')
+def test_simulated_judges_need_a_seed_that_is_not_negative(tmp_path: Path) -> None:
+    done = run("simulate", "--judges", "3", "--seed", "-1", "--out", str(tmp_path / "log"))
+    assert (done.exit_code, "seed must be from 0" in done.stderr) == (2, True)
+
+
+@kills("insight/judges/ranking.py", "    if seed < 0:\n", "    if False:\n")
+def test_a_ranking_needs_a_seed_that_is_not_negative(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
+    done = run("rank", str(path), "--seed", "-1")
+    assert (done.exit_code, "the seed must not be negative" in done.stderr) == (2, True)
