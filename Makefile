@@ -38,6 +38,7 @@ lint: $(READY)
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) tools/check_docstrings.py
+	$(RUN) tools/check_english.py
 
 # Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
 # Each uses one thread where libraries would start more.

@@ -173,6 +173,10 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
     lines = [
         "# What the methods cost",
         "",
+        "**What this means for you.** Except for `ebcc`, `tiremge`, `fgbcc` and, on many votes, `glad`, every method",
+        "takes a fraction of a second on these data sets, so accuracy decides ([choosing](choosing.md)). For millions",
+        "of votes, use the default, `ptbcc`, `ds` or `mv`.",
+        "",
         "Seconds of processor time of a whole fit with the",
         f"default settings, one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",

@@ -26,12 +26,16 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "real"
 CONSTANTS = HERE / "real_constants.md"
 GROUPS = ("open", *KINDS, PAPER)
-HEAD = ["method", *GROUPS, "under the vote by 1 / 3 / 5", "log loss", "ECE", "seconds", "not finished"]
+HEAD = ["method", *GROUPS, "worse than the vote by 1 / 3 / 5", "log loss", "ECE", "seconds", "not finished"]
 MEASURED = "sets.json", "simulated.json"  # beside the files of methods
 
 INTRODUCTION = """# Which method to choose
 
-Finegold's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families
+**What this means for you.** Keep the default, `{default}`, unless you have truths to test another method with
+(`finegold evaluate votes.csv --truth truth.csv --method {default},ptbcc,hds`). On average it is more accurate than
+majority vote for every kind of annotators, by about one point, and where it is less accurate, the loss is small.
+
+`{default}` was chosen on real data: {sets} public data sets in {families} families
 ({kinds}), whose truths are independent of the votes, and the ten data sets of the PTBCC
 paper. `mv` is the majority vote.
 
@@ -40,8 +44,8 @@ paper. `mv` is the majority vote.
   (**weak**). Sets of one family share annotators, tasks or a laboratory, so each family counts once. **paper** is the
   mean over the ten; the paper's eleventh set, *senti*, has no public votes and is left out.
 - Classes that share the highest probability share the credit. A truth that nobody voted for counts as wrong.
-- **under the vote**: on how many of the {judged} open sets with 100 truths or more the accuracy is more than 1, 3 and 5
-  points below the majority vote's.
+- **worse than the vote**: on how many of the {judged} open sets with 100 truths or more the accuracy is more than 1, 3
+  and 5 points below the majority vote's.
 - **log loss** (probabilities not below 1e-10) and **ECE**, the expected calibration error (10 bins), are means over the
   open families.
 - **seconds** of processor time, one thread, for all sets that were finished, without compilation and reading.
@@ -83,7 +87,7 @@ def page() -> str:
         introduction(sets),
         f"## Finegold's methods\n\n{methods_table(ours, found, sets)}\n\n{FINISHED}",
         f"## Other libraries\n\n{RIVALS}\n\n{rivals_table(kept, sets)}",
-        f"## Where {DEFAULT_METHOD} is under the majority vote\n\n{under_default(found[DEFAULT_METHOD], sets)}",
+        f"## Where {DEFAULT_METHOD} is worse than the majority vote\n\n{under_default(found[DEFAULT_METHOD], sets)}",
         f"## {DEFAULT_METHOD} and the majority vote, family by family\n\n{families_table(found[DEFAULT_METHOD], sets)}",
         CONSTANTS.read_text().strip(),
         f"## Simulated crowds\n\n{simulated_table(simulated)}",

@@ -34,8 +34,9 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 def finegold(method: str) -> Callable[[Votes], Any]:
     from finegold import Annotations, aggregate
     from finegold.methods.lookup import make_method
+    from finegold.methods.registry import DEFAULT_METHOD
 
-    chosen = make_method(method, {}, paper=True)  # the page compares the paper's methods
+    chosen = make_method(method, {}, paper=method != DEFAULT_METHOD)  # the others as in the paper
     return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior
 
 

@@ -22,7 +22,7 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.paper.datasets import data_sets, find
 from finegold.system.files import write_bytes
 from machine import describe
@@ -39,7 +39,7 @@ RIVALS = {
     "cleanlab": ["majority", "CROWDLAB on vote shares"],
     "snorkel": ["LabelModel"],
 }
-PAPER = ["mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "fgbcc", "ptbcc"]
+METHODS = [DEFAULT_METHOD, "mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "fgbcc", "ptbcc"]
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     python = rival_python()
     names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
     figures: list[dict[str, Any]] = []
-    for library, methods in {"finegold": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
+    for library, methods in {"finegold": METHODS, **RIVALS}.items():
         if options.libraries and library not in options.libraries:
             continue
         runner = Path(sys.executable) if library == "finegold" else python

@@ -196,6 +196,9 @@ HEAD = (
 )
 PAGE = """# How long the first run takes
 
+**What this means for you.** The default method computes labels of a small file in two to three seconds, also in a new
+container. Other methods compile code in their first run, which takes about ten seconds once.
+
 Seconds of processor time (and on the clock) of one command that reads 1,500 votes from a CSV file and writes
 labels, imports included, on {machine} ({date}).
 
@@ -210,7 +213,7 @@ Kernels are compiled when they are first needed and kept on disk, in `__pycache_
 that need the same kernel at the same time compile it once: the others wait for the first. If compiling takes more than
 a second, a line on standard error says so once; it is a warning of the log "finegold".
 
-Finegold brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
+Finegold installs 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
 NumPy 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
 (report, studio, ...).
 

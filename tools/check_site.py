@@ -1,7 +1,8 @@
 """Looks at the built documentation in a browser: python tools/check_site.py [SITE] [--pictures FOLDER]
 
 Every page is opened at the width of a screen and of a phone. Problems: content wider than the page, pictures and local
-links that lead nowhere, and Markdown that was not rendered. Needs Chromium (on Debian: apt-get install chromium).
+links that lead nowhere, Markdown that was not rendered, and a search that finds nothing.
+Needs Chromium (on Debian: apt-get install chromium).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, TimeoutError, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-WIDTHS = (1200, 400)  # pixels
-SHOWN = ("index", "install", "choosing", "llm_judges", "crowdkit", "glossary")
+WIDTHS = (1440, 420)  # pixels
+SHOWN = ("index", "csv", "label_studio", "llm_judges", "predictions", "studio", "choosing", "rivals", "cli")
 LOOK = """() => {
   const RAW = /\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```|\\[\\/?(?:bold|dim|italic)\\]/gm;
   const article = document.querySelector('article') || document.body;
@@ -42,6 +43,7 @@ def main(site: Path, pictures: Path | None) -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         found, seen = look_at_pages(browser, site, pictures)
+        found += search_problems(browser, site)
         browser.close()
     found += broken_links(site, seen)
     print("\n".join(found) or f"{len(seen)} pages: nothing is too wide, and no link or picture is broken.")
@@ -58,9 +60,21 @@ def look_at_pages(browser: Browser, site: Path, pictures: Path | None) -> tuple[
             page.goto(path.resolve().as_uri())
             seen[path] = page.evaluate(LOOK)
             found += [f"{path.relative_to(site)} at {width} pixels: {text}" for text in problems(seen[path])]
-            if pictures and width == WIDTHS[0] and path.stem in SHOWN:
-                page.screenshot(path=pictures / f"{path.stem}.png", full_page=True)
+            if pictures and path.stem in SHOWN:
+                page.screenshot(path=pictures / f"{path.stem}-{width}.png")
     return found, seen
+
+
+def search_problems(browser: Browser, site: Path) -> Iterator[str]:
+    """Yield a problem if the search finds nothing, opened from the disk."""
+    page = browser.new_page()
+    page.goto((site / "index.html").resolve().as_uri())
+    page.click(".md-search__input")
+    page.keyboard.type("annotator", delay=30)
+    try:
+        page.wait_for_selector(".md-search-result__item", timeout=10_000)
+    except TimeoutError:
+        yield "index.html: the search finds nothing"
 
 
 def problems(page: dict[str, Any]) -> Iterator[str]:

@@ -30,7 +30,7 @@ SECTIONS = {
 }
 SHOWN = ("warning: ", "error: ", "left out: ")
 MOST_CLASSES = 5
-HEAD = """# What Finegold says of dirty files
+HEAD = """# What Finegold says about dirty files
 
 "Finegold says" is what `finegold aggregate` (for truths: `finegold evaluate`) prints on standard
 error apart from its summary. Python warns in the same words (`FinegoldWarning`), and the studio and the report show the

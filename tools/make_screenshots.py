@@ -5,7 +5,6 @@ Needs the dependency group "dev", and Chromium (on Debian: apt-get install chrom
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,9 +19,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 import finegold
 from finegold.errors import FinegoldWarning
 from finegold.methods.registry import DEFAULT_METHOD
+from finegold.votes.sample import write_with_texts
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
+ANIMALS = Path(__file__).parents[1] / "tests" / "data" / "animals"  # classes that are easy to misspell
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
 # Views of the studio, each with what shows that it is there.
@@ -50,6 +51,10 @@ def main() -> None:
 def pictures_of_the_report(browser: Browser, path: Path) -> None:
     with opened(browser, report(path), 1200, 900) as page:
         page.screenshot(path=IMAGES / "report.png")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_timeout(500)
+        page.screenshot(path=IMAGES / "report-dark.png")
+        page.emulate_media(color_scheme="light")
         page.locator("#task-table button.more").first.click()
         picture(page, "#tasks", "report-tasks.png")
         picture(page, "#annotators", "report-annotators.png")
@@ -70,7 +75,7 @@ def report(path: Path, method: str = DEFAULT_METHOD) -> Path:
 
 def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
     folder.mkdir()
-    shutil.copy(SAMPLE / "votes.csv", folder)
+    write_with_texts(folder / "votes.csv")
     with started(folder) as link:
         page = browser.new_page(viewport={"width": 1200, "height": 860})
         page.goto(link)
@@ -88,7 +93,7 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
 def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
     """The same dirty file in the studio and in the report."""
     folder.mkdir()
-    rows = (SAMPLE / "votes.csv").read_text().splitlines()
+    rows = (ANIMALS / "votes.csv").read_text().splitlines()
     for place, old, new in (
         (7, "dog", "Dog"),
         (11, "cat", " cat"),

@@ -15,7 +15,6 @@ import maths
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-ALONE = "---\nhide: [navigation]\n---\n\n"  # the first page has nothing beside it
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 
 
@@ -30,9 +29,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """README.md is the first page of the site, too."""
     for source, page in ELSEWHERE.items():
-        head = ALONE if page == "index.md" else ""
-        content = LINK.sub(_moved, (ROOT / source).read_text())
-        files.append(File.generated(config, page, content=head + content))
+        content = LINK.sub(_moved, (ROOT / source).read_text()).replace('="docs/', '="')  # src and srcset of pictures
+        files.append(File.generated(config, page, content=content))
     return files
 
 

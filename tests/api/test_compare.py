@@ -16,7 +16,7 @@ from finegold.checks import sample_votes
 from finegold.insight.comparison import compare
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
-from finegold.votes.sample import VOTES as SAMPLE
+from tests.support.animals import VOTES as SAMPLE
 from tests.support.cli_helpers import CSV, run, write
 
 QUICK = ["mv", "ds", "ptbcc"]

@@ -17,7 +17,7 @@ from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
 from finegold.options import options_of
-from finegold.votes.sample import TRUTH, VOTES
+from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import run, write
 
 COMMANDS = {

@@ -232,7 +232,7 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
         "unknown": ("is not one of this sample's", votes, "--checks", unknown),
         "gold": ("were not drawn by a plan", votes, "--checks", gold),
         "empty": ("no task of the sheet has a truth", votes, "--checks", sheet),
-        "classes": ("are no class of the votes", votes, "--checks", wrong),
+        "classes": ("are not classes of the votes", votes, "--checks", wrong),
         "no plan": ("is not a plan", votes, "--checks", checks, "--plan", votes),
         "no certificate": ("not a certificate", votes, "--checks", checks, "--verify", votes),
         "absent": ("there is no file", votes, "--checks", tmp_path / "absent.csv"),

@@ -121,7 +121,7 @@ def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
     words = ["--verdict-pattern", "so: (left|right)", "--verdict-map", "left=A,right=B", "--json"]
     found = json.loads(run("judges", log, *words).stdout)
     assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
-    assert "is no regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
+    assert "is not a regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
     assert "--verdict-map needs pairs" in run("judges", log, "--verdict-map", "left").stderr
 
 

@@ -80,7 +80,7 @@ def test_forms_ask_several_questions(tmp_path: Path) -> None:
     each = read_each(path)
     labels = {question: {label for _, _, label in votes_of(votes)} for question, votes in each.items()}
     assert labels == {"mood": {"good"}, "tags": {"a|b"}, "sure": {"false"}, "note": {"hm"}}
-    assert each["mood"].counts.left_out == {"answers that are no labels, such as boxes": 1}
+    assert each["mood"].counts.left_out == {"answers that are not labels, such as boxes": 1}
 
 
 MANIFEST = {

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations
@@ -189,3 +190,22 @@ def test_repeated_votes_follow_the_wish(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,worker,label\n1,1,a\n1,1,b\n")
     assert votes_of(read(path)) == {(1, 1, "a")}
     assert votes_of(read(path, repeated="last")) == {(1, 1, "b")}
+
+
+def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_path: Path) -> None:
+    rows = [(f"t{n}", who, "xy"[n % 2]) for n in range(6) for who in ("ann", "bob")]
+    path = write(tmp_path / "v.csv", "".join(f"{','.join(row)}\n" for row in rows))
+    with pytest.warns(match="taken as task, annotator and label, in this order"):
+        annotations = read(path, header=False)
+    assert (annotations.n_votes, annotations.n_tasks, annotations.n_annotators) == (12, 6, 2)
+    with pytest.raises(InputError, match="no task and no annotator"):
+        read(write(tmp_path / "other.csv", "".join(f"{who},{task},{vote}\n" for task, who, vote in rows)), header=False)
+
+
+def test_python_keeps_the_users_name_of_the_column_of_tasks(tmp_path: Path) -> None:
+    result = finegold.aggregate(
+        write(tmp_path / "v.csv", CSV.replace("task,worker,label", "Item ID,rater,answer")), "mv"
+    )
+    result.export(tmp_path / "train.parquet", "sklearn")
+    tables = [result.labels(), result.soft_labels(), pl.read_parquet(tmp_path / "train.parquet")]
+    assert [table.columns[0] for table in tables] == ["Item ID"] * 3

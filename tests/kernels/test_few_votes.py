@@ -166,7 +166,7 @@ def test_the_default_needs_no_compiler_for_few_votes_and_imports_little() -> Non
     script = """
 import sys
 import finegold
-from finegold.votes.sample import VOTES
+from tests.support.animals import VOTES
 
 finegold.aggregate(VOTES)
 assert not {"numba", "scipy.optimize"} & set(sys.modules)  # they take long to import

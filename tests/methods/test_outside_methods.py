@@ -18,7 +18,7 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.methods import lookup as outside
 from finegold.methods.lookup import method_names
 from finegold.methods.mv import MajorityVote
-from finegold.votes.sample import TRUTH, VOTES
+from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import run
 from tests.support.studio_helpers import studio_in_thread
 

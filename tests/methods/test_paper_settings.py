@@ -9,7 +9,7 @@ import finegold
 from finegold.api.job import fit
 from finegold.methods.lookup import make_method, method_class
 from finegold.paper import fits
-from finegold.votes.sample import TRUTH, VOTES
+from tests.support.animals import TRUTH, VOTES
 from tests.support.cli_helpers import run
 
 # The defaults of 0.1, when they were the rows of the paper's tables.

@@ -22,11 +22,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-import finegold
 from finegold.kernels.compiling import COMPILING
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.paper import datasets
+from finegold.votes.sample import VOTES
+from tests.support.animals import ANIMALS
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED
 from tests.support.exports_made import annotation, choices
@@ -35,7 +36,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKER = doctest.OutputChecker()
-NEW = "task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n"  # votes of another day
+NEW = (
+    "task,annotator,label\n1001,person_1,first\n1001,person_2,first\n1001,gpt-3.5-turbo,second\n"
+    "1002,person_1,second\n1002,pandalm-7b,tie\n"
+)  # votes of another day
 
 
 def examples():
@@ -51,9 +55,11 @@ def examples():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
-    sample = Path(finegold.__file__).parent / "votes" / "sample"
-    for name in ("votes.csv", "truth.csv"):
+    sample = VOTES.parent
+    for name in ("votes.csv", "tasks.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
+    shutil.copy(ANIMALS / "votes.csv", tmp_path / "crowd.csv")  # for what needs a crowd
+    shutil.copy(ANIMALS / "truth.csv", tmp_path / "crowd_truth.csv")
     (tmp_path / "new.csv").write_text(NEW)
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
@@ -69,18 +75,19 @@ def folder(tmp_path, monkeypatch):
 def put_into_sqlite(folder):
     votes = pl.read_csv(folder / "votes.csv")
     with closing(sqlite3.connect(folder / "votes.db")) as database, database:
-        database.execute("CREATE TABLE votes (task INTEGER, worker INTEGER, label TEXT)")
+        database.execute("CREATE TABLE votes (task INTEGER, worker TEXT, label TEXT)")
         database.executemany("INSERT INTO votes VALUES (?, ?, ?)", votes.iter_rows())
 
 
 def put_into_label_studio(folder):
     """The sample as an export, with an annotation more on the first three tasks that was cancelled."""
+    texts = dict(pl.read_csv(folder / "tasks.csv").select("task", "instruction").iter_rows())
     tasks = {}
     for task, worker, label in pl.read_csv(folder / "votes.csv").iter_rows():
-        tasks.setdefault(task, []).append(annotation(worker, choices("animal", label)))
+        tasks.setdefault(task, []).append(annotation(worker, choices("better", label)))
     for task in list(tasks)[:3]:
         tasks[task].append(annotation(1, was_cancelled=True))
-    export = [{"id": task, "data": {"text": f"text {task}"}, "annotations": votes} for task, votes in tasks.items()]
+    export = [{"id": task, "data": {"text": texts[task]}, "annotations": votes} for task, votes in tasks.items()]
     (folder / "export.json").write_text(json.dumps(export))
 
 
@@ -166,22 +173,44 @@ def test_pages_that_scripts_make_are_current(name):
     assert is_current, f"docs/{name}.md is not current: run python tools/make_{name}.py"
 
 
-def test_the_readme_has_the_figures_of_the_page_on_choosing():
-    """Accuracy on the families and on the paper's sets, sets under the vote by a point, log loss."""
+def test_the_readme_has_the_gains_of_the_page_on_choosing():
+    """By kind of annotators: majority vote, the best of crowd-kit's methods, the default."""
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))
-    shown = {cells[0]: cells[1:] for cells in table_rows(readme) if len(cells) == 5}
-    page = page[: page.index("## Other libraries")]
-    found = {cells[0]: cells for cells in table_rows(page) if len(cells) == 13}
-    assert set(shown) == {"auto", *found} & set(shown) >= {"anchored", "mv", "ptbcc", "hds", "ds", "glad"}
-    for name in shown.keys() - {"auto"}:
-        _, accuracy, *_, paper, under, log_loss, _, _, _ = found[name]
-        assert shown[name] == [accuracy, paper, "" if name == "mv" else under.split(" / ")[0], log_loss]
+    measured = {
+        cells[0]: [float(cell) for cell in cells[1:7] if cell != "–"]
+        for cells in table_cells(page[page.index("## Other libraries") :])
+        if len(cells) == 13 and cells[1].startswith(".")
+    }
+    majority, default = measured["Finegold: `mv`"], measured["Finegold: `anchored` (default)"]
+    rivals = {name.split(": ")[1]: row for name, row in measured.items() if name.startswith("crowd-kit")}
+    shown = [cells[2:] for cells in table_cells(readme) if len(cells) == 5 and cells[1].isdigit()]
+    columns = [1, 2, 3, 4, 5, 0]  # the first is the mean of all families, which the README has last
+    assert len(shown) == len(columns)
+    for column, (vote, rival, ours) in zip(columns, shown, strict=True):
+        figure, name = rival.replace("*", "").rstrip(")").split(" (")
+        best = max(row[column] for row in rivals.values())
+        assert rivals[name][column] == best
+        expected = [majority[column], best, default[column]]
+        assert [float(vote), float(figure), float(ours)] == pytest.approx(expected, abs=0.00051)
 
 
-def table_rows(page):
-    """Cells of the rows that begin with a method, without marks."""
-    for name, rest in re.findall(r"^\| \**`(\w+)`[^|]*\|(.*)\|$", page, re.MULTILINE):
-        yield [name, *(cell.strip(" *") for cell in rest.split("|"))]
+def table_cells(page):
+    """Cells of the rows of all tables, without marks of emphasis."""
+    for row in re.findall(r"^\|(.*)\|$", page, re.MULTILINE):
+        yield [cell.strip().replace("**", "") for cell in row.split("|")]
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_terminal_pictures_show_what_is_printed_today():
+    """If it fails: python tools/make_pictures.py."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    pictures = importlib.import_module("make_pictures")
+    for name, (title, shown) in pictures.contents().items():
+        kept = (ROOT / "docs" / "images" / name).read_text("utf-8")
+        assert pictures.text_of(kept) == pictures.text_of(pictures.picture_of(title, shown)), name
 
 
 def test_the_examples_of_the_package_run():

@@ -252,7 +252,7 @@ def test_text_that_is_stored_as_bytes_is_text(tmp_path: Path) -> None:
 @kills("io/tables.py", "except pl.exceptions.ComputeError:", "except ZeroDivisionError:")
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     BYTES.with_columns(label=pl.lit(b"\xff")).write_parquet(tmp_path / "v.parquet")
-    with pytest.raises(InputError, match="the column label holds bytes that are no text; expected UTF-8"):
+    with pytest.raises(InputError, match="the column label holds bytes that are not text; expected UTF-8"):
         finegold.read(tmp_path / "v.parquet")
 
 

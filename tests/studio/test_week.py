@@ -78,7 +78,7 @@ class Lead:
             self.page.wait_for_timeout(300)
             self.page.evaluate("document.getElementById('toasts').replaceChildren()")
             self.page.evaluate(
-                "for (const one of document.querySelectorAll('small code')) one.textContent = 'posts.studio'"
+                "document.querySelectorAll('small code').forEach((one) => (one.textContent = 'finegold.studio'))"
             )
             self.page.screenshot(path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled")
 

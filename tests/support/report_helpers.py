@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-import finegold
 from finegold import Annotations
+from tests.support.animals import ANIMALS
 
-SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
+SAMPLE = ANIMALS
 EVIL = "</script><script>alert(1)</script>\u2028\"'><img src=x onerror=alert(2)>{{7*7}}{% raw %}"
 
 

@@ -8,16 +8,15 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import uvicorn
 
-import finegold
 from finegold.studio.app import Services, make_app
 from finegold.studio.serve import SERVER_OPTIONS, plan
+from tests.support.animals import VOTES
 
-SAMPLE = Path(finegold.__file__).parent / "votes" / "sample" / "votes.csv"
+SAMPLE = VOTES
 TOKEN = "a-token-for-tests-only"
 OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b")  # words of the command line and of Python
 WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels

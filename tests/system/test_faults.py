@@ -24,7 +24,7 @@ from click.testing import Result
 import finegold
 from finegold.paper import datasets
 from finegold.paper.datasets import register
-from finegold.votes.sample import VOTES
+from tests.support.animals import VOTES
 from tests.support.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")

@@ -1,7 +1,11 @@
-"""The proof in small, on the sample that is part of Finegold: it runs where the public data sets are not at hand."""
+"""The sample that is part of Finegold, and the proof in small on simulated votes: no public data set is needed."""
 
 from __future__ import annotations
 
+import importlib
+import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +13,51 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.votes.sample import TRUTH, VOTES
+from finegold.votes import sample
 from tests.methods.reference import anchored, bwa, ds, hds
+from tests.support.animals import TRUTH, VOTES
+from tests.support.cli_helpers import run
+from tests.support.data_sets import SHARED
 
-ACCURACY = {"mv": 0.8683, "anchored": 0.9367, "ds": 0.9400, "ptbcc": 0.9433}  # as in README.md
+ROOT = Path(__file__).resolve().parents[2]
+
+ACCURACY = {"mv": 0.8683, "anchored": 0.9367, "ds": 0.9400, "ptbcc": 0.9433}
+
+
+def test_the_sample_is_what_the_script_makes_from_the_public_files() -> None:
+    if not (SHARED / "logs" / "pandalm").exists():
+        pytest.skip("PandaLM's files are not in ../shared/logs/pandalm")
+    sys.path.insert(0, str(ROOT / "tools"))
+    made = importlib.import_module("make_sample").make_sample(SHARED / "logs" / "pandalm")
+    for path in (sample.VOTES, sample.TASKS, sample.TRUTH):
+        assert path.read_text(encoding="utf-8") == made[path.name]
+
+
+def test_the_sample_is_small_carries_its_licence_and_says_what_it_is() -> None:
+    folder = sample.VOTES.parent
+    assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 300_000
+    assert "Copyright 2023 Yidong Wang, Zhuohao Yu" in (folder / "LICENSE").read_text()
+    assert f"{finegold.read(sample.VOTES).n_votes:,} votes" in (folder / "README.md").read_text()
+
+
+def test_every_vote_of_the_sample_has_its_text_in_the_studio(tmp_path: Path) -> None:
+    sample.write_with_texts(tmp_path / "sample.csv")
+    rows = finegold.read(tmp_path / "sample.csv")
+    assert rows.n_votes == finegold.read(sample.VOTES).n_votes
+    text = (tmp_path / "sample.csv").read_text(encoding="utf-8")
+    assert text.startswith("task,annotator,label,instruction,response_1,response_2")
+    assert text.count("\n") > rows.n_votes
+
+
+def test_the_simulated_votes_are_what_their_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = VOTES.with_name("README.md").read_text()
+    (command,) = [line.strip() for line in readme.splitlines() if line.strip().startswith("finegold simulate")]
+    words = shlex.split(command)[1:]
+    words[words.index("--out") + 1] = str(tmp_path)
+    monkeypatch.chdir(ROOT)
+    assert run(*words).exit_code == 0
+    for file in (VOTES, TRUTH):
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -823,7 +823,7 @@ def _check_classes(truths: list[str], classes: list[str]) -> None:
     unknown = [truth for truth in truths if truth not in classes]
     if not unknown:
         return
-    words = f"{len(unknown):,} of {len(truths):,} truths are no class of the votes ({unknown[0]!r})"
+    words = f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes ({unknown[0]!r})"
     if 2 * len(unknown) > len(truths):
         remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
         raise InputError(words, remedies=[remedy])

@@ -275,7 +275,7 @@ class Job(FitOptions):
 
 
 def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
-    """Return the job of a function of Python: what is no option of every fit is how the votes are read."""
+    """Return the job of a function of Python: what is not an option of every fit says how the votes are read."""
     names = {each.name for each in fields(Job)}
     fitting = {name: value for name, value in keywords.items() if name in names}
     reading = {name: value for name, value in keywords.items() if name not in names}

@@ -198,13 +198,14 @@ class Result(ResultData):
         Returns
         -------
         DataFrame
-            With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
-            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes. If
-            labels are sets, the column labels has them, separated by ;, and there is no column tied.
+            With the columns task (named as in the votes), label, confidence, n_votes and tied, of the library that
+            the votes came from (Polars for files and arrays). With predictions, the column predictions_only marks
+            tasks without votes. If labels are sets, the column labels has them, separated by ;, and there is no column
+            tied.
         """
-        from finegold.results.tables import labels_table
+        from finegold.results.tables import labels_table, own_name
 
-        return labels_table(self, probabilities=probabilities)
+        return own_name(labels_table(self, probabilities=probabilities), self.annotations, 0)
 
     def scores(self) -> Any:
         """Return the expected score of each task, if classes are ordered, such as ratings from 1 to 5.
@@ -216,9 +217,9 @@ class Result(ResultData):
             probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
             or its position from 1 if the classes are not numbers. Tasks without votes are left out.
         """
-        from finegold.results.tables import scores_table
+        from finegold.results.tables import own_name, scores_table
 
-        return scores_table(self)
+        return own_name(scores_table(self), self.annotations, 0)
 
     def soft_labels(self) -> Any:
         """Return the probability of each class for each task, to train a model on.
@@ -226,12 +227,12 @@ class Result(ResultData):
         Returns
         -------
         DataFrame
-            With the column task and one column per class, of the library that the votes came from (Polars for files
-            and arrays). Tasks without votes are left out.
+            With the column task (named as in the votes) and one column per class, of the library that the votes came
+            from (Polars for files and arrays). Tasks without votes are left out.
         """
-        from finegold.results.tables import soft_labels
+        from finegold.results.tables import own_name, soft_labels
 
-        return soft_labels(self)
+        return own_name(soft_labels(self), self.annotations, 0)
 
     def sample_weights(self) -> Floats:
         """Return how much each task should count in training.

@@ -12,14 +12,12 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli.messages import count, on_terminal, say
-from finegold.cli.outputs import Write, extremes, heat_map, write_all
+from finegold.cli.outputs import Write, write_all
 from finegold.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from finegold.api.result import Result
     from finegold.paper.datasets import Bar
     from finegold.paper.reproduce import Watch
-    from finegold.votes.annotations import Annotations
 
 __all__ = ["data_set_info", "demo", "fetch", "list_data_sets", "reproduce", "verify"]
 
@@ -30,12 +28,13 @@ COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 def demo(
     out: Annotated[str, o.value("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
 ) -> None:
-    """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
+    """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
     from finegold.api.job import Job
-    from finegold.io.read import read
+    from finegold.io.read import match_truth, read
     from finegold.io.writers import write_bytes, write_frame
+    from finegold.results.metrics import accuracy
     from finegold.system.files import prepared
-    from finegold.votes.sample import TRUTH, VOTES
+    from finegold.votes.sample import TASKS, TRUTH, VOTES
 
     folder = Path(out)
     earlier = folder / "votes.csv"
@@ -45,69 +44,33 @@ def demo(
     result = Job(votes, progress=on_terminal()).run()
     majority = Job(votes, method="mv").run()
     files: dict[str, tuple[str, Write]] = {
-        "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
-        "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),
-        "labels.csv": ("a label for every task", lambda path: write_frame(result.labels(), path)),
+        "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),
+        "tasks.csv": ("the texts of the tasks", lambda path: write_bytes(path, TASKS.read_bytes())),
+        "truth.csv": ("what a third person said", lambda path: write_bytes(path, TRUTH.read_bytes())),
+        "labels.csv": ("a label and its probability for every task", lambda path: write_frame(result.labels(), path)),
         "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
         "model.finegold": ("the whole result, for finegold.load", result.save),
     }
     with prepared(folder):
         write_all({str(folder / name): write for name, (_, write) in files.items()})
-    _show_job(votes, result)
-    _show_accuracy(votes, result, majority)
-    _show_annotators(result)
-    _show_prototypes(result)
-    _heading("Written")
-    for name, (words, _) in files.items():
-        typer.echo(f"  {folder / name!s:<28}{words}")
-    typer.echo("\nNow with your own votes: finegold aggregate votes.csv -o labels.csv")
-
-
-def _show_job(votes: Annotations, result: Result) -> None:
-    from finegold.votes.frames import to_list
 
     typer.echo(
-        f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
-        f"is it a {', '.join(to_list(votes.class_names)[:-1])} or {to_list(votes.class_names)[-1]}?"
+        f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
+        "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
     )
-    typer.echo(f"{result.method}: {result.stopped}, {result.seconds:.2f} s.")
-    for note in result.notes:
-        typer.echo(note)
-
-
-def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
-    from finegold.io.read import match_truth
-    from finegold.results.metrics import accuracy
-    from finegold.votes.sample import TRUTH
-
+    _heading("Labels that a third person agrees with")
     truth = match_truth(votes, TRUTH).codes
-    _heading("How many labels are right")
-    for name, labels in (("majority vote", majority), (result.method, result)):
+    for name, labels in (("majority vote", majority), ("finegold", result)):
         share = accuracy(labels.posterior, truth)
-        typer.echo(f"  {name:<14}{share:6.1%}  {'█' * round(40 * share)}")
-
-
-def _show_annotators(result: Result) -> None:
-    from finegold.votes.frames import to_list
-
-    names = to_list(result.annotator_names)
-    for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
-        _heading(f"{title} (expected accuracy, votes)")
-        for code in codes:
-            typer.echo(f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  {result.votes_per_annotator[code]:4d}")
-
-
-def _show_prototypes(result: Result) -> None:
-    from finegold.votes.frames import to_list
-
-    known = result.learned
-    if known.prototypes is None or known.weights is None:
-        return
-    shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
-    for s, (matrix, share) in enumerate(zip(known.prototypes, shares, strict=True), start=1):
-        _heading(f"Prototype {s}, behind {share:.0%} of the votes (in %)")
-        for line in heat_map(matrix, to_list(result.class_names)):
-            typer.echo(f"  {line}")
+        typer.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
+    _heading("The annotators, best first (share of their votes that agree with the labels)")
+    for row in result.annotators().sort("accuracy", descending=True).iter_rows(named=True):
+        typer.echo(f"  {row['annotator']:<15}{row['agreement']:6.1%}  {'█' * round(40 * row['agreement'])}")
+    _heading("Files")
+    for name, (words, _) in files.items():
+        typer.echo(f"  {folder / name!s:<30}{words}")
+    typer.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
+    typer.echo(f"See them in a browser: finegold report {folder / 'votes.csv'}, or finegold studio")
 
 
 def _heading(text: str) -> None:

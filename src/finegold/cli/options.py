@@ -134,7 +134,7 @@ def _parameter(name: str, kind: Any, default: Any, made: Any = None) -> inspect.
 
 
 def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any]:
-    """Return the type of an option's text, its default, and what Typer needs to know of it."""
+    """Return the type of an option's text, its default, and what Typer needs to know about it."""
     flag = about.flag_of(name)
     more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
     if about.kind == "flag":

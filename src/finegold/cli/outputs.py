@@ -17,9 +17,6 @@ from finegold.cli.messages import count, say, warn
 from finegold.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from finegold.cli.options import Fit, ReadOptions
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
@@ -85,7 +82,7 @@ def _files_of(name: str) -> list[Path]:
 
 
 def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
-    """Write all files under temporary names, call `then`, and move the files to their final names; None is no file."""
+    """Write all files under temporary names, call `then`, and move them to their final names; None is skipped."""
     from finegold.system.files import replacing_all
 
     wanted = {path: write for path, write in files.items() if path is not None}
@@ -326,25 +323,3 @@ def figures_table(title: str | None, rows: Iterable[Iterable[str]], columns: Ite
     for row in rows:
         table.add_row(*row)
     return table
-
-
-SHADES = " ░▒▓█"
-CELL_WIDTH = 8  # width in characters: shade, percentage, gap
-MAX_NAME_LENGTH = 7
-
-
-def heat_map(matrix: NDArray[np.float64], names: list[Any]) -> list[str]:
-    """Return a heat map in lines: truths in rows, votes in columns; the darker a cell, the more probable the vote."""
-
-    def cell(p: float) -> str:
-        shade = SHADES[min(int(p * len(SHADES)), len(SHADES) - 1)]
-        return f"{shade * 3}{100 * p:3.0f}".ljust(CELL_WIDTH)
-
-    texts = map(str, names)
-    short = [text if len(text) <= MAX_NAME_LENGTH else text[: MAX_NAME_LENGTH - 1] + "…" for text in texts]
-    margin = max(len("truth"), *map(len, short))
-    head = " " * (margin + 2) + "".join(f"{name:<{CELL_WIDTH}}" for name in short)
-    rows = [
-        f"{name:>{margin}}  " + "".join(cell(float(p)) for p in row) for name, row in zip(short, matrix, strict=True)
-    ]
-    return [line.rstrip() for line in (f"{'truth':>{margin}}  vote", head, *rows)]

@@ -2,8 +2,8 @@
 
 The gain of a task is the expected increase, with one more vote, of the probability that a label drawn from its
 posterior is right (kernels/expected_gain.py). The next annotator is drawn in proportion to the votes cast so far, among
-those who have not voted on the task. The probability of the most probable label is no alternative: it does not change
-if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
+those who have not voted on the task. The probability of the most probable label is not an alternative: it does not
+change if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
 
 Annotators are combined into a few groups of similar accuracy, so a million tasks take about a second.
 """

@@ -275,7 +275,7 @@ def _counts(label: Column, by: Column) -> NDArray[np.int64]:
 
 
 def _varies(label: Column, by: Column) -> bool:
-    """Return whether a label is no property of tasks (a truth) or of annotators (their country)."""
+    """Return whether a label is a vote, not a property of tasks (a truth) or of annotators (their country)."""
     return bool(((_counts(label, by) > 0).sum(axis=1) > 1).any())
 
 

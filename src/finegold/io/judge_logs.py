@@ -509,7 +509,7 @@ def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str | None, *, is_na
     example = table.get_column("gold").drop_nulls()[0][:40]
     if is_named:
         raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
-    return [f'the column "{column}" is not used as truth: its values are no verdicts, such as {example!r}']
+    return [f'the column "{column}" is not used as truth: its values are not verdicts, such as {example!r}']
 
 
 def _about_unread(log: JudgeLog) -> list[str]:

@@ -25,7 +25,7 @@ COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports
 class ReadOptions:
     """How to read votes. What is not given is found out from the file.
 
-    `gold` and `watch` are no options of reading: every function that reads votes has them as keywords of its own.
+    `gold` and `watch` are not options of reading: every function that reads votes has them as keywords of its own.
     """
 
     task: str | Sequence[str] | None = option(

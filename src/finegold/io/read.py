@@ -33,6 +33,10 @@ from finegold.votes.names import text_of
 
 __all__ = ["Progress", "Truth", "match_truth", "read", "read_alias", "read_each", "read_truth"]
 
+# Of a table without a header whose values look like votes in this order.
+PLAIN_COLUMNS = {"task": "1", "annotator": "2", "label": "3"}
+PLAIN = "its columns are taken as task, annotator and label, in this order"
+
 
 @documented(ReadOptions)
 def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
@@ -196,8 +200,14 @@ def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
     else:
         if options.annotator is None:
             opened, findings = name_annotators_by_file(opened, options.task, options.label)
-        with explain_lost_columns(opened, shape):
-            annotations = read_long(opened, options)
+        try:
+            with explain_lost_columns(opened, shape):
+                annotations = read_long(opened, options)
+        except InputError as error:
+            if options.header or not any(dict(each.options) == PLAIN_COLUMNS for each in error.remedies):
+                raise
+            annotations = read_long(opened, replace(options, **PLAIN_COLUMNS))
+            findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
         refuse_parts_of_one_table(opened, annotations)
     return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene))
 

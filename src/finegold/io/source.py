@@ -536,14 +536,14 @@ def check_lines(source: Source) -> None:
             length = len(others[-1]) if others else length
 
 
-# What the user says of a delimited text.
+# What the user says about a delimited text.
 
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the user says of a delimited text. The default says nothing."""
+    """What the user says about a delimited text. The default says nothing."""
 
     encoding: str | None = None
     separator: str | None = None

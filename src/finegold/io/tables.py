@@ -325,7 +325,7 @@ def as_text(column: pl.Series) -> pl.Series:
         try:
             return column.cast(pl.String)
         except pl.exceptions.ComputeError:
-            raise InputError(f"the column {column.name} holds bytes that are no text; expected UTF-8") from None
+            raise InputError(f"the column {column.name} holds bytes that are not text; expected UTF-8") from None
     values = (column.fill_nan(None) if column.dtype.is_float() else column).to_list()
     return pl.Series(column.name, [None if value is None else text_of(value) for value in values], dtype=pl.String)
 
@@ -402,7 +402,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_nan(source: Source) -> Source:
-    """Return JSON with null in the place of NaN, read as a whole; JSON without NaN is returned as it is."""
+    """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
     if source.format not in ("json", "jsonl"):
         return source
     with open_bytes(source) as file:

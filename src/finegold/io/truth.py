@@ -316,7 +316,7 @@ def match_truth(
 
 
 def _check_classes(key: Key, of_file: str) -> None:
-    """Refuse truths of which none is a class of the votes, and warn if that is so for most of them."""
+    """Refuse truths if none is a class of the votes, and warn if most are not."""
     known = len(key.class_names) - key.n_new_classes
     alike = look_alikes(key.class_names[known:], key.class_names[:known])
     if not known or not (alike or key.n_unvoted * 2 > key.n_known):

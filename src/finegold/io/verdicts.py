@@ -131,7 +131,7 @@ class Words:
         try:
             re.compile(self.pattern or "")
         except re.error as error:
-            raise InputError(f"the pattern of verdicts {self.pattern!r} is no regular expression: {error}") from None
+            raise InputError(f"the pattern of verdicts {self.pattern!r} is not a regular expression: {error}") from None
 
     def said(self, text: str) -> str | None:
         """Return the verdict in the text, in the words of the user; None if the pattern is not in it."""

@@ -485,7 +485,7 @@ class Method(ABC):
         return informed
 
     def learned_per_task(self) -> tuple[str, ...]:
-        """Return the names of arrays per task that belong into the result, such as difficulties.
+        """Return the names of arrays per task that belong in the result, such as difficulties.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -121,7 +121,8 @@ def labels_for_users(piece: ResultData, probabilities: bool = False, scores: boo
     table = _labels(piece, probabilities, scores)
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
-    return own_name(table.insert_column(before + 1, pl.Series("is_gold", is_gold)), piece.annotations, 0)
+    table = table.insert_column(before + 1, pl.Series("is_gold", is_gold))
+    return cast("pl.DataFrame", own_name(table, piece.annotations, 0))
 
 
 def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
@@ -139,15 +140,17 @@ def annotators_for_users(result: ResultData) -> pl.DataFrame:
 
         overall = table.insert_column(1, pl.lit(None, pl.String).alias("option"))
         table = pl.concat([overall, to_polars(annotators_of_sets(result, by_option=True))])
-        return own_name(table, result.annotations, 1)
+        return cast("pl.DataFrame", own_name(table, result.annotations, 1))
     order = natural_order(result.annotator_names)
-    return own_name(table if order is None else table[order], result.annotations, 1)
+    return cast("pl.DataFrame", own_name(table if order is None else table[order], result.annotations, 1))
 
 
-def own_name(table: pl.DataFrame, votes: Annotations | None, column: int) -> pl.DataFrame:
-    """Name the first column as the user does, unless another column has this name."""
-    name = votes.columns[column] if votes else table.columns[0]
-    return table if name in table.columns else table.rename({table.columns[0]: name})
+def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
+    """Name the first column of a data frame as the user does, unless another column has this name."""
+    frame = nw.from_native(table)
+    first = frame.columns[0]
+    name = votes.columns[column] if votes else first
+    return table if name in frame.columns else frame.rename({first: name}).to_native()
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
@@ -299,7 +302,7 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     names, share = result.task_names, share_for_label(result)
     tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
     split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "task": tasks,
             **_labels_training(result, purpose),
@@ -308,6 +311,7 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
             "split": split,
         }
     )
+    return cast("pl.DataFrame", own_name(table, result.annotations, 0))
 
 
 def _labels_training(result: ResultData, purpose: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def to_database(project: ProjectId, target: Target, shown: Shown, services: Serv
 
 
 def _inside(services: Services, address: str) -> str:
-    """Return the address of a database. Files must lie in the folder of the studio, and be no project of it."""
+    """Return the address of a database. Files must be in the folder of the studio and not be one of its projects."""
     database = parse(address)
     if not database.is_file:
         return address

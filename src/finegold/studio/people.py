@@ -98,7 +98,7 @@ def invite(project: ProjectId, who: Invited, services: ServicesDep) -> Invitatio
     """Invite a reviewer to this project. A second invitation of the same name replaces the first."""
     name = who.name.strip()
     if not name or not name.isprintable():
-        raise Problem(422, "This is no name", "Write a name of visible characters.")
+        raise Problem(422, "This is not a name", "Write a name of visible characters.")
     return Invitation(name=name, token=services.people.invite(project, name))
 
 

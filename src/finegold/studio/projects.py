@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -24,7 +25,7 @@ from finegold.studio.problems import Problem
 from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, visitor_of
 from finegold.studio.security import OWNER, Visitor
 from finegold.studio.store import Row, Store
-from finegold.votes.sample import VOTES
+from finegold.votes.sample import write_with_texts
 
 if TYPE_CHECKING:
     from finegold.studio.jobs import BackgroundJob
@@ -322,8 +323,11 @@ async def upload(request: Request, name: FileName, services: ServicesDep) -> Pro
 
 @router.post("/sample", status_code=201)
 def open_sample(services: ServicesDep) -> Project:
-    """Create a project of the sample: simulated votes of 30 annotators on 300 tasks, without pictures."""
-    return describe(services, services.projects.create_from_upload("sample.csv", VOTES))
+    """Create a project of the sample: two LLM judges and two people compare the answers to 300 instructions."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "sample.csv"
+        write_with_texts(path)
+        return describe(services, services.projects.create_from_upload(path.name, path))
 
 
 @router.get("/projects/{project}")

@@ -60,7 +60,7 @@ class Hygiene:
     alias: dict[str, Any] = field(default_factory=dict)  # spelling -> class
 
     def joined(self, other: Hygiene) -> Hygiene:
-        """Return what is known of the votes of both."""
+        """Return what is known about the votes of both."""
         new = [finding for finding in other.findings if finding not in self.findings]
         words = dict(Counter(self.no_vote) + Counter(other.no_vote))
         alias, normalise = {**self.alias, **other.alias}, self.normalise or other.normalise

@@ -220,7 +220,7 @@ class ZeroBasedSkill(_SkilledVote):
     lr_reduce_factor : float, default 0.5
         The factor by which it is reduced.
     eps : float, default 1e-5
-        Added to the first skills. As in crowd-kit, it is no stopping rule.
+        Added to the first skills. As in crowd-kit, it is not a stopping rule.
 
     Attributes
     ----------

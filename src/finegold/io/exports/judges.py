@@ -230,7 +230,7 @@ def columns_of_tool(columns: Sequence[Any]) -> list[str]:
 
 
 def read_qrels(source: Source) -> pl.DataFrame | None:
-    """Return the scores of a file with lines of query, iteration, passage and score; None if it is no such file."""
+    """Return the scores of a file with lines of query, iteration, passage and score; None for other files."""
     source = recognise(source)
     if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", text_start(source)):
         return None

@@ -76,7 +76,7 @@ def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
 def _votes_on_items(
     table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], options: ExportOptions
 ) -> Iterator[pl.DataFrame]:
-    """Answer.mood1 is what Answer.mood says of the first item."""
+    """Answer.mood1 is what Answer.mood says about the first item."""
     common = dict(labels)
     for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")

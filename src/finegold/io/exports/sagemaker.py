@@ -116,7 +116,7 @@ def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptio
         if is_label:
             yield Vote(task) if label is None else Vote(task, worker, label, question)
         else:
-            options.left_out["answers that are no labels, such as boxes"] += 1
+            options.left_out["answers that are not labels, such as boxes"] += 1
 
 
 def _label(answer: Any) -> tuple[bool, Any]:

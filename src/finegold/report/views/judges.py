@@ -29,7 +29,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Judge:
-    """What `JudgeReport.judges` says of a judge, field by field."""
+    """What `JudgeReport.judges` says about a judge, field by field."""
 
     judge: str
     n_verdicts: int

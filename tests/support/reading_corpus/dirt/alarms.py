@@ -109,7 +109,7 @@ CASES = (
     Case(
         "too-many-classes",
         "dirty",
-        "so many classes that it is no label column",
+        "too many classes for a label column",
         {"v.csv": csv([(f"t{i}", ANNOTATORS[i % 3], f"x{i}") for i in range(10_050)])},
         (),
         None,

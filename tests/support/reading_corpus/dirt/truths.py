@@ -24,7 +24,7 @@ CASES = (
     Case("truth-few", "dirty", "some truths of other tasks", judged("t0=cat", "t1=dog", "x=dog"), TRUTH, 2, (
         "1 truth belongs to a task without votes",
     )),
-    Case("truth-classes", "dirty", "truths of which none is a class", judged("t0=A", "t1=B"), TRUTH, None, (
+    Case("truth-classes", "dirty", "truths that are not classes", judged("t0=A", "t1=B"), TRUTH, None, (
         "none of the 2 truths in _truth.csv is a class of the votes", "--alias FILE",
     )),
     Case("truth-case", "dirty", "truths in another case", judged("t0=CAT", "t1=Dog"), TRUTH, None, (

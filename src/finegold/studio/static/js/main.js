@@ -106,7 +106,7 @@ document.addEventListener("keydown", (event) => {
 });
 window.addEventListener("hashchange", show);
 window.addEventListener("unhandledrejection", (event) => {
-  if (event.reason instanceof Problem) event.preventDefault(); // the user is told, and it is no bug of the page
+  if (event.reason instanceof Problem) event.preventDefault(); // the user is told, and it is not a bug of the page
   toast(event.reason?.message ?? "Something went wrong", "bad");
 });
 // A file that is dropped outside a drop zone must not replace the page.
