@@ -28,9 +28,9 @@ def compiled(
     """Return the function as Numba compiles it; machine code is kept unless it is a part of other kernels."""
     if intrinsic:
         return as_intrinsic(function)
-    if fastmath is None:
-        return numba.njit(inline="always" if inline == "always" else "never")(function)
-    made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if inlined:
+        return numba.njit(inline="always")(function)
+    made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(function)
     with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
         KeptCode(function).attach(made)
     return made
