@@ -163,7 +163,6 @@ def test_outputs_of_pipelines_and_of_pandas():
     assert np.allclose(finegold.aggregate(votes, predictions=frame).posterior, expected)
 
 
-@pytest.mark.filterwarnings("ignore:the predictions.*have no votes")
 def test_a_model_may_predict_a_few_tasks_only():
     votes, _, _ = draw()
     alone = finegold.aggregate(votes)
@@ -221,7 +220,6 @@ def test_damaged_models_are_refused(tmp_path, name, value):
         finegold.load(tmp_path / "m.finegold")
 
 
-@pytest.mark.filterwarnings("ignore:the predictions.*have no votes")
 @pytest.mark.parametrize("refit", [False, True])
 def test_update_keeps_the_predictions(tmp_path, refit):
     votes, p, truth = draw()

@@ -231,7 +231,8 @@ def _check_tasks(model: Model, votes: Annotations) -> None:
             raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
     codes = match(model.tasks, votes.task_names)
     n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
-    if 0 < n_unvoted < len(codes) and n_without:  # one side may have more tasks, but not both
+    are_most = 2 * n_unvoted > len(codes) and 2 * n_without > votes.n_tasks
+    if 0 < n_unvoted < len(codes) and (n_unvoted == n_without or are_most):  # as many on both sides: ids are shifted
         other = model.tasks[int(np.argmax(codes == MISSING))]
         text = (
             f"{model.source}: {n_unvoted:,} tasks have no votes, such as {other!r}, and {n_without:,} tasks with votes "
