@@ -1,7 +1,7 @@
 """Make the embedded sample from the public files of PandaLM: `python tools/make_sample.py FOLDER`.
 
 FOLDER has testset-v1.json, gpt-3.5-turbo-testset-v1.json and pandalm-7b-testset-v1.json, plain or with .gz; they are in
-data/ of https://github.com/WeOpenML/PandaLM. The tasks are drawn at random with a fixed seed before anything is fitted.
+data/ of https://github.com/WeOpenML/PandaLM. The tasks are drawn at random with a fixed seed.
 """
 
 from __future__ import annotations
