@@ -119,14 +119,14 @@ def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio)
     page = opened("judge", project=project)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    expect(page.locator(".content")).to_contain_text(f"text {task_of(page)}")
-    expect(page.locator(".content .note")).to_contain_text("127.0.0.1:9")
+    expect(page.locator("#judging .content")).to_contain_text(f"text {task_of(page)}")
+    expect(page.locator("#judging .content .note")).to_contain_text("127.0.0.1:9")
     assert not [url for url in asked if url.endswith(".png")]
     page.click("#load-remote")
-    expect(page.locator(".content img")).to_have_count(1)
+    expect(page.locator("#judging .content img")).to_have_count(1)
     assert [url for url in asked if url.endswith(".png")]
     page.click("#judge-settings summary")
     page.fill("#template", "Look: {text}")
     page.locator("#template").blur()
     page.reload()
-    expect(page.locator(".content")).to_have_text(f"Look: text {task_of(page)}")
+    expect(page.locator("#judging .content")).to_have_text(f"Look: text {task_of(page)}")
