@@ -238,7 +238,7 @@ def test_another_tab_sees_what_this_one_does_and_a_fit_is_watched_and_cancelled(
 def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
     page.click("#sample")
     page.click("#read")
-    expect(page.locator("#what-was-read")).to_contain_text("1,500 votes by 30 annotators on 300 tasks, 4 classes.")
+    expect(page.locator("#what-was-read")).to_contain_text("1,189 votes by 4 annotators on 300 tasks, 3 classes.")
     page.wait_for_selector("#label-them:enabled")
     project = re.search(r"/p/(\d+)", page.url)[1]
 
@@ -250,8 +250,9 @@ def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
 
     page.route("**/results", answer_late, times=1)
     page.click("#label-them")
-    expect(page.locator("#next-steps li")).to_have_count(3, timeout=180_000)
+    expect(page.locator("#next-steps li")).to_have_count(4, timeout=180_000)
     expect(page.locator("#next-steps")).to_contain_text("Judge doubtful tasks")
+    expect(page.locator("#next-steps")).to_contain_text("Measure the labels")
     expect(page.locator("#next-steps")).to_contain_text("Export the labels")
     assert not OPTION.search(page.inner_text("main"))
     page.click("#next-steps a >> nth=0")

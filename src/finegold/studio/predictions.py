@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
-from finegold.errors import InputError
+from finegold.errors import FinegoldWarning, InputError
 from finegold.io.predictions import read_predictions
 from finegold.report.views.common import texts
 from finegold.studio.files import Files
@@ -43,7 +44,7 @@ class ModelPredictions:
 
     def add(self, project: int, name: str, path: Path, votes: Annotations) -> None:
         """Keep a file, instead of one of the same name. Raise an InputError if it does not fit the votes."""
-        facts = _facts(path, votes)
+        facts = _facts(path, name, votes)
         blob = self.store.keep_file(path)
         with self.projects.changing(project):
             self._delete(project, name)
@@ -71,8 +72,11 @@ class ModelPredictions:
             self.store.run("DELETE FROM blob WHERE id = ?", row["file"])
 
 
-def _facts(path: Path, votes: Annotations) -> dict[str, Any]:
-    predictions = read_predictions(path, votes)
+def _facts(path: Path, name: str, votes: Annotations) -> dict[str, Any]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FinegoldWarning)
+        predictions = read_predictions(path, votes)
+    said = [words_of(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
     known = predictions.known[0]
     n_tasks = int(known[: votes.n_tasks].sum())
     return {
@@ -81,6 +85,7 @@ def _facts(path: Path, votes: Annotations) -> dict[str, Any]:
         "n_without_votes": len(predictions.task_names),
         "classes": texts(votes.class_names),
         "confidence": float(predictions.probabilities[0][known].max(axis=1).mean()),
+        "warnings": [text.replace(str(path), name).replace(path.name, name) for text in said],
     }
 
 
@@ -93,6 +98,7 @@ class PredictionsFile(BaseModel):
     n_without_votes: int = Field(description="Number of tasks that have a prediction but no votes.")
     classes: list[str]
     confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
+    warnings: list[str] = Field(default=[], description="What looks wrong with it.")
 
 
 @router.get("/predictions")

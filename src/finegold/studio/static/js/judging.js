@@ -63,12 +63,12 @@ export function settingsCard(project, again) {
     h("summary", {}, "Settings"),
     field("Your name", name, "It is kept with each of your judgements."),
     isOwner() ? h("label", { class: "check" }, blind, "Hide votes and labels until a task is judged") : null,
-    isOwner() ? templateField(project, change) : null,
+    isOwner() ? templateField(project) : null,
   );
 }
 
 // The template of a task, with the task that is judged as an example while it is written.
-function templateField(project, change) {
+function templateField(project) {
   const shown = h("div", { class: "content", id: "template-preview" });
   let typing = null;
   const look = async () => {
@@ -89,7 +89,12 @@ function templateField(project, change) {
       clearTimeout(typing);
       typing = setTimeout(look, 250);
     },
-    onchange: async () => (box.value.trim() ? await look() : (fill(shown), true)) && change({ template: box.value.trim() }),
+    onchange: () => {
+      clearTimeout(typing);
+      patch(`/projects/${project.id}`, { template: box.value.trim() }).catch(() => {}); // at once; `look` says what is wrong
+      if (box.value.trim()) look();
+      else fill(shown);
+    },
   });
   box.value = project.template;
   const known = h("small", {}, "Blank shows all columns of the task.");

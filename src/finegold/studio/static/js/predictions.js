@@ -44,7 +44,7 @@ function row(project, found) {
   return h(
     "li",
     {},
-    h("div", { class: "what whole" }, h("span", {}, found.name), h("small", {}, `${tasks}; mean confidence ${percent(found.confidence)}; classes: ${classes}`)),
+    h("div", { class: "what whole" }, h("span", {}, found.name), h("small", {}, `${tasks}; mean confidence ${percent(found.confidence)}; classes: ${classes}`), found.warnings.map((text) => h("small", {}, text))),
     h("button", { class: "quiet danger small", disabled: isActive(project.job), "aria-label": `Remove ${found.name}`, onclick: () => remove(project, found.name) }, "Remove"),
   );
 }
