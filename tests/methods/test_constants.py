@@ -2,7 +2,7 @@
 
 Mutation (constant or formula)                    Test that fails
 ------------------------------------------------  ------------------------------------------------------------
-prior of an accuracy: 2 votes -> 1                the_prior_of_an_accuracy_is_worth_two_votes...
+prior of an accuracy: 2 votes -> 1                the_prior_of_an_accuracy_is_worth_two_votes
 prior left out of a checkpoint's identity         the_prior_is_part_of_what_a_checkpoint_belongs_to
 a family errs alike: 2 standard errors -> 1       a_family_errs_alike_beyond_two_standard_errors...
 error of a mean without the square (agreement)    the_error_of_an_agreement_halves...
@@ -40,15 +40,35 @@ from finegold.insight import contested, correlated_pairs, correlation, overview
 from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.next_votes import _may_be_independent
 from finegold.methods.ds import DS
-from finegold.results.data import Step, accuracies
+from finegold.results.data import Step, accuracies, suggested
 from tests.support.vote_pairs import pairs_of
 
 
-def test_the_prior_of_an_accuracy_is_worth_two_votes_and_its_interval_holds_95_percent() -> None:
-    mean, low, high = accuracies(np.array([8, 2]), np.array([6.0, 0.5]))
+def test_the_prior_of_an_accuracy_is_worth_two_votes() -> None:
+    mean = accuracies(np.array([8, 2]), np.array([6.0, 0.5]))
     assert mean == pytest.approx([(6 + 2 * 0.65) / 10, (0.5 + 2 * 0.65) / 4])
-    assert low == pytest.approx(betaincinv([7.3, 1.8], [2.7, 2.2], 0.025))
-    assert high == pytest.approx(betaincinv([7.3, 1.8], [2.7, 2.2], 0.975))
+
+
+def test_the_range_behind_advice_has_2_5_percent_on_each_side_and_the_prior_of_two_votes() -> None:
+    task, who = np.indices((30, 4)).reshape(2, -1)
+    label = np.where((who == 3) & (task % 3 == 0), 1 - task % 2, task % 2)
+    result = finegold.aggregate(Annotations.from_arrays(task, who, label), "mv")
+    low, high = suggested(result)
+    right = result.accuracy * 32
+    assert low == pytest.approx(betaincinv(right, 32 - right, 0.025))
+    assert high == pytest.approx(betaincinv(right, 32 - right, 0.975))
+
+
+def test_an_interval_by_known_truths_holds_95_percent_as_clopper_and_pearson_do() -> None:
+    task, who = np.indices((40, 3)).reshape(2, -1)
+    wrong = (who == 2) & (task % 4 == 0)  # 10 of 40
+    votes = Annotations.from_arrays(
+        task, who, np.where(wrong, 1 - task % 2, task % 2), gold={i: i % 2 for i in range(40)}
+    )
+    result = finegold.aggregate(votes, "mv")
+    assert result.accuracy_low[2] == pytest.approx(betaincinv(30, 11, 0.025))
+    assert result.accuracy_high[2] == pytest.approx(betaincinv(31, 10, 0.975))
+    assert np.isnan(finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "mv").accuracy_low).all()
 
 
 def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
@@ -134,8 +154,8 @@ def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(skill: float
     assert advice.action == action
 
 
-@pytest.mark.parametrize(("n", "judged"), [(9, False), (10, True)])
-def test_nobody_is_judged_by_fewer_than_ten_votes(n: int, judged: bool) -> None:
+@pytest.mark.parametrize(("n", "judged"), [(19, False), (20, True)])
+def test_nobody_is_judged_by_fewer_than_twenty_votes(n: int, judged: bool) -> None:
     task, who = np.indices((60, 6)).reshape(2, -1)
     label = np.where(who == 5, 1 - task % 2, task % 2)
     kept = (who != 5) | (task < n)

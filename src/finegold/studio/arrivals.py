@@ -188,4 +188,5 @@ def _add_header(path: Path, known: list[str | None]) -> None:
         cells = first.split(separator)
         is_named = set(cells) & set(known) or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
         header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
-        path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", "utf-8")
+        named = text if is_named or len(cells) != 3 else f"{header}\n{text}"
+        path.write_text(named, "utf-8")

@@ -20,12 +20,13 @@ def entropy(shares):
     return -sum(s * np.log(s) for s in shares if s > 0)
 
 
-def uniformity(task, annotator, label, K):
-    marginal = entropy(np.bincount(label, minlength=K) / len(label))
+def uniformity(annotator, label, weight, K):
+    marginal = entropy(np.bincount(label, weight, K) / weight.sum())
     conditional = 0.0
     for j in set(annotator):
-        of_j = label[annotator == j]
-        conditional += len(of_j) / len(label) * entropy(np.bincount(of_j, minlength=K) / len(of_j))
+        mine = annotator == j
+        of_j = np.bincount(label[mine], weight[mine], K)
+        conditional += of_j.sum() / weight.sum() * entropy(of_j / of_j.sum())
     return conditional / marginal if marginal > 0 else 1.0
 
 
@@ -35,7 +36,8 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
     V = np.zeros((n_tasks, K))
     for i, vote_for in zip(task, label, strict=True):
         V[i, vote_for] += 1
-    d, a, kappa = V.sum(axis=1), typical_accuracy(V, K), uniformity(task, annotator, label, K)
+    weight = np.array([20.0 if i in gold else 1.0 for i in task])  # of votes: those on known truths count 20 times
+    d, a, kappa = V.sum(axis=1), typical_accuracy(V, K), uniformity(annotator, label, weight, K)
     coin = np.full((K, K), (1 - a) / (K - 1))
     np.fill_diagonal(coin, a)
     q = V / d[:, None]
@@ -44,8 +46,8 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
     rho = 0.0
     for _ in range(sweeps):
         n = np.zeros((W, K, K))
-        for i, j, c in zip(task, annotator, label, strict=True):
-            n[j, :, c] += q[i] * (20 if i in gold else 1)
+        for i, j, c, times in zip(task, annotator, label, weight, strict=True):
+            n[j, :, c] += times * q[i]
         mu = n.sum(axis=0) + 0.3 * n.sum() / K * coin
         mu /= mu.sum(axis=1, keepdims=True)
         pi = n + 2 * mu
