@@ -193,11 +193,11 @@ def test_repeated_votes_follow_the_wish(tmp_path: Path) -> None:
 
 
 def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_path: Path) -> None:
-    rows = [(f"t{n}", who, "xy"[n % 2]) for n in range(6) for who in ("ann", "bob")]
+    rows = [(f"t{n}", who, "xy"[(n + (n == 3 * i)) % 2]) for n in range(12) for i, who in enumerate(("ann", "bob", "cy"))]
     path = write(tmp_path / "v.csv", "".join(f"{','.join(row)}\n" for row in rows))
     with pytest.warns(match="taken as task, annotator and label, in this order"):
         annotations = read(path, header=False)
-    assert (annotations.n_votes, annotations.n_tasks, annotations.n_annotators) == (12, 6, 2)
+    assert (annotations.n_votes, annotations.n_tasks, annotations.n_annotators) == (36, 12, 3)
     with pytest.raises(InputError, match="no task and no annotator"):
         read(write(tmp_path / "other.csv", "".join(f"{who},{task},{vote}\n" for task, who, vote in rows)), header=False)
 
