@@ -21,7 +21,7 @@ QUERIES = {
     "bad SQL": (["--query", "SELEKT * FROM votes"], ["yntax error"]),
     "no such table": (["--table", "vote"], ["vote", "check the name"]),
     "no such column in SQL": (["--query", "SELECT tusk FROM votes"], ["tusk", "check the name"]),
-    "no annotator": (["--query", "SELECT task, label FROM votes"], ["no annotator column", '"task", "label"']),
+    "no annotator": (["--query", "SELECT task, label FROM votes"], ["no annotator column", '"task" (', '"label" (']),
     "no rows": (["--query", "SELECT * FROM votes WHERE task = 'none'"], ["no rows"]),
     "a parameter without a value": (["--query", "SELECT :x"], ["has :x", "--param x=VALUE"]),
     "a value without a parameter": (["--query", "SELECT 1", "--param", "x=1"], ["has no :x"]),

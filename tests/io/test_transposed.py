@@ -40,7 +40,7 @@ def test_data_frames_of_any_library(frame: Any) -> None:
 
 def test_rows_without_a_name_are_numbered(tmp_path: Path) -> None:
     found = read(write(tmp_path / "v.csv", "t1,t2\na,b\nb,b\n"), format="transposed")
-    assert votes_of(found) == {("t1", 1, "a"), ("t2", 1, "b"), ("t1", 2, "b"), ("t2", 2, "b")}
+    assert votes_of(found) == {("t1", 0, "a"), ("t2", 0, "b"), ("t1", 1, "b"), ("t2", 1, "b")}
 
 
 def test_columns_of_forms_that_are_no_tasks_are_left_alone(tmp_path: Path) -> None:

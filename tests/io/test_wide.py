@@ -47,9 +47,9 @@ def test_other_names_of_the_truth_are_no_annotators_either(tmp_path: Path, name:
     assert votes_of(annotations) == VOTES
 
 
-def test_without_a_task_column_tasks_are_named_by_their_row_from_one(tmp_path: Path) -> None:
+def test_without_a_task_column_tasks_are_named_by_their_row_from_zero(tmp_path: Path) -> None:
     annotations = read(write(tmp_path / "v.csv", "gpt,claude\na,b\n,a\n"), wide=True)
-    assert votes_of(annotations) == {(1, "gpt", "a"), (1, "claude", "b"), (2, "claude", "a")}
+    assert votes_of(annotations) == {(0, "gpt", "a"), (0, "claude", "b"), (1, "claude", "a")}
 
 
 @pytest.mark.parametrize("name", ["", "id", "index", "Unnamed: 0", "item_id"])
@@ -117,7 +117,7 @@ def test_the_index_of_pandas_names_the_tasks() -> None:
 
 
 def test_numbered_columns_of_pandas_are_annotators() -> None:
-    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {(1, 0, 0), (1, 1, 1), (2, 1, 0)}
+    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {(0, 0, 0), (0, 1, 1), (1, 1, 0)}
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "lazy"])

@@ -34,7 +34,7 @@ from finegold.votes.names import text_of
 __all__ = ["Progress", "Truth", "match_truth", "read", "read_alias", "read_each", "read_truth"]
 
 # Of a table without a header whose values look like votes in this order.
-PLAIN_COLUMNS = {"task": "1", "annotator": "2", "label": "3"}
+PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 

@@ -309,7 +309,8 @@ def match_truth(
             + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
         )
     _check_classes(key, of_file)
-    warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks]) if annotations is not None else [])
+    if annotations is not None:  # tasks that only models know come after those with votes
+        warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks]))
     unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
     _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
     return key
