@@ -193,7 +193,8 @@ def test_repeated_votes_follow_the_wish(tmp_path: Path) -> None:
 
 
 def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_path: Path) -> None:
-    rows = [(f"t{n}", who, "xy"[(n + (n == 3 * i)) % 2]) for n in range(12) for i, who in enumerate(("ann", "bob", "cy"))]
+    people = ("ann", "bob", "cy")
+    rows = [(f"t{n}", who, "xy"[(n + (n == 3 * i)) % 2]) for n in range(12) for i, who in enumerate(people)]
     path = write(tmp_path / "v.csv", "".join(f"{','.join(row)}\n" for row in rows))
     with pytest.warns(match="taken as task, annotator and label, in this order"):
         annotations = read(path, header=False)
