@@ -105,8 +105,8 @@ def test_reading_options_are_those_of_every_command_that_reads():
     commands = typer.main.get_command(app).commands
     named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
     for declared, without, expected in (
-        (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
-        (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit"}),
+        (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "certify", "coverage", "convert", "sample"}),
+        (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit", "certify", "sample"}),
     ):
         options = options_of(declared, "cli").keys() - without
         having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}

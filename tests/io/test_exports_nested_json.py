@@ -106,8 +106,8 @@ def test_several_fields_are_several_questions(tmp_path: Path) -> None:
 def test_rows_without_an_id_are_numbered_and_a_field_can_be_named(tmp_path: Path) -> None:
     content = [{"text": row["text"], "annotations": row["annotations"]} for row in rows(BY_ANNOTATOR, "annotations")]
     path = write(tmp_path / "votes.json", json.dumps(content))
-    with pytest.warns(FinegoldWarning, match="have no id; they are numbered by row"):
-        assert {task for task, _, _ in votes_of(finegold.read(path))} == {1, 2}
+    with pytest.warns(FinegoldWarning, match="have no id; they are numbered from 0"):
+        assert {task for task, _, _ in votes_of(finegold.read(path))} == {0, 1}
     assert {task for task, _, _ in votes_of(finegold.read(path, task="text"))} == {"text of t1", "text of t2"}
 
 
@@ -164,7 +164,7 @@ def test_a_task_of_another_kind_is_an_error(tmp_path: Path, case: str) -> None:
 
 
 def test_an_error_about_the_columns_names_the_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="use format='nested-json' if every task holds its votes"):
+    with pytest.raises(InputError, match="if every field is a task that holds its votes, use format='nested-json'"):
         finegold.read(write(tmp_path / "votes.json", json.dumps({**BY_ANNOTATOR, "t9": 3})))
 
 

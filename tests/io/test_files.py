@@ -166,8 +166,8 @@ BROKEN = {
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: not valid JSON"),
     "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
     "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
-    "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Finegold knows"),
-    "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "neither a list of rows in JSON nor an export"),
+    "numbers.json": (b"[1, 2]", "the list holds 1; expected rows, which are objects"),
+    "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "cannot be read as JSON .*write it again"),
 }
 
 

@@ -20,11 +20,6 @@ VOTES = {(0, "both", 0), (0, "one", 1), (1, "both", 1), (1, "one", 1), (3, "both
 WIDE = "both,never,one\n0,-1,1\n1,-1,1\n-1,-1,-1\n0,-1,-1\n"
 
 
-def from_one(votes):
-    """Readers number rows from 1."""
-    return {(task + 1, annotator, label) for task, annotator, label in votes}
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, float, object])
 def test_a_matrix_of_any_kind_gives_its_votes(dtype):
     votes = Annotations.from_matrix(L.astype(dtype), annotators=NAMES)

@@ -156,7 +156,9 @@ def _vote_warnings(agreed: Agreement, votes_per_task: float, method: str) -> lis
 
 def tie_warnings(result: ResultData) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
-    tied = int(_is_tied(votes_of(result)).sum()) if result.annotations is not None else 0
+    if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
+        return []
+    tied = int(_is_tied(votes_of(result)).sum())
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [
