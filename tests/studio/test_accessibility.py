@@ -19,6 +19,8 @@ VIEWS = {
     "annotators": "#annotators tr.open",
     "classes": "table.heat",
     "judge": "#judging",
+    "measure": "#draw",
+    "people": "#people",
     "export": ".exports",
 }
 MODEL = "task,cat,dog\n" + "".join(f"{t},{0.9 if t % 3 else 0.2},{0.1 if t % 3 else 0.8}\n" for t in range(45))

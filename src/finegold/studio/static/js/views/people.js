@@ -44,7 +44,7 @@ export async function render(root, { project }) {
             h(
               "table",
               { id: "people" },
-              h("thead", {}, h("tr", {}, ["who", "judged", "checked at random", "skipped", "sent back", "last", ""].map((text, i) => h("th", { class: `${i && i < 5 ? "number" : ""} ${i > 2 && i < 6 ? "wide-only" : ""}` }, text)))),
+              h("thead", {}, h("tr", {}, ["who", "judged", "checked at random", "skipped", "sent back", "last", "link"].map((text, i) => h("th", { class: `${i && i < 5 ? "number" : ""} ${i > 2 && i < 6 ? "wide-only" : ""}` }, text)))),
               h("tbody", {}, people.map((one) => h("tr", {}, h("td", {}, one.name || "without a name"), cells.map((key, i) => h("td", { class: i > 1 ? "number wide-only" : "number" }, number(one[key]))), h("td", { class: "wide-only" }, one.last ? ago(one.last) : ""), h("td", {}, one.invited ? h("span", { class: "row" }, h("button", { class: "quiet small", onclick: () => invite(one.name) }, "New link"), h("button", { class: "quiet danger small", "aria-label": `Revoke ${one.name}`, onclick: () => revoke(one) }, "Revoke")) : null)))),
             ),
           )
