@@ -130,7 +130,7 @@ def test_the_format_can_be_named(tmp_path):
         finegold.read(path, format="argilla")
     with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
         finegold.read(path, format="labelstudio")
-    with pytest.raises(InputError, match="no task and no annotator and no label column.*use format='nested-json'"):
+    with pytest.raises(InputError, match=r"no task and no annotator and no label column.*use format='nested-json'"):
         finegold.read(path, format="table")
 
 

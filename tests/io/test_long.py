@@ -73,7 +73,7 @@ def test_two_candidates_for_a_role_are_an_error_that_lists_both(tmp_path: Path, 
 def test_a_missing_column_is_an_error_that_lists_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=r'v\.csv: there is no label column. The columns are "task" .*, "worker" .*, "x" \(1 value: 3\); use',
+        match=r'v\.csv: there is no label column. The columns are "task" .*"worker" .*"x" \(1 value: 3\); use label',
     ):
         read(write(tmp_path / "v.csv", "task,worker,x\n1,2,3\n"))
 
