@@ -24,7 +24,7 @@ from click.testing import Result
 import finegold
 from finegold.paper import datasets
 from finegold.paper.datasets import register
-from tests.support.animals import VOTES
+from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
@@ -46,7 +46,10 @@ COMMANDS = {
     "audit": ("votes.csv --method mv --labels sets/mine/truth.csv -o a.csv", ["a.csv"]),
     "export": ("votes.csv --method mv --for sklearn -o a.parquet", ["a.parquet"]),
     "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
-    "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.finegold"]),
+    "demo": (
+        "--out demo",
+        ["demo/tasks.csv", "demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.finegold"],
+    ),
     "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),
     "database": ("votes.csv --method mv --to-database sqlite:///a.db --to-table labels -o b.csv", ["a.db", "b.csv"]),
     "reproduce": ("table3 --data papers --allow-unverified --method mv --jobs 1 --out paper",
