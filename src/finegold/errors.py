@@ -104,10 +104,8 @@ class InputError(FinegoldError, ValueError):
         What the user can do about it.
     """
 
-    def __init__(self, problem: str = "", where: Any = "", remedies: Iterable[Remedy] = ()) -> None:
-        # Transitional: callers that still pass {"--flag": value} second. It goes when io/ no longer does.
-        self.options: dict[str, Any] = dict(where) if isinstance(where, Mapping) else {}
-        self.problem, self.where, self.remedies = problem, "" if self.options else where, tuple(remedies)
+    def __init__(self, problem: str = "", where: str = "", remedies: Iterable[Remedy] = ()) -> None:
+        self.problem, self.where, self.remedies = problem, where, tuple(remedies)
         super().__init__(problem, self.where, self.remedies)
 
     def __str__(self) -> str:

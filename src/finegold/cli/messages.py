@@ -178,7 +178,7 @@ def guarded(line: CommandLine) -> Iterator[None]:
 def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int:  # noqa: B008
     """Print the error and return the exit code."""
     if isinstance(error, InputError):
-        command = line.repaired([*error.remedies, Remedy(_by_name(error.options))])
+        command = line.repaired(error.remedies)
         return _fail(error.worded(line.word) + (f"\ntry: {command}" if command else ""), BAD_INPUT)
     if isinstance(error, FinegoldError):
         return _fail(str(error), BAD_INPUT)
@@ -197,15 +197,6 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
     how = "" if _wants_traceback() else "; run `finegold --traceback ...` for details, and please report it"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return _fail(f"failed unexpectedly ({what}){how}", FAILED)
-
-
-def _by_name(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Transitional: errors of io/ that still name flags."""
-    names: dict[str, tuple[str, Any]] = {as_flag(name, None)[0]: (name, True) for name in DECLARED}
-    for name, about in DECLARED.items():
-        names |= {flag: (name, constant.value) for flag, constant in about.constants.items()}
-    named = {flag: names.get(flag, (flag[2:].replace("-", "_"), True)) for flag in options}
-    return {named[flag][0]: named[flag][1] if value == "" else value for flag, value in options.items()}
 
 
 def _what_is_kept(error: KeyboardInterrupt, line: CommandLine) -> str:
