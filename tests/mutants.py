@@ -18,8 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-__all__ = ["MUTANTS", "Mutant", "kills", "main"]
-
 ROOT = Path(__file__).resolve().parents[1]
 T = TypeVar("T", bound=Callable[..., object])
 

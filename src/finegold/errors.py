@@ -10,19 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "FinegoldError",
-    "FinegoldWarning",
-    "InputError",
-    "NotFittedError",
-    "OutputError",
-    "Placeholder",
-    "Remedy",
-    "leave_out",
-    "sentence",
-    "use",
-]
-
 
 class Placeholder(str):
     """A value that only the user knows, such as FILE or NAME: shown as it is, and never run."""

@@ -7,6 +7,7 @@ rank(log)      the systems that the judges compared, with intervals
 
 from __future__ import annotations
 
-from finegold.api.judges import JudgeLog, JudgeReport, assess, rank, read
+from finegold.api.judges import JudgeReport, assess, rank, read
+from finegold.io.judge_logs import JudgeLog
 
 __all__ = ["JudgeLog", "JudgeReport", "assess", "rank", "read"]

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-__all__ = ["Constant", "Option", "Surface", "documented", "option", "options_of"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 Surface = Literal["python", "cli", "studio"]

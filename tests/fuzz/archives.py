@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["mutate", "pack", "unpack", "use_model"]
-
 MEMORY = 6 * 2**30  # of address space, most of which libraries take and never touch
 ODD_NUMBERS = [-1, 0, 1, 2, 255, 256, 2**31 - 1, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, 1e-300, 0.5]
 ODD_VALUES = [None, True, -1, 0, 2**70, 1.5, float("nan"), "", "x", "\0", [], [[]], {}, {"x": 1}, [None], ["a", 1, 0.5]]

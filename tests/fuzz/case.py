@@ -14,8 +14,6 @@ from typer.testing import CliRunner
 
 from finegold.cli.app import app
 
-__all__ = ["OUTPUT", "Case", "run_case"]
-
 OUTPUT = "out.csv"  # there before the command runs; it must be untouched if the command fails
 BEFORE = "what was there before\n"
 GOOD, BAD_INPUT = 0, 2

@@ -17,8 +17,6 @@ from finegold.report.kinds import FORMATS, KINDS
 from tests.fuzz.case import OUTPUT, Case
 from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, samples
 
-__all__ = ["judged", "odd_votes", "plotted", "predicted", "printed", "ranked", "sets", "simulated", "written"]
-
 NUMBERS = ("1", "2", "3", "5", "-1", "0", "1", "2", "3", "0.5", "-0.5", "1e400", "nan", "inf", "x", "", "9" * 30)
 NAMES = ("task", "worker", "label", "w1", "x", "", "no such name", "é", "[bold]", "\x1b[31m", "a,b", "=1+1")
 FLAGS = ("--json", "--raw", "--wide", "--multi", "--no-multi", "--keep-missing", "--normalise", "--no-header")

@@ -20,8 +20,6 @@ from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, 
 from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
 from tests.support.workbooks import ods, xls, xlsx
 
-__all__ = ["counted_table", "damaged_archive", "damaged_bytes", "mutated", "odd_json", "odd_table", "samples"]
-
 HEADER = ("task", "worker", "label")
 ROWS = [(f"t{n // 3}", f"w{n % 3}", "xyz"[n * n % 3]) for n in range(12)]
 COMMAND = ("--method", "mv", "--threads", "1", "-o", OUTPUT, "--json")

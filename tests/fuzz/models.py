@@ -16,8 +16,6 @@ from finegold.methods.registry import DEFAULT_METHOD
 from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case
 
-__all__ = ["damaged_checkpoint", "damaged_model"]
-
 METHODS = (DEFAULT_METHOD, "ptbcc", "ds", "hds", "ibcc", "mv")
 VOTES = "task,worker,label\n" + "".join(f"{i},{j},{(i * j) % 3}\n" for i in range(12) for j in range(4))
 NEW = "task,worker,label\n3,9,1\n40,1,2\n40,2,2\n"

@@ -15,8 +15,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-__all__ = ["STARTED", "Outcome", "main", "run_cases"]
-
 ROOT = Path(__file__).resolve().parents[2]
 STARTED = "started"  # the line of a worker before it runs a case
 

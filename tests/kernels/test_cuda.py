@@ -43,7 +43,14 @@ def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu(
 @pytest.mark.parametrize("name", ["anchored", "confusion", "ibcc", "ptbcc", "votes"])
 def test_functions_for_the_gpu_take_the_arguments_of_their_twins(name):
     cpu, gpu = import_module(f"finegold.kernels.{name}"), import_module(f"finegold.kernels.cuda.{name}")
-    shared = [function for function in gpu.__all__ if hasattr(cpu, function)]
+    shared = [
+        name
+        for name, value in vars(gpu).items()
+        if inspect.isfunction(value)
+        and not name.startswith("_")
+        and value.__module__ == gpu.__name__
+        and hasattr(cpu, name)
+    ]
     assert shared
     for function in shared:
         assert _arguments(getattr(gpu, function)) == _arguments(getattr(cpu, function))

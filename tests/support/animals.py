@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["ANIMALS", "TRUTH", "VOTES"]
-
 ANIMALS = Path(__file__).resolve().parents[1] / "data" / "animals"
 VOTES = ANIMALS / "votes.csv"
 TRUTH = ANIMALS / "truth.csv"

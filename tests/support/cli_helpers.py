@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 from finegold.cli.app import app
 from tests.support.data_sets import SHARED
 
-__all__ = ["CSV", "DATASETS", "run", "write"]
-
 DATASETS = SHARED / "datasets"
 CSV = "task,worker,label\n" + "".join(
     f"{task},{worker},{label}\n"

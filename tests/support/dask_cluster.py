@@ -12,8 +12,6 @@ from distributed import Client, LocalCluster
 
 from tests.support.signals import KILL
 
-__all__ = ["kill_at", "two_workers"]
-
 # A cluster gives up a killed worker that is not back after 15 s; on a busy machine its restart takes longer.
 LOST = "distributed.deploy.lost-worker-timeout"
 

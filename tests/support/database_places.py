@@ -12,8 +12,6 @@ import adbc_driver_postgresql.dbapi
 import duckdb
 import pytest
 
-__all__ = ["VOTES", "Place", "on"]
-
 # Three tasks, four annotators; one name is an attempt to break out of a query.
 VOTES = [
     ("t1", "ann", "x"), ("t1", "bob", "x"), ("t1", "eve", "y"), ("t1", "x'; DROP TABLE votes; --", "x"),

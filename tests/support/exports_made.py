@@ -7,8 +7,6 @@ import json
 import zipfile
 from typing import Any
 
-__all__ = ["ARGILLA", "DOCCANO", "INSPECT", "LABEL_STUDIO", "PRODIGY", "annotation", "choices", "lines", "zipped"]
-
 
 def choices(question: str, *labels: str) -> dict[str, Any]:
     """The result of one answer in Label Studio."""

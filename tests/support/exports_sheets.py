@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-__all__ = ["ALPACA_EVAL", "ARENA_HARD", "JUDGE_BENCH", "MT_BENCH", "SAGEMAKER", "SHEETS", "ZOONIVERSE"]
-
 MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
 H1,T,A1,ann,Approved,u1,cat,,
 H1,T,A2,bob,Approved,u1,dog,,

@@ -19,8 +19,6 @@ try:
 except ImportError:  # Windows, where these tests are skipped
     pwd = None
 
-__all__ = ["PASSWORD", "Server", "find_programs", "running_server"]
-
 PASSWORD = "0pen-sesame"
 USERS = ("postgres", "nobody")  # the server refuses to run as root
 

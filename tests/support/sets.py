@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator, default_rng
 
-__all__ = ["SetVotes", "simulated_sets"]
-
 
 class SetVotes(NamedTuple):
     """The rows of a table of votes, and the true set of each task."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import typer
 from typer.testing import CliRunner
 
-__all__ = ["completions"]
-
 
 def completions(app: typer.Typer, words: str) -> set[str]:
     """Ask as bash does: with the words of the line, and the number of the word that is to be completed."""

@@ -7,8 +7,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["KILL", "interrupt_at", "press_ctrl_c"]
-
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows ends a process at once with any signal
 
 

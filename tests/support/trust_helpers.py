@@ -6,8 +6,6 @@ import numpy as np
 
 from finegold import Annotations
 
-__all__ = ["panel"]
-
 
 def panel(n_tasks=200, skills=(0.9, 0.85, 0.8, 0.75), K=3, seed=0, votes=None):
     """Everybody votes on everything, unless `votes(rng, truth)` gives further columns."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from finegold.insight.correlated_pairs import Pairs
 
-__all__ = ["pairs_of"]
-
 
 def pairs_of(*agreed: tuple[int, int], expected: float = 0.5) -> Pairs:
     """(tasks, of them agreed) of annotators 0 and 1, of 2 and 3, and so on."""

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from tests.support.exports_made import annotation, choices, zipped
 
-__all__ = ["FORMATS", "Said", "Written"]
-
 
 class Said(NamedTuple):
     """A vote. Without a label the annotator gave no answer; one that is out was cancelled, rejected or failed."""

@@ -19,13 +19,13 @@ from finegold.io.options import Reading, ReadOptions
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
-from finegold.methods.lookup import Method, make_method, method_of
+from finegold.methods.base import Method
+from finegold.methods.lookup import make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Repeated
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from finegold.api.options import Fitting
     from finegold.insight.next_votes import Plan
     from finegold.results.data import Step
-
-__all__ = ["aggregate", "check_no_fit", "next_votes", "update"]
 
 
 class Keywords(Reading, Settings, total=False):

@@ -34,23 +34,21 @@ from finegold.io.columns import TASK, TRUTH, candidates
 from finegold.io.options import ReadOptions
 from finegold.io.sheets import KEY, content_of_votes, read_answers
 from finegold.io.tables import open_table
-from finegold.io.writers import write_bytes, write_frame
+from finegold.io.writers import write_frame
 from finegold.methods.lookup import make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import labels_pieces, natural_order, with_predicted_tasks
-from finegold.system.files import replacing_all
+from finegold.system.files import replacing_all, write_bytes
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list, to_polars
-from finegold.votes.names import match, text_of
+from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.votes.frames import to_polars
+from finegold.votes.names import match
 
 if TYPE_CHECKING:
     from finegold.api.options import Fitting
     from finegold.methods.base import Method
-
-__all__ = ["Certificate", "Choice", "Plan", "Purpose", "Sample", "certify", "draw", "find_plan", "read_plan", "sample"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -23,12 +23,9 @@ from finegold.methods import ds, mv
 from finegold.methods.base import Floats, start_from_shares
 from finegold.results.data import Learned, Step, summarise
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.labels import is_missing
 from finegold.votes.names import match
-
-__all__ = ["MIN_PROBABILITY", "DawidSkene", "MajorityVote", "Wawa", "error_counts"]
 
 
 class Skilled(Estimator):

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
-from finegold.methods.lookup import Method, method_class, no_setting
-from finegold.votes.encoding import Names
-from finegold.votes.frames import make_frame, to_list
-
-__all__ = ["Estimator", "Listed", "as_series", "as_table", "estimator", "one_of"]
+from finegold.methods.base import Method
+from finegold.methods.lookup import method_class, no_setting
+from finegold.votes.encoding import Names, to_list
+from finegold.votes.frames import make_frame
 
 
 class Listed(ABCMeta):

@@ -12,9 +12,9 @@ from finegold.insight import comparison, measures
 from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.measures import Agreement, Level
 from finegold.insight.votes import single_labels, true_answers, votes_of
-from finegold.io.read import match_truth
-from finegold.io.truth import TruthSets, match_sets
-from finegold.methods.lookup import Method, make_method, method_names
+from finegold.io.truth import TruthSets, match_sets, match_truth
+from finegold.methods.base import Method
+from finegold.methods.lookup import make_method, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
@@ -24,9 +24,6 @@ from finegold.votes.key import Key
 if TYPE_CHECKING:
     from finegold.api.options import Fitting
     from finegold.io.options import Reading
-
-__all__ = ["agreement", "audit", "audit_result", "compare", "compare_job", "evaluate", "evaluate_job", "methods_of"]
-
 
 Methods = str | Method | Iterable[str | Method]
 MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")

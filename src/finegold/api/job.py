@@ -26,7 +26,8 @@ from finegold.fitting.progress import in_notebook, on_terminal
 from finegold.fitting.solve import check_resumable
 from finegold.fitting.updating import check_takes_prior, fit_with_prior
 from finegold.io.options import ReadOptions
-from finegold.methods.lookup import Method, make_method
+from finegold.methods.base import Method
+from finegold.methods.lookup import make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.archive import is_saved_result, load
 from finegold.results.data import ResultData, Step
@@ -37,20 +38,6 @@ if TYPE_CHECKING:
     from finegold.engines.dask import DaskEngine
     from finegold.io.folders.labels import FolderOutcome
     from finegold.io.tables import WatchReading
-
-__all__ = [
-    "IN_PYTHON",
-    "Job",
-    "OnStep",
-    "Progress",
-    "fit",
-    "has_predictions",
-    "job_of",
-    "names_given",
-    "refuse_for_model",
-    "run_into_folder",
-    "saved",
-]
 
 MIN_GOLD = 25  # known truths from which they set the temperature of confidences: bench/gold.py
 OnStep = Callable[[Step], None]

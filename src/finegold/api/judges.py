@@ -33,14 +33,11 @@ from finegold.insight.notebook import judges_html
 from finegold.io.judge_logs import TIED, JudgeLog, Kind, read_judge_log, with_gold
 from finegold.io.verdicts import Words
 from finegold.results.data import summarise
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import make_frame, to_list
+from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.frames import make_frame
 
 if TYPE_CHECKING:
     from finegold.report.views.judges import Judges
-
-__all__ = ["JudgeLog", "JudgeReport", "assess", "rank", "read", "view_of"]
-
 
 Floats = NDArray[np.float64]
 INTERVALS = [each.name for each in fields(JudgeScore) if each.type == "Share"]

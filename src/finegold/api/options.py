@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from finegold.methods.base import Method
     from finegold.results.data import ResultData, Step
 
-__all__ = ["FIT", "FitOptions", "Fitting"]
-
 FIT = "Fit"
 
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from finegold.insight import Trust
     from finegold.insight.next_votes import Plan
 
-__all__ = ["Result", "load", "result_html"]
-
-
 Floats = NDArray[np.float64]
 
 

@@ -16,7 +16,7 @@ from finegold.cli.messages import as_flag, say
 from finegold.cli.source import ALL, job_of
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
-from finegold.io.options import DATABASES, EXPORTS
+from finegold.io.options import DATABASES, EXPORTS, ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from finegold.api.job import Job
     from finegold.api.result import Result
     from finegold.io.source import Source
-
-__all__ = ["aggregate"]
 
 
 @o.with_groups
@@ -43,7 +41,7 @@ def aggregate(
         ),
     ] = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     annotators: Annotated[str | None, o.value("--annotators", help="Write a table of the annotators.")] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add one column per class with its probability.")
@@ -155,7 +153,7 @@ class WriteBack:
 
     output: str | None
     files: list[str]
-    reading: o.ReadOptions
+    reading: ReadOptions
 
     def check(self) -> None:
         """Check before the fit that the format of the export can hold labels."""
@@ -283,7 +281,7 @@ def _propose_order(result: Result) -> None:
 # ---- A folder of labels, which the workers of a cluster write
 
 
-def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
+def _local_only_options(reading: ReadOptions, fit: o.Fit) -> dict[str, Any]:
     """Return the options that do not work on a cluster."""
     both = {
         "task",

@@ -24,8 +24,6 @@ from finegold.cli.studio import studio
 from finegold.cli.trust import audit, trust
 from finegold.cli.update import update
 
-__all__ = ["app"]
-
 
 class PlainHelp:
     """A command or a group of commands whose help says what a user types, and nothing about Python's types."""

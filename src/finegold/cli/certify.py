@@ -12,8 +12,7 @@ from finegold.cli.messages import say
 from finegold.cli.outputs import check_outputs, frame_writer, print_json, write_all
 from finegold.cli.source import result_of
 from finegold.errors import InputError
-
-__all__ = ["certify", "sample"]
+from finegold.io.options import ReadOptions
 
 
 @o.with_groups
@@ -49,7 +48,7 @@ def sample(
         bool, typer.Option("--show-labels", help="Show the labels, which influences the person who checks.")
     ] = False,
     fit: o.Fit = o.FIT_BESIDE_SEED,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -105,7 +104,7 @@ def certify(
         str | None, o.value("--verify", metavar="CERTIFICATE", help="Recompute a certificate (.json) and compare.")
     ] = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:

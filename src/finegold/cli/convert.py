@@ -13,8 +13,7 @@ from finegold.cli.aggregate import refuse_for_all_questions
 from finegold.cli.messages import count, say
 from finegold.cli.outputs import check_outputs, print_left_out, write_all
 from finegold.cli.source import ALL, job_of, read, result_of
-
-__all__ = ["convert", "export"]
+from finegold.io.options import ReadOptions
 
 GOLD: Any = o.Group(o.Fit, only=("gold",))
 
@@ -36,7 +35,7 @@ def convert(
             help="long: one row per vote. wide: one row per task and one column per annotator.",
         ),
     ] = Shape.long,
-    reading: o.ReadOptions = o.EVERY_VOTE,
+    reading: ReadOptions = o.EVERY_VOTE,
     known: o.Fit = GOLD,
     raw: o.Raw = False,
 ) -> None:
@@ -83,7 +82,7 @@ def export(
         ),
     ],
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
 ) -> None:
     """Write labels for training: the label of every task, the probability of each class, and a weight.
 
@@ -92,7 +91,7 @@ def export(
     are left out.
     """
     from finegold.io.writers import check_training, write_training
-    from finegold.votes.frames import to_list
+    from finegold.votes.encoding import to_list
 
     check_training(output, purpose)
     check_outputs([], [output], files, reading, fit)

@@ -17,9 +17,7 @@ from finegold.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from finegold.paper.datasets import Bar
-    from finegold.paper.reproduce import Watch
-
-__all__ = ["data_set_info", "demo", "fetch", "list_data_sets", "reproduce", "verify"]
+    from finegold.paper.fits import Watch
 
 EXPECTED = "val5/ with label.csv and truth.csv"
 COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
@@ -30,10 +28,11 @@ def demo(
 ) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
     from finegold.api.job import Job
-    from finegold.io.read import match_truth, read
-    from finegold.io.writers import write_bytes, write_frame
+    from finegold.io.read import read
+    from finegold.io.truth import match_truth
+    from finegold.io.writers import write_frame
     from finegold.results.metrics import accuracy
-    from finegold.system.files import prepared
+    from finegold.system.files import prepared, write_bytes
     from finegold.votes.sample import TASKS, TRUTH, VOTES
 
     folder = Path(out)

@@ -19,13 +19,12 @@ from finegold.cli.outputs import (
     write_all,
 )
 from finegold.cli.source import job_of, truths_of, votes_or_saved
+from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from finegold.insight import Agreement
     from finegold.insight.comparison import Comparison
-
-__all__ = ["agreement", "compare", "evaluate"]
 
 METRICS = (
     *("exact_match", "micro_f1"),  # of sets of labels
@@ -42,7 +41,7 @@ def evaluate(
     ],
     methods: o.Methods = None,
     fit: o.Fit = o.FIT_SEVERAL,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     json: o.Json = False,
@@ -109,7 +108,7 @@ def compare(
         str | None, o.value("--labels", help="Write one row per task, with the label of each method.")
     ] = None,
     fit: o.Fit = o.FIT_SEVERAL,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -181,7 +180,7 @@ def agreement(
     ] = "nominal",
     annotators: Annotated[str | None, o.value("--annotators", help="Write the agreement of each annotator.")] = None,
     pairs: Annotated[str | None, o.value("--pairs", help="Write the agreement of each pair of annotators.")] = None,
-    reading: o.ReadOptions = o.EVERY_VOTE,
+    reading: ReadOptions = o.EVERY_VOTE,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from finegold.insight.judges.panels import Cascade, JudgeComparison, Panel
     from finegold.judges import JudgeLog, JudgeReport
 
-__all__ = ["judges", "rank"]
-
 GOLD_GATES = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
 GATES = (
     *GOLD_GATES,

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from finegold.api.job import Progress as RunProgress
-    from finegold.io.read import Progress
-
-__all__ = ["CommandLine", "count", "guarded", "on_terminal", "report_error", "say", "warn"]
+    from finegold.io.tables import Progress
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 OS_ERROR_MESSAGES = {

@@ -18,6 +18,7 @@ from finegold.cli.outputs import (
     write_all,
 )
 from finegold.cli.source import result_of, votes_or_saved
+from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from finegold.insight.next_votes import Plan
-
-__all__ = ["coverage", "next_votes"]
 
 TASKS_SHOWN = 20
 ANNOTATORS_SHOWN = 30
@@ -59,13 +58,14 @@ def next_votes(
         float, typer.Option("--safe", metavar="P", help="A label with at least this probability needs no further vote.")
     ] = 0.95,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
     from finegold.api.aggregate import next_votes as plan_next
-    from finegold.votes.frames import to_list, to_polars
+    from finegold.votes.encoding import to_list
+    from finegold.votes.frames import to_polars
 
     check_outputs([output, safe_tasks, annotators], [], files, reading, fit)
     result = result_of(files, reading, fit)
@@ -118,7 +118,7 @@ def coverage(
     output: Annotated[
         str | None, o.value("-o", "--output", help="Write the table: CSV, TSV, JSONL or Parquet.")
     ] = None,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     json: o.Json = False,
@@ -131,7 +131,7 @@ def coverage(
     from finegold.insight import coverage as measure
     from finegold.insight.coverage_table import coverage_figures
     from finegold.insight.votes import votes_of
-    from finegold.io.read import match_truth
+    from finegold.io.truth import match_truth
     from finegold.io.writers import check_table_path, write_frame
     from finegold.votes.frames import to_polars
 

@@ -23,9 +23,6 @@ from finegold.options import Option, option, options_of
 if TYPE_CHECKING:
     from finegold.methods.base import Method
 
-__all__ = ["FIT_ONE", "FIT_SEVERAL", "READING", "Fit", "Group", "ReadOptions", "with_groups"]
-
-
 # ---- Options that are made from declarations
 
 

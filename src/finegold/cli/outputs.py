@@ -15,13 +15,13 @@ import typer
 
 from finegold.cli.messages import count, say, warn
 from finegold.errors import InputError, OutputError
+from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
-    from finegold.cli.options import Fit, ReadOptions
+    from finegold.cli.options import Fit
+    from finegold.io.options import ReadOptions
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
-
-__all__ = ["Write", "check_outputs", "console", "figures_table", "frame_table", "print_json", "write_all"]
 
 Write = Callable[[Path], None]
 
@@ -40,7 +40,8 @@ def check_outputs(
 
     The files that the options of reading and fitting name are inputs as well, and the checkpoint is an output.
     """
-    from finegold.io.writers import check_table_path, check_writable
+    from finegold.io.writers import check_table_path
+    from finegold.system.files import check_writable
 
     named: list[Any] = [*inputs, reading.alias if reading else None]
     if fit is not None:
@@ -146,7 +147,7 @@ def summary_fields(
     result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int
 ) -> dict[str, Any]:
     """Return the summary of a result, given the counts of its tasks."""
-    from finegold.votes.frames import to_list
+    from finegold.votes.encoding import to_list
 
     return {
         "method": result.method,
@@ -178,7 +179,7 @@ def summary_fields(
 def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     """Print the summary on standard error."""
     from finegold.insight.expected import in_words
-    from finegold.votes.frames import to_list
+    from finegold.votes.encoding import to_list
 
     of_sets = result.label_sets is not None
     votes = f"{count(summary['n_votes'], 'set')} of labels" if of_sets else count(summary["n_votes"], "vote")
@@ -242,7 +243,7 @@ def _first(names: list[Any], more: str) -> str:
 
 def print_left_out(votes: Annotations) -> None:
     """Print what was left out, for commands that print no other summary of the votes."""
-    from finegold.votes.frames import to_list
+    from finegold.votes.encoding import to_list
 
     names = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
     if words := left_out({"rows": asdict(votes.counts), "no_vote": votes.hygiene.no_vote, **names}):

@@ -12,10 +12,9 @@ from finegold.cli.messages import say
 from finegold.cli.outputs import check_outputs
 from finegold.cli.source import command_line, result_of, title_of, truths_of
 from finegold.errors import InputError
+from finegold.io.options import ReadOptions
 from finegold.report.kinds import FORMATS, KINDS
 from finegold.system.memory import did_you_mean
-
-__all__ = ["methods", "plot", "report"]
 
 
 @o.with_groups
@@ -27,7 +26,7 @@ def report(
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
 ) -> None:
     """Write one HTML file about the labels. It needs no network and no server, and it can be printed.
 
@@ -63,7 +62,7 @@ def plot(
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
 ) -> None:
     from finegold.report import require_libraries, write_plot
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from finegold.votes.encoding import Codes
     from finegold.votes.simulation import JudgeSimulation, Process
 
-__all__ = ["simulate"]
-
 GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
 SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
 

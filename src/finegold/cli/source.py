@@ -11,17 +11,16 @@ import typer
 
 from finegold.api.options import FitOptions
 from finegold.cli.messages import on_terminal
-from finegold.cli.options import Fit, ReadOptions, chosen_method, is_given
+from finegold.cli.options import Fit, chosen_method, is_given
 from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
+from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from finegold.api.job import Job
     from finegold.api.result import Result
     from finegold.votes.annotations import Annotations
-
-__all__ = ["ALL", "command_line", "job_of", "read", "result_of", "title_of", "truths_of", "votes_or_saved"]
 
 ALL = "all"  # the value of --question that selects all questions
 
@@ -77,7 +76,7 @@ def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
 
 def truths_of(path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-") -> Any:
     """Read the truths. Commands do this before the fit, so that errors are found early."""
-    from finegold.io.read import read_truth
+    from finegold.io.truth import read_truth
 
     return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)
 

@@ -9,8 +9,6 @@ import typer
 
 from finegold.errors import InputError
 
-__all__ = ["studio"]
-
 BYTES_PER_MIB = 2**20
 
 

@@ -18,11 +18,10 @@ from finegold.cli.outputs import (
 )
 from finegold.cli.source import result_of, truths_of
 from finegold.errors import InputError
+from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from finegold.insight import Trust
-
-__all__ = ["audit", "trust"]
 
 ROWS_SHOWN = 5  # rows of a table
 
@@ -56,7 +55,7 @@ def trust(
         str | None, table_option("--calibration", "Write the reliability curve (needs --truth).")
     ] = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -138,7 +137,7 @@ def audit(
         str | None, o.value("--labels-label", metavar="NAME", help="The column of the labels in --labels.")
     ] = None,
     fit: o.Fit = o.FIT_ONE,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:

@@ -14,8 +14,7 @@ from finegold.cli.messages import on_terminal, say
 from finegold.cli.outputs import check_outputs, print_json, print_summary, result_writers, summary_of, write_all
 from finegold.cli.source import job_of
 from finegold.errors import InputError
-
-__all__ = ["update"]
+from finegold.io.options import ReadOptions
 
 FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))  # which the model has
 
@@ -34,7 +33,7 @@ def update(
     labels: Annotated[str | None, o.value("--labels", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")] = None,
     annotators: Annotated[str | None, o.value("--annotators", help="Write a table of the annotators.")] = None,
     fit: o.Fit = FIT_AGAIN,
-    reading: o.ReadOptions = o.READING,
+    reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:

@@ -14,9 +14,6 @@ from finegold.engines.registry import ENGINES
 from finegold.errors import InputError
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Engine", "one_blas_thread", "opened"]
-
-
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 

@@ -19,8 +19,6 @@ from finegold.kernels.jit import fixed_length
 from finegold.kernels.sort_votes import MAX_VOTES
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
-
 FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
 MAX_BLOCKS = 64

@@ -25,8 +25,6 @@ from finegold.errors import InputError, use
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Device", "GPUEngine"]
-
 SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
 PRECISION: dict[str, Any] = {  # type of the posteriors
     **dict.fromkeys(SINGLE_PRECISION, np.float32),

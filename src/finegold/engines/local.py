@@ -13,8 +13,6 @@ from finegold.engines.blocks import FEWEST_VOTES, Block, add_up, split
 from finegold.kernels.jit import thread_count
 from finegold.votes.annotations import Annotations
 
-__all__ = ["LocalEngine", "thread_count"]
-
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ENGINES"]
-
 ENGINES = {
     "local": "finegold.engines.local:LocalEngine",
     "gpu": "finegold.engines.gpu:GPUEngine",

@@ -33,8 +33,6 @@ from finegold.system.files import locked
 from finegold.system.unpacking import check_alike, check_rows, check_steps, opened, read_arrays, read_manifest
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Checkpoint", "interruptible"]
-
 FORMAT, VERSION = "finegold-checkpoint", 1
 SECONDS_BETWEEN_SAVES = 60.0  # a killed process loses at most this much work
 PART = ".part-"  # between the name of a checkpoint and the name of a stage

@@ -52,8 +52,6 @@ from finegold.results.data import BESIDE_SETTINGS, Combined, ModelRecord, Result
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Codes, as_column, look_up
 
-__all__ = ["combine", "without_predictions"]
-
 Floats = NDArray[np.float64]
 
 ENOUGH_TRUTHS = 25  # that weights are learned from

@@ -27,8 +27,6 @@ from finegold.results.sets import Answers, question_votes, summarise_sets
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
 
-__all__ = ["fit_sets"]
-
 Floats = NDArray[np.float64]
 
 PRIOR_ANSWERS = 20.0  # of everybody's average, in the shares of an annotator and of an option

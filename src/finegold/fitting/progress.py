@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     OnStep = Callable[[Step], None]
     Show = Callable[[str], None]
 
-__all__ = ["in_notebook", "on_terminal"]
-
-
 SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
 SECONDS_BETWEEN_LINES = 0.2
 

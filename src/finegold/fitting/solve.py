@@ -17,24 +17,11 @@ from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
 from finegold.kernels.compiling import seconds_compiling
-from finegold.methods.base import Method, Step
-from finegold.results.data import ResultData, summarise
+from finegold.methods.base import Method
+from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
-
-__all__ = [
-    "Descent",
-    "OnStep",
-    "Squarem",
-    "check_gold",
-    "check_memory",
-    "check_resumable",
-    "descend",
-    "fit",
-    "start",
-    "time_without_compiling",
-]
 
 OnStep = Callable[[Step], None]
 

@@ -21,24 +21,21 @@ from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, use
 from finegold.fitting import solve
 from finegold.fitting.solve import OnStep, start, time_without_compiling
-from finegold.methods.base import Step, SufficientStatistics
+from finegold.methods.base import Method, SufficientStatistics
 from finegold.methods.ibcc import IBCC
-from finegold.methods.lookup import Method, method_class, method_names, method_of
+from finegold.methods.lookup import method_class, method_names, method_of
 from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
-from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise, votes_of
+from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step, summarise, votes_of
 from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
 from finegold.results.sets import refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, Codes, to_list
 from finegold.votes.labels import listed
 from finegold.votes.merging import Joined, Merged, Piece, stitch
 from finegold.votes.names import match
-
-__all__ = ["check_takes_prior", "fit_with_prior", "update"]
 
 Floats = NDArray[np.float64]
 

@@ -26,30 +26,6 @@ from scipy.stats import binom
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 
-__all__ = [
-    "CERTAINTY",
-    "GRID",
-    "N_STRATA",
-    "Acceptance",
-    "Interval",
-    "Recalibration",
-    "accepted_share",
-    "accepted_strata",
-    "accuracy_interval",
-    "allocate",
-    "allowed_errors",
-    "calibration_error",
-    "expected_width",
-    "fewest_checks",
-    "plan_acceptance",
-    "ranked",
-    "recalibrate",
-    "recalibrated",
-    "set_sizes",
-    "stratify",
-    "weighted_interval",
-]
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

@@ -15,8 +15,6 @@ from scipy.sparse import csr_array
 
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Cells", "Estimate", "ac1", "alpha", "by_annotator", "by_class", "cells_of", "fleiss", "observed", "ranks"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from finegold.fitting.solve import fit
 from finegold.insight.majority import flipped_tasks, n_flips
-from finegold.methods.lookup import Method, method_class
+from finegold.methods.base import Method
+from finegold.methods.lookup import method_class
 from finegold.results import metrics
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import make_frame, take
 from finegold.votes.key import Key
-
-__all__ = ["Comparison", "audit_table", "compare"]
-
 
 Fit = Callable[[Method, Annotations], ResultData]
 

@@ -31,17 +31,6 @@ from finegold.kernels.jit import fixed_length
 from finegold.votes.annotations import Annotations
 from finegold.votes.pairs import VotePairs, sample_vote_pairs
 
-__all__ = [
-    "AnnotatorPairs",
-    "CorrelatedGroups",
-    "Pairs",
-    "annotator_pairs",
-    "correlated_groups",
-    "discounts",
-    "vote_pairs",
-]
-
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

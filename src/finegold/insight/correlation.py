@@ -28,11 +28,8 @@ from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names
-from finegold.votes.frames import make_frame, take, to_list
-
-__all__ = ["CorrelatedAnnotators", "correlated_annotators", "families"]
-
+from finegold.votes.encoding import MISSING, Names, to_list
+from finegold.votes.frames import make_frame, take
 
 MODELS = {
     *("claude", "command", "deepseek", "falcon", "gemini", "gemma", "glm", "gpt", "grok", "jamba", "kimi", "llama"),

@@ -18,10 +18,8 @@ from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names
-from finegold.votes.frames import make_frame, series_like, to_list
-
-__all__ = ["coverage", "coverage_figures"]
+from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.frames import make_frame, series_like
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

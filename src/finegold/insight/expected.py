@@ -18,14 +18,6 @@ from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame
 
-__all__ = [
-    "Calibration",
-    "calibration",
-    "caution",
-    "expected_accuracy",
-    "in_words",
-]
-
 
 def expected_accuracy(result: ResultData) -> float | None:
     """Return the share of right labels by the method's own confidences; None if every label is a known truth."""

@@ -23,11 +23,9 @@ from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, look_up
-from finegold.votes.frames import make_frame, take, to_list
+from finegold.votes.encoding import MISSING, Codes, look_up, to_list
+from finegold.votes.frames import make_frame, take
 from finegold.votes.pairs import rows_of
-
-__all__ = ["contested", "flipped", "flipped_tasks", "flips", "n_flips", "why"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -30,10 +30,8 @@ from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
 from finegold.insight.votes import single_votes
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
-from finegold.votes.encoding import Names
-from finegold.votes.frames import make_frame, take, to_list
-
-__all__ = ["Agreement", "Level", "agreement"]
+from finegold.votes.encoding import Names, to_list
+from finegold.votes.frames import make_frame, take
 
 Level = Literal["nominal", "ordinal", "interval"]
 

@@ -25,10 +25,8 @@ from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks
-from finegold.votes.encoding import MISSING, look_up
-from finegold.votes.frames import make_frame, take, to_list
-
-__all__ = ["Advice", "Plan", "expected_gains", "plan"]
+from finegold.votes.encoding import MISSING, look_up, to_list
+from finegold.votes.frames import make_frame, take
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from finegold.insight.next_votes import Plan
     from finegold.insight.overview import Trust
 
-__all__ = ["agreement_html", "comparison_html", "judges_html", "plan_html", "ranking_html", "trust_html"]
-
-
 TASKS_SHOWN = 5
 COEFFICIENTS = {
     "alpha": "Krippendorff's alpha",

@@ -14,14 +14,10 @@ from finegold.insight.majority import CLOSE, margins, n_flips
 from finegold.insight.measures import Agreement, agreement
 from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
-from finegold.io.read import match_truth
+from finegold.io.truth import match_truth
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
-
-__all__ = ["Trust", "tie_warnings", "trust"]
-
+from finegold.votes.encoding import MISSING, to_list
 
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
 MIN_ALPHA = 0.2  # below, annotators agree little more than by chance

@@ -23,8 +23,6 @@ from finegold.results.data import ResultData, suggested
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import make_frame, take
 
-__all__ = ["Spam", "spam", "spammers"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

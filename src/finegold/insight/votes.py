@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.io.read import match_truth
-from finegold.io.truth import match_sets
+from finegold.io.truth import match_sets, match_truth
 from finegold.results import data
 from finegold.results.data import ResultData
 from finegold.results.sets import all_questions, as_questions
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import to_list
-
-__all__ = ["single_labels", "single_votes", "true_answers", "truth_codes", "votes_of"]
+from finegold.votes.encoding import MISSING, Codes, to_list
 
 
 def votes_of(result: ResultData | Annotations) -> Annotations:

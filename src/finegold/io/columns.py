@@ -22,47 +22,13 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.source import READABLE, Source
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, text_of, to_list
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import drop_missing
-from finegold.votes.names import Coded, text_of
+from finegold.votes.names import Coded
 
 if TYPE_CHECKING:
     from finegold.io.tables import Opened, Table
-
-__all__ = [
-    "ANNOTATOR",
-    "LABEL",
-    "RESPONDENT",
-    "TASK",
-    "TRUTH",
-    "WIDE_TASK",
-    "LostColumnsError",
-    "Role",
-    "Shape",
-    "are_texts",
-    "bare_name",
-    "candidates",
-    "columns_of",
-    "doubt_values",
-    "file_names",
-    "find_column",
-    "find_columns",
-    "group_by_labels",
-    "guess_shape",
-    "kappa_of",
-    "list_names",
-    "name_annotators_by_file",
-    "named_column",
-    "names_item",
-    "names_person",
-    "parts_of",
-    "refuse_parts_of_one_table",
-    "report_columns_aside",
-    "the_only",
-    "voting_columns",
-]
 
 NAME = Placeholder("NAME")
 

@@ -23,8 +23,6 @@ from finegold.errors import FinegoldError, InputError
 from finegold.io import databases
 from finegold.io.databases import Database, quoted
 
-__all__ = ["Session", "connect"]
-
 MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
 

@@ -23,8 +23,6 @@ from finegold.system.files import check_writable
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
-__all__ = ["check_database_table", "open_database", "write_frame_to_table", "write_labels_to_table"]
-
 # What is not searched for parameters: strings, quoted names, comments and casts (::).
 PARAMETER = re.compile(
     r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | (\$\w*\$).*?\1 | ::

@@ -14,8 +14,6 @@ from urllib.parse import unquote
 
 from finegold.errors import InputError
 
-__all__ = ["Database", "is_database", "parse", "quoted", "table_parts"]
-
 KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
 FOREIGN = ("mysql", "mariadb", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "mongodb")
 SHAPES = "postgresql://USER@HOST/DATABASE, sqlite:///FILE and duckdb:///FILE"

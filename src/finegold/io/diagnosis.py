@@ -19,8 +19,6 @@ from finegold.io.hints import wrong_header
 from finegold.io.limits import AGAIN
 from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
 
-__all__ = ["bad_header", "line_of_row", "long_fields", "ragged_line", "reading", "records"]
-
 LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
 ROWS_OF_JSON = "expected one object per line, a list of rows, or an object of tasks"
 

@@ -13,8 +13,6 @@ from finegold.kernels.sort_votes import renumber
 from finegold.votes.encoding import MISSING, Codes, encode_pieces, rank_of
 from finegold.votes.names import Coded, as_integers, encode_column, encode_series, integer_names, without_blanks
 
-__all__ = ["Encoder", "make_encoder"]
-
 INT32 = np.iinfo(np.int32)
 
 

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["escape_cells", "unescape_cells", "unescape_name"]
-
-
 MARK = "'"
 FORMULA = r"^'*[=+\-@\t\r\n]"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

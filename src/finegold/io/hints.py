@@ -37,14 +37,12 @@ from finegold.io.columns import (
     parts_of,
 )
 from finegold.io.source import BOM, Source, text_start
-from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.encoding import MISSING, Codes, text_of
 from finegold.votes.labels import is_missing
-from finegold.votes.names import Coded, text_of
+from finegold.votes.names import Coded
 
 if TYPE_CHECKING:
     from finegold.io.tables import Opened
-
-__all__ = ["HeaderProblem", "explain_lost_columns", "propose_long", "propose_wide", "wrong_header"]
 
 NAME = Placeholder("NAME")
 

@@ -30,25 +30,9 @@ from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, Meaning, Words, class_of, failure_of, is_clearly_pairwise, number_of
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import to_list, to_polars
+from finegold.votes.encoding import MISSING, Codes, to_list
+from finegold.votes.frames import to_polars
 from finegold.votes.names import Coded, encode_column
-
-__all__ = [
-    "A_FIRST",
-    "B_FIRST",
-    "ROLES",
-    "TIE",
-    "Chosen",
-    "JudgeLog",
-    "Kind",
-    "choose_columns",
-    "log_of_votes",
-    "pairwise_log",
-    "pointwise_log",
-    "read_judge_log",
-    "with_gold",
-]
 
 Kind = Literal["pairwise", "pointwise"]
 Floats = NDArray[np.float64]

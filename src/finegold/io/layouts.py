@@ -30,9 +30,9 @@ from finegold.io.columns import (
     report_columns_aside,
     voting_columns,
 )
+from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
 from finegold.io.sets import assemble_sets, find_sets, lists_as_text
-from finegold.io.source import limit, remedy_of
 from finegold.io.tables import Opened, Table, row_numbers
 from finegold.io.truth import (
     Truth,
@@ -46,22 +46,11 @@ from finegold.io.truth import (
     read_gold,
 )
 from finegold.votes.annotations import Annotations, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import kind_of, series_of, to_list
+from finegold.votes.encoding import MISSING, Codes, text_of, to_list
+from finegold.votes.frames import kind_of, series_of
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify, unify_ids
-from finegold.votes.names import Coded, encode_series, integer_names, match, renumber, text_of
-
-__all__ = [
-    "Labels",
-    "assemble",
-    "count_more",
-    "read_labels",
-    "read_long",
-    "read_transposed",
-    "read_wide",
-    "refuse_lost_ids",
-]
+from finegold.votes.names import Coded, encode_series, integer_names, match, renumber
 
 Where = Callable[[int], str]  # describes a row, or a cell
 

@@ -22,21 +22,6 @@ from finegold.errors import InputError
 from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_child
 from finegold.system.memory import available_memory, in_words
 
-__all__ = [
-    "AGAIN",
-    "CHUNK",
-    "DEFAULTS",
-    "Nesting",
-    "check_cells",
-    "check_nesting",
-    "check_unpacked",
-    "limit",
-    "n_bytes",
-    "refuse",
-    "remedy_of",
-    "unpack_zstd",
-]
-
 DEFAULTS = {
     "CELLS": 10_000_000,  # of a sheet of a workbook, or of a Parquet or Arrow file (empty cells included)
     "CLASSES": 10_000,  # that a column of labels may hold

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
     from finegold.votes.annotations import Repeated
 
-__all__ = ["ReadOptions", "Reading"]
-
 COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports of annotation tools", "Databases"
 
 

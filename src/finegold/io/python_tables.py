@@ -15,9 +15,6 @@ from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.votes.encoding import to_values
 from finegold.votes.frames import polars_column, polars_series, to_polars
 
-__all__ = ["as_frame", "with_index"]
-
-
 ACCEPTED = (
     "a path, several paths, a data frame (pandas, Polars, PyArrow, ...), a Hugging Face data set, an Arrow stream or "
     "record batches, rows (dicts, or tuples of task, annotator and label), a dict of columns, or a NumPy "

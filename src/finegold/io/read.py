@@ -22,16 +22,13 @@ from finegold.io.hints import explain_lost_columns
 from finegold.io.layouts import read_long, read_transposed, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of
-from finegold.io.tables import Opened, Progress, WatchReading, open_sources, open_table
-from finegold.io.truth import Truth, as_texts, match_truth, read_truth, with_gold
+from finegold.io.tables import Opened, WatchReading, open_sources, open_table
+from finegold.io.truth import as_texts, with_gold
 from finegold.options import documented
 from finegold.votes.annotations import Annotations
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import text_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.labels import Alias, is_missing
-from finegold.votes.names import text_of
-
-__all__ = ["Progress", "Truth", "match_truth", "read", "read_alias", "read_each", "read_truth"]
 
 # Of a table without a header whose values look like votes in this order.
 PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}

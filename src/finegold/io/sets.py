@@ -15,13 +15,10 @@ from finegold.errors import InputError, leave_out, use
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Opened
 from finegold.votes.annotations import Annotations, Counts
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, Codes, text_of, to_list
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import Spellings, as_cell, encode_classes, hold_sets, options_of, separator_of, unify
-from finegold.votes.names import Coded, text_of
-
-__all__ = ["assemble_sets", "find_sets", "lists_as_text"]
+from finegold.votes.names import Coded
 
 
 def find_sets(labels: Coded, of_export: bool = False) -> Finding | None:

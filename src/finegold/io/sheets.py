@@ -20,11 +20,9 @@ from finegold.io.exports.base import DamagedExport, Peek, read_records
 from finegold.io.options import ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of
 from finegold.io.tables import Opened, open_sources, open_table
-from finegold.votes.frames import to_list, to_polars
+from finegold.votes.encoding import text_of, to_list
+from finegold.votes.frames import to_polars
 from finegold.votes.labels import is_missing, spelled_alike
-from finegold.votes.names import text_of
-
-__all__ = ["KEY", "MAX_LENGTH", "Answers", "content_of_records", "content_of_table", "content_of_votes", "read_answers"]
 
 KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
 ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record

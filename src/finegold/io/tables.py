@@ -44,19 +44,6 @@ from finegold.votes.encoding import text_of
 from finegold.votes.frames import indexable, series_of
 from finegold.votes.names import Coded, encode_column, encode_series
 
-__all__ = [
-    "Opened",
-    "Progress",
-    "Table",
-    "WatchReading",
-    "as_text",
-    "batches",
-    "open_sources",
-    "open_table",
-    "row_numbers",
-    "scan_delimited",
-]
-
 MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show
 TEXT = (pl.String, pl.Categorical, pl.Enum)

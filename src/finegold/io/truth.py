@@ -27,31 +27,11 @@ from finegold.io.sets import lists_as_text
 from finegold.io.tables import Opened, Table, open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
-from finegold.votes.encoding import MISSING, Codes, Names
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
 from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes, match_ids
-from finegold.votes.names import Coded, integer_names, match, text_of
-
-__all__ = [
-    "GoldColumn",
-    "Truth",
-    "TruthSets",
-    "add_gold_sets",
-    "as_texts",
-    "find_shifted_truths",
-    "find_unused_gold",
-    "find_unvoted_gold",
-    "gold_column",
-    "gold_truth",
-    "match_sets",
-    "match_truth",
-    "read_gold",
-    "read_truth",
-    "with_gold",
-]
-
+from finegold.votes.names import Coded, integer_names, match
 
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")

@@ -10,8 +10,6 @@ from typing import Any
 
 from finegold.errors import InputError, Placeholder, use
 
-__all__ = ["FAILURES", "Meaning", "Words", "class_of", "failure_of", "is_clearly_pairwise", "meaning_of", "number_of"]
-
 
 class Meaning(IntEnum):
     """The meaning of a pairwise verdict. FIRST and SECOND are positions, SIDE_A and SIDE_B the systems of the row."""

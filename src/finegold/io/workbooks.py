@@ -18,8 +18,6 @@ from finegold.io.limits import DEFAULTS, limit, n_bytes, refuse
 from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_child
 from finegold.system.memory import available_memory, in_words
 
-__all__ = ["OLE", "PARTS", "SHEET", "SUFFIXES", "list_sheets", "read_sheet"]
-
 SHEET = "#"  # between the path of a workbook and the name of a sheet
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 OLE = b"\xd0\xcf\x11\xe0"  # how an old workbook begins

@@ -18,10 +18,7 @@ from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answ
 from finegold.io.source import sources_of
 from finegold.results.data import ResultData
 from finegold.system.files import replacing
-from finegold.votes.frames import to_list
-from finegold.votes.names import text_of
-
-__all__ = ["TOOLS", "writable", "write_back"]
+from finegold.votes.encoding import text_of, to_list
 
 
 def write_back(

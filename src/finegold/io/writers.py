@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from finegold.errors import InputError, OutputError, use
 from finegold.io.formulas import escape_cells
-from finegold.system.files import STANDARD_OUTPUT, check_writable, print_bytes, replacing, write_bytes
+from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
     from finegold.votes.encoding import Codes, Names
-
-__all__ = [
-    "check_table_path",
-    "check_training",
-    "check_writable",
-    "replacing",
-    "write_bytes",
-    "write_frame",
-    "write_labels",
-    "write_pieces",
-    "write_training",
-    "write_votes",
-]
 
 WRITABLE = {
     ".csv": "csv",
@@ -375,8 +362,7 @@ def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
     import numpy as np
     import polars as pl
 
-    from finegold.votes.encoding import MISSING
-    from finegold.votes.frames import to_list
+    from finegold.votes.encoding import MISSING, to_list
 
     names = [str(name) for name in to_list(votes.annotator_names)]
     if clashes := sorted({"question", "task", "gold"} & set(names)):
@@ -398,7 +384,8 @@ def _column(names: Names, codes: Codes) -> pl.Series:
     import narwhals as nw
     import polars as pl
 
-    from finegold.votes.frames import polars_column, take, to_list
+    from finegold.votes.encoding import to_list
+    from finegold.votes.frames import polars_column, take
 
     column = take(names, codes)
     return polars_column(column) if isinstance(column, nw.Series) else pl.Series(to_list(column), strict=False)

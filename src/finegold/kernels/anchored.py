@@ -19,8 +19,6 @@ from finegold.kernels.jit import MAX_UNROLLED, ONE, ZERO, fixed_length, inlined,
 from finegold.kernels.sort_votes import numbered
 from finegold.kernels.votes import cells_of
 
-__all__ = ["GOLD_WEIGHT", "MAX_PAIRS", "start", "start_many", "sweep", "sweep_many"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.jit import ONE, kernel
 
-__all__ = ["errors", "spread", "sweep"]
-
 Floats = NDArray[np.float64]
 
 

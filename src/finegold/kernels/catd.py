@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.jit import ONE, ZERO, kernel
 
-__all__ = ["draw", "vote"]
-
 Floats = NDArray[np.float64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -16,21 +16,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import exp_buffer, log_buffer
 
-__all__ = [
-    "Scratch",
-    "assign",
-    "expected_log",
-    "invert",
-    "listen",
-    "message",
-    "pull",
-    "scratch",
-    "softmax",
-    "tangent",
-    "times",
-]
-
-
 Floats = NDArray[np.float64]
 Scratch = tuple[Floats, Floats, Floats]
 

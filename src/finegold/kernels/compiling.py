@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import Any
 
-__all__ = ["COMPILING", "compiling", "seconds_compiling", "watch_compiler"]
-
 COMPILING = "compiling for votes like these, once on this machine ..."
 SECONDS_BEFORE_LOG = 1.0
 

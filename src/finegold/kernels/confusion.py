@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
 
-__all__ = ["counts", "sweep"]
-
 Floats = NDArray[np.float64]
 
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache

@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, digamma_and_gammaln_buffer, exp_buffer
 
-__all__ = [
-    "LANES",
-    "add_lanes",
-    "expected_logs_of_votes",
-    "largest_lane",
-    "scale_lanes",
-    "shift_lanes",
-    "start",
-    "sum_rows",
-    "sweep",
-]
-
-
 LANES = 8
 EIGHT = np.uint64(LANES)
 

@@ -11,22 +11,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import inlined, kernel
 from finegold.kernels.numerics import exp_buffer
 
-__all__ = [
-    "MAX_STEP",
-    "MEMORY",
-    "descend_along",
-    "dot",
-    "is_done",
-    "line_search_step",
-    "remember",
-    "score_loss",
-    "search_means",
-    "solve_means",
-    "solve_variances",
-    "start_line_search",
-]
-
-
 Floats = NDArray[np.float64]
 
 MEMORY = 10  # number of pairs of steps and gradient changes

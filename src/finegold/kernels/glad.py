@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, normalise, subtract_largest
 
-__all__ = ["objective", "posteriors"]
-
 Floats = NDArray[np.float64]
 
 RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteriors

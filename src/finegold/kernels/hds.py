@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import digamma_and_gammaln_buffer
 
-__all__ = ["evidence", "expected_logs"]
-
 Floats = NDArray[np.float64]
 
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.votes import vote_rows
 
-__all__ = ["messages", "sweep"]
-
 Floats = NDArray[np.float64]
 
 SCRATCH = 512  # classes times tasks in a run

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.jit import ONE, kernel
 
-__all__ = ["count_tasks", "expected_gain", "move"]
-
 
 @kernel
 def count_tasks(

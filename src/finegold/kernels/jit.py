@@ -14,22 +14,6 @@ import numpy as np
 
 from finegold.errors import InputError
 
-__all__ = [
-    "MAX_UNROLLED",
-    "ONE",
-    "ZERO",
-    "Kernel",
-    "fixed_length",
-    "in_threads",
-    "inlined",
-    "intrinsic",
-    "kernel",
-    "kernel_as_written",
-    "ranges",
-    "thread_count",
-]
-
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba converts uint64 + int64 to a float, so unsigned counters need unsigned constants.

@@ -17,8 +17,6 @@ from finegold.errors import FinegoldWarning, OutputError
 from finegold.kernels.compiling import watch_compiler
 from finegold.system.files import locked
 
-__all__ = ["CheckedFile", "KeptCode", "compiled"]
-
 watch_compiler()
 
 

@@ -14,19 +14,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.jit import ONE, ZERO, intrinsic, kernel, kernel_as_written
 
-__all__ = [
-    "LARGE",
-    "digamma_and_gammaln",
-    "digamma_and_gammaln_buffer",
-    "exp_buffer",
-    "expected_logs",
-    "fill_scores",
-    "log_buffer",
-    "normalise",
-    "subtract_largest",
-]
-
-
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MIN_ARGUMENT = -708.0  # below, exp(x) is not a normal number; a posterior of 1e-308 serves as zero

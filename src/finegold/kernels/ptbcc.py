@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
 
-__all__ = ["start", "sweep"]
-
 Floats = NDArray[np.float64]
 
 SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache

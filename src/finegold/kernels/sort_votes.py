@@ -14,27 +14,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.jit import ONE, in_threads, kernel, ranges
 
-__all__ = [
-    "EMPTY",
-    "FIRST",
-    "KEEP_ALL",
-    "LAST",
-    "MAX_VOTES",
-    "Labels",
-    "add_names",
-    "cells",
-    "codes_in_range",
-    "copy_tasks",
-    "count",
-    "first_rows",
-    "group_by_task",
-    "mark",
-    "numbered",
-    "refill",
-    "renumber",
-    "sort_tasks",
-]
-
 MAX_VOTES = 2**18  # for plain NumPy; keys of `sort_tasks` are products of three such numbers, which fit into 64 bits
 KEEP_ALL, FIRST, LAST = 0, 1, 2
 MAX_INSERTION_SORT = 32  # votes

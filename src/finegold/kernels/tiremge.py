@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.numerics import exp_buffer
 
-__all__ = [
-    "Layers",
-    "add_reliabilities",
-    "distance_gradient",
-    "distances",
-    "divide_by_sums",
-    "embed",
-    "neighbours",
-    "similarity",
-    "weight_gradient",
-]
-
 Floats = NDArray[np.float64]
 
 MIN_DISTANCE = 1e-12  # a smaller distance has no direction

@@ -14,18 +14,6 @@ from finegold.kernels import sort_votes
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.sort_votes import numbered
 
-__all__ = [
-    "NEAR",
-    "NEAR_SINGLE",
-    "agreement",
-    "cells_of",
-    "decide",
-    "outvoted",
-    "preference_of",
-    "vote_rows",
-    "vote_shares",
-]
-
 # Classes are tied if their probabilities differ by less than this share of the highest: sums of the same votes in
 # another order differ by about 1e-16 in each sweep, and many sweeps may amplify that.
 NEAR = 1e-9

@@ -41,21 +41,9 @@ import numpy as np
 from scipy.special import xlogy
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import (
-    POSITIVE,
-    Allowed,
-    Floats,
-    Learned,
-    Method,
-    Range,
-    Step,
-    SufficientStatistics,
-    start_from_shares,
-)
-from finegold.results.data import ResultData
+from finegold.methods.base import POSITIVE, Allowed, Floats, Method, Range, SufficientStatistics, start_from_shares
+from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
-
-__all__ = ["AnchoredVote", "small_data_caution"]
 
 LEAST_SHARE = 1e-3  # added to tau, so that a class without labels stays possible
 LEAST_SKILL = 1e-3  # annotators who are worse than chance keep a small weight

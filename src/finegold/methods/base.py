@@ -33,26 +33,6 @@ from finegold.kernels.numerics import expected_logs
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
-__all__ = [
-    "COUNT",
-    "ITERATIONS",
-    "POSITIVE",
-    "SEED",
-    "SHARE",
-    "TOLERANCE",
-    "Allowed",
-    "Dirichlets",
-    "Learned",
-    "Method",
-    "Range",
-    "Step",
-    "SufficientStatistics",
-    "check_settings",
-    "dirichlets",
-    "mean",
-    "start_from_shares",
-]
-
 
 class Range(NamedTuple):
     """A range of finite numbers; `words` describes it."""

@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.kernels import bwa as kernels
-from finegold.methods.base import POSITIVE, Allowed, Floats, Learned, Method, Step, start_from_shares
+from finegold.methods.base import POSITIVE, Allowed, Floats, Method, start_from_shares
+from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
-
-__all__ = ["BWA"]
 
 LEAST_SPREAD = 1e-9  # with unanimous votes, precisions would be infinite
 LEAST_Z = 1e-5  # changes are relative to z + this

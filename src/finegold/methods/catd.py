@@ -25,9 +25,8 @@ from scipy.special import gammaincinv
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import catd as kernels
-from finegold.methods.base import SHARE, Allowed, Floats, Learned, Method, Step, start_from_shares
-
-__all__ = ["CATD"]
+from finegold.methods.base import SHARE, Allowed, Floats, Method, start_from_shares
+from finegold.results.data import Learned, Step
 
 LEAST_ERROR = 1e-9  # an annotator without errors would have infinite weight
 NORMAL_QUANTILE = 1.95996

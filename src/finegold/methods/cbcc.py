@@ -39,16 +39,14 @@ from finegold.methods.base import (
     Allowed,
     Dirichlets,
     Floats,
-    Learned,
     Method,
     Range,
     dirichlets,
     mean,
     start_from_shares,
 )
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
-
-__all__ = ["CBCC", "community_prior"]
 
 MAX_ANNOTATORS_PER_GROUP = 64  # that the kernels process at a time
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}  # the share of old values that is kept: the last change allowed

@@ -22,11 +22,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import SHARE, Allowed, Floats, Learned, Method, SufficientStatistics, start_from_shares
-from finegold.results.data import ResultData
+from finegold.methods.base import SHARE, Allowed, Floats, Method, SufficientStatistics, start_from_shares
+from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
-
-__all__ = ["DS"]
 
 
 class Statistics(NamedTuple):

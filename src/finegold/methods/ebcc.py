@@ -37,15 +37,13 @@ from finegold.methods.base import (
     Allowed,
     Dirichlets,
     Floats,
-    Learned,
     Method,
     dirichlets,
     mean,
     start_from_shares,
 )
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
-
-__all__ = ["EBCC"]
 
 LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
 DRAW_SIZE = 2**16  # random numbers drawn at a time

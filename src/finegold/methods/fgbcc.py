@@ -24,22 +24,9 @@ from scipy.special import softmax
 
 from finegold.engines.blocks import Block
 from finegold.kernels import confusion, fgbcc
-from finegold.methods.base import (
-    COUNT,
-    Allowed,
-    Dirichlets,
-    Floats,
-    Learned,
-    Method,
-    Range,
-    Step,
-    dirichlets,
-    mean,
-    start_from_shares,
-)
+from finegold.methods.base import COUNT, Allowed, Dirichlets, Floats, Method, Range, dirichlets, mean, start_from_shares
+from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
-
-__all__ = ["FGBCC"]
 
 LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
 NEWTON_TOLERANCE = 1e-5  # of the derivative, for the variances

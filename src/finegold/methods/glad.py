@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.kernels import glad as kernels
-from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range, Step, start_from_shares
-
-__all__ = ["GLAD"]
+from finegold.methods.base import COUNT, Allowed, Floats, Method, Range, start_from_shares
+from finegold.results.data import Learned, Step
 
 LARGEST_BETA = 500.0  # exp(beta) times any ability stays finite
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)

@@ -27,20 +27,9 @@ from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
-from finegold.methods.base import (
-    Dirichlets,
-    Floats,
-    Learned,
-    Method,
-    SufficientStatistics,
-    dirichlets,
-    mean,
-    start_from_shares,
-)
-from finegold.results.data import ResultData
+from finegold.methods.base import Dirichlets, Floats, Method, SufficientStatistics, dirichlets, mean, start_from_shares
+from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
-
-__all__ = ["HDS"]
 
 LEAST_COUNT = 1e-9  # in u: digamma needs positive counts
 LEAST_ALPHA = 1e-3  # votes that do not occur for a truth stay possible

@@ -14,8 +14,6 @@ from finegold.methods.base import Method
 from finegold.methods.hds import HDS, First
 from finegold.methods.ptbcc import PTBCC
 
-__all__ = ["HPT"]
-
 
 @dataclass(kw_only=True)
 class HPT(HDS):

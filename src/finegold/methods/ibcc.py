@@ -31,17 +31,14 @@ from finegold.methods.base import (
     POSITIVE,
     Allowed,
     Floats,
-    Learned,
     Method,
     SufficientStatistics,
     dirichlets,
     mean,
     start_from_shares,
 )
-from finegold.results.data import ResultData
+from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
-
-__all__ = ["IBCC"]
 
 STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tolerance
 

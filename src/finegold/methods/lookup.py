@@ -18,21 +18,6 @@ from finegold.results.data import Learned, ResultData
 from finegold.system.memory import did_you_mean
 from finegold.system.unpacking import Field, check
 
-__all__ = [
-    "GROUP",
-    "Method",
-    "in_paper",
-    "make_method",
-    "method_class",
-    "method_names",
-    "method_of",
-    "no_setting",
-    "outside_class",
-    "outside_names",
-    "paper_settings",
-    "register",
-]
-
 GROUP = "finegold.methods"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
-from finegold.results.data import ResultData
-
-__all__ = ["MajorityVote"]
+from finegold.methods.base import Floats, Method, SufficientStatistics, start_from_shares
+from finegold.results.data import Learned, ResultData
 
 
 class Statistics(NamedTuple):

@@ -30,17 +30,14 @@ from finegold.methods.base import (
     Allowed,
     Dirichlets,
     Floats,
-    Learned,
     Method,
     SufficientStatistics,
     dirichlets,
     mean,
     start_from_shares,
 )
-from finegold.results.data import ResultData
+from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
-
-__all__ = ["PTBCC", "Earlier"]
 
 LEAST_COUNT = 1e-9  # digamma needs positive counts
 

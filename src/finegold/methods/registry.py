@@ -6,8 +6,6 @@ line, the class in `finegold`, the laws of `finegold.checks`, the page of method
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_METHOD", "REGISTRY"]
-
 DEFAULT_METHOD = "anchored"  # if the user names none
 
 REGISTRY = {

@@ -27,11 +27,9 @@ from finegold.engines.blocks import Block
 from finegold.kernels import tiremge as kernels
 from finegold.kernels.numerics import normalise, subtract_largest
 from finegold.kernels.tiremge import Layers
-from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range
+from finegold.methods.base import COUNT, Allowed, Floats, Method, Range
+from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
-
-__all__ = ["TiReMGE"]
-
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # Adam
 MIN_LENGTH = 1e-12  # minimum length in divisions: shorter vectors have no direction

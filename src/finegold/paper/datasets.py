@@ -23,28 +23,6 @@ from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 
-__all__ = [
-    "FILES",
-    "Bar",
-    "DataSet",
-    "FileCheck",
-    "Votes",
-    "add",
-    "cache_folder",
-    "copy",
-    "data_set",
-    "data_sets",
-    "download",
-    "fetch",
-    "find",
-    "load_dataset",
-    "refusal",
-    "register",
-    "sha256",
-    "verify",
-]
-
-
 FILES = ("label.csv", "truth.csv")
 SOURCE = (
     "https://raw.githubusercontent.com/JuJuCHEN-HHU/CodeForFGBCC/3d1a21686dc710bbbf196504adb7802b4ceb6e2b/datasets/"

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Heading", "Items", "Picture", "Table", "Text", "csv_cell", "to_html", "to_markdown"]
-
 DIFFERENCE = "difference"  # columns whose names end with this word show a sign
 
 

@@ -15,8 +15,6 @@ from finegold.paper.published import METHODS
 from finegold.paper.results import Case, Results
 from finegold.paper.tables import by_size
 
-__all__ = ["draw", "require_matplotlib"]
-
 
 class Look(NamedTuple):
     colour: str

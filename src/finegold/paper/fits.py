@@ -22,22 +22,6 @@ from finegold.paper.datasets import Votes, load_dataset
 from finegold.paper.published import ABLATION, METHODS, TABLE_2
 from finegold.results.metrics import accuracy
 
-__all__ = [
-    "CASES",
-    "FIGURES",
-    "PARTS",
-    "Fit",
-    "FitOutcome",
-    "Watch",
-    "check_methods",
-    "check_parts",
-    "describe_seeds",
-    "fits_of_ablation",
-    "fits_of_method",
-    "plan_fits",
-    "run_fits",
-]
-
 Watch = Callable[[int, int, str], None]  # fits done, fits in total, description of the last one
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABLATION", "METHODS", "SENTI", "TABLE_2", "TABLE_4", "TIREMGE_PROGRAM", "Fill", "Row"]
-
 # In the order of Table 4 of the paper, with the names that it prints.
 METHODS = {
     "mv": "MV",

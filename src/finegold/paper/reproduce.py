@@ -21,8 +21,6 @@ from finegold.paper.results import Results, collect
 from finegold.paper.tables import matches, mismatches
 from finegold.system.files import check_writable, prepared, replacing_all
 
-__all__ = ["Results", "Watch", "as_json", "reproduce"]
-
 PAGE = "reproduction"
 TITLE = "The PTBCC paper, reproduced by Finegold"
 CAPTIONS = {

@@ -13,9 +13,6 @@ from finegold.paper.datasets import Votes
 from finegold.paper.fits import Fit, FitOutcome, Floats, describe_seeds, fits_of_ablation, fits_of_method
 from finegold.paper.published import ABLATION, SENTI
 
-__all__ = ["Ablated", "Case", "Comparison", "Mean", "Results", "Score", "collect", "compare"]
-
-
 DIGITS = 9  # accuracies are fractions of small numbers; smaller differences are rounding errors that would break ties
 
 

@@ -9,9 +9,6 @@ from finegold.paper.document import DIFFERENCE, Table
 from finegold.paper.published import ABLATION, METHODS, SENTI, TABLE_2, TABLE_4, TIREMGE_PROGRAM
 from finegold.paper.results import Ablated, Results
 
-__all__ = ["accuracy_table", "matches", "mismatches", "table_2", "table_3", "table_4", "table_5", "times_table"]
-
-
 COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 
 

@@ -26,8 +26,6 @@ from finegold.report.views.common import percent
 from finegold.report.views.sets import SetsView
 from finegold.report.views.tasks import REASONS
 
-__all__ = ["html", "sets_html"]
-
 MAX_ODDS = 1000  # larger odds are shown as this
 
 

@@ -12,8 +12,6 @@ from finegold.errors import InputError, Remedy
 from finegold.system.child import ExhaustedError, FailedError, run_in_child
 from finegold.system.memory import cached_text
 
-__all__ = ["bundle", "image"]
-
 WIDTH = 640  # pixels, of charts that fill their page
 SCALE = 2.0  # of PNG files, for high-resolution screens
 MAX_SECONDS = 300.0

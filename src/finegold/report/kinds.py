@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMATS", "KINDS"]
-
 KINDS = {
     "confidence": "number of tasks by the probability of their label",
     "ranking": "accuracy of each annotator, with its interval",

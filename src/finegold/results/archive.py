@@ -36,8 +36,6 @@ from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predict
 from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
-__all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
-
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 NEVER_VOTED = "never_voted"  # names of annotators
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")

@@ -15,22 +15,6 @@ from finegold.kernels.votes import agreement, decide, preference_of
 from finegold.votes.annotations import Annotations, Counts, Predictions
 from finegold.votes.encoding import Codes, Names
 
-__all__ = [
-    "BESIDE_SETTINGS",
-    "SEPARATOR",
-    "Combined",
-    "Learned",
-    "ModelRecord",
-    "ResultData",
-    "Step",
-    "accuracies",
-    "exact_intervals",
-    "suggested",
-    "summarise",
-    "votes_of",
-]
-
-
 Floats = NDArray[np.float64]
 
 

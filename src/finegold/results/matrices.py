@@ -11,18 +11,6 @@ from numpy.typing import NDArray
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.encoding import MISSING, Codes
 
-__all__ = [
-    "AnnotatorMatrices",
-    "annotator_matrices",
-    "evidence",
-    "group_matrices",
-    "likelihood",
-    "matrices",
-    "predictive",
-    "votes_by_truth",
-]
-
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -12,26 +12,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.votes import NEAR
-from finegold.votes.encoding import Names, text_of
-from finegold.votes.frames import to_list
-
-__all__ = [
-    "BINS",
-    "accuracy",
-    "bin_of",
-    "calibration_error",
-    "consecutive_integers",
-    "credit",
-    "expected_scores",
-    "level_of_order",
-    "log_loss",
-    "macro_f1",
-    "mean_absolute_error",
-    "padded",
-    "quadratic_kappa",
-    "scale_of",
-    "temper",
-]
+from finegold.votes.encoding import Names, text_of, to_list
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

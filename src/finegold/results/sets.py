@@ -20,26 +20,8 @@ from finegold.errors import InputError, use
 from finegold.results.data import Learned, ResultData, Step, accuracies, votes_of
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import make_frame, series_like, to_list
-
-__all__ = [
-    "Answers",
-    "Quality",
-    "all_questions",
-    "annotators_of_sets",
-    "as_questions",
-    "distinct_sets",
-    "exact_match",
-    "macro_f1",
-    "micro_f1",
-    "outvoted_sets",
-    "quality_of",
-    "question_votes",
-    "refuse_sets",
-    "set_figures",
-    "summarise_sets",
-]
+from finegold.votes.encoding import MISSING, Codes, to_list
+from finegold.votes.frames import make_frame, series_like
 
 Floats = NDArray[np.float64]
 Sets = Sequence[set[str]]

@@ -15,41 +15,11 @@ from finegold.results.data import ModelRecord, ResultData, votes_of
 from finegold.results.metrics import expected_scores, scale_of
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names
-from finegold.votes.frames import (
-    kind_of,
-    make_frame,
-    polars_column,
-    polars_series,
-    series_like,
-    take,
-    to_list,
-    to_polars,
-)
+from finegold.votes.encoding import MISSING, Names, to_list
+from finegold.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = [
-    "PURPOSES",
-    "annotators_for_users",
-    "annotators_table",
-    "distinct",
-    "known_intervals",
-    "labels_for_users",
-    "labels_pieces",
-    "labels_table",
-    "models_table",
-    "natural_order",
-    "own_name",
-    "sample_weights",
-    "scores_table",
-    "soft_labels",
-    "training_metadata",
-    "training_table",
-    "with_predicted_tasks",
-]
-
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -44,8 +44,6 @@ from finegold.studio.security import POLICY, Guard, Rules
 from finegold.studio.store import Store
 from finegold.studio.workspace import Workspace
 
-__all__ = ["Services", "inner_app", "make_app"]
-
 STATIC = Path(__file__).with_name("static")
 RESOURCES = (
     projects,

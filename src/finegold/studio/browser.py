@@ -25,13 +25,9 @@ from finegold.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_r
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, rank_of
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, Names, rank_of, to_list
 from finegold.votes.key import make_key
 from finegold.votes.names import match
-
-__all__ = ["MARKS", "Browser", "Mask"]
-
 
 PREDICTED = "predicted"  # marks tasks that have predictions but no votes
 MARKS = (*REASONS, PREDICTED)

@@ -27,15 +27,13 @@ from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.tables import annotators_for_users, natural_order
+from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.requests import ProjectId, Services, ServicesDep, Shown
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import take, to_list
-from finegold.votes.names import text_of
-
-__all__ = ["EXPORTS", "add_labels", "router"]
+from finegold.studio.requests import ProjectId, ServicesDep, Shown
+from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.votes.frames import take
 
 router = APIRouter(tags=["exports"], prefix="/projects/{project}")
 

@@ -26,8 +26,6 @@ try:
 except ImportError:  # Windows: it is not known which studios are running, so nothing is removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["CRASHED", "LOCK", "MEDIA", "Files", "Listed", "Scratch", "safe_name"]
-
 MAX_LISTED = 500
 DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is not a file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."

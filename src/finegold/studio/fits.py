@@ -25,11 +25,9 @@ from finegold.studio.projects import Fit, Project, Projects, describe, now
 from finegold.studio.reading import advice_on, near_spellings
 from finegold.studio.requests import FitId, ProjectId, Scalar, ServicesDep
 from finegold.studio.store import Row
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import take, to_list
+from finegold.votes.encoding import MISSING, Codes, to_list
+from finegold.votes.frames import take
 from finegold.votes.hygiene import Hygiene
-
-__all__ = ["Fits", "check_settings", "router", "summarise_fit"]
 
 router = APIRouter(tags=["fits"])
 

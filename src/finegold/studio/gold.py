@@ -14,8 +14,9 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
-from finegold.io.read import read_truth
 from finegold.io.tables import open_table
+from finegold.io.truth import read_truth
+from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, name_key, now
@@ -26,17 +27,14 @@ from finegold.studio.requests import (
     ProjectId,
     Reviewer,
     Scalar,
-    Services,
     ServicesDep,
     Shown,
     sent_file,
 )
 from finegold.studio.store import Row
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import take, to_list
+from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.frames import take
 from finegold.votes.names import match
-
-__all__ = ["SEND_BACK", "SKIP", "Action", "Gold", "router"]
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 

@@ -20,9 +20,7 @@ from finegold.studio.projects import Projects
 from finegold.studio.reading import Reading, read_log
 from finegold.studio.requests import ProjectId, ServicesDep
 from finegold.studio.store import Row
-from finegold.votes.names import text_of
-
-__all__ = ["JudgeViews", "router"]
+from finegold.votes.encoding import text_of
 
 router = APIRouter(tags=["judges"])
 

@@ -22,8 +22,6 @@ from finegold.studio.tables import TaskView, blinded, task_views
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.names import match
 
-__all__ = ["Holds", "add_truths", "router"]
-
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another

@@ -13,8 +13,6 @@ from finegold.studio.projects import Projects, now
 from finegold.studio.requests import MAX_REVIEWER_LENGTH, ProjectId, ServicesDep
 from finegold.studio.security import Visitor, new_token, session_of
 
-__all__ = ["People", "router"]
-
 router = APIRouter(tags=["people"], prefix="/projects/{project}/people")
 
 

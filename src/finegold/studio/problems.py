@@ -16,16 +16,6 @@ from starlette.responses import Response
 
 from finegold.errors import FinegoldError, FinegoldWarning, InputError, sentence
 
-__all__ = [
-    "Problem",
-    "ProblemDetails",
-    "catch_problems",
-    "no_votes_yet",
-    "problem_response",
-    "rename_files",
-    "words_of",
-]
-
 
 def words_of(message: object) -> str:
     """Return what an error or a warning says on a page: options are left out, because the page has buttons for them."""

@@ -35,24 +35,6 @@ from finegold.options import Option, options_of
 from finegold.studio.problems import rename_files, words_of
 from finegold.votes.annotations import Annotations
 
-__all__ = [
-    "OPTIONS",
-    "Layout",
-    "Preview",
-    "Reading",
-    "advice_on",
-    "choices_of",
-    "choices_that_repair",
-    "find_sources",
-    "find_tool",
-    "guess_log",
-    "near_spellings",
-    "preview",
-    "read_log",
-    "read_votes",
-    "title_of",
-]
-
 JUDGE_EXPORTS = ("mt-bench", "judgebench", "arena", "alpaca-eval")  # exports whose records are verdicts on pairs
 JUDGES = ("judge", "evaluator", "grader", "llm")  # how names of columns of LLM judges begin
 VERDICTS = ("verdict", "judg", "decision", "raw")

@@ -18,27 +18,6 @@ from finegold.studio.files import safe_name
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, Visitor, may_read_blindly
 
-__all__ = [
-    "FILE_BODY",
-    "MAX_REVIEWER_LENGTH",
-    "At",
-    "FileName",
-    "FitId",
-    "Id",
-    "Name",
-    "ProjectId",
-    "Reviewer",
-    "Scalar",
-    "Services",
-    "ServicesDep",
-    "Shown",
-    "check_blind",
-    "plain_name",
-    "sent_file",
-    "visitor_of",
-]
-
-
 if TYPE_CHECKING:
     from finegold.studio.app import Services
 else:

@@ -18,8 +18,6 @@ from finegold.report.views.trust import Trust, trust
 from finegold.studio.measure import measured
 from finegold.studio.requests import Name, ProjectId, ServicesDep, Shown, plain_name
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/projects/{project}")
 the_plan = partial(plan, budget=None)
 RESULTS: dict[str, Any] = {"tags": ["results"]}

@@ -31,19 +31,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from finegold.studio.problems import Problem, problem_response
 
-__all__ = [
-    "OWNER",
-    "POLICY",
-    "Codes",
-    "Guard",
-    "Rules",
-    "Visitor",
-    "is_loopback",
-    "may_read_blindly",
-    "new_token",
-    "session_of",
-]
-
 CODE_SECONDS = 300  # within which the browser must open the page
 
 OWNER = ""  # the person who started the studio

@@ -21,8 +21,6 @@ from finegold.studio.app import Services, make_app
 from finegold.studio.requests import MAX_REVIEWER_LENGTH
 from finegold.studio.security import Codes, Rules, is_loopback, new_token
 
-__all__ = ["Plan", "default_project", "plan", "serve"]
-
 ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
 MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from finegold.errors import OutputError
 from finegold.system.files import write_bytes
 
-__all__ = ["install_shortcut"]
-
 NAME = "Finegold Studio"
 COMMAND = (sys.executable, "-m", "finegold", "studio")
 # The values come as variables of the environment, so that no name of a folder is taken for a command.

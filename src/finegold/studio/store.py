@@ -12,8 +12,6 @@ from typing import Any
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 
-__all__ = ["Row", "Store"]
-
 APPLICATION = 0x46696E65  # "Fine": marks the file as a project of the studio
 VERSION = 2
 PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long

@@ -22,14 +22,11 @@ from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, preview, 
 from finegold.studio.requests import Id, ProjectId, Scalar, ServicesDep
 from finegold.studio.store import Row
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import Names
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import Names, text_of, to_list
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
 from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
-from finegold.votes.names import is_integer_text, text_of
-
-__all__ = ["PostedVotes", "join_posted", "router", "spell"]
+from finegold.votes.names import is_integer_text
 
 router = APIRouter(tags=["votes"])
 

@@ -25,8 +25,6 @@ from finegold.studio.reading import Reading
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import Codes, Names
 
-__all__ = ["Workspace", "compact"]
-
 MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
 
 

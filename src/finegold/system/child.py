@@ -31,8 +31,6 @@ from typing import Any, NamedTuple, NoReturn
 from finegold.errors import InputError, Remedy
 from finegold.system.memory import available_memory
 
-__all__ = ["Answer", "ExhaustedError", "FailedError", "run_in_child"]
-
 BOOT = (
     "import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path[:] = job['path']; "
     "from finegold.system.child import answer; answer(job)"

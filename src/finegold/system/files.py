@@ -25,28 +25,6 @@ from pathlib import Path
 
 from finegold.errors import FinegoldError, OutputError
 
-__all__ = [
-    "STANDARD_OUTPUT",
-    "WRITTEN",
-    "abandoned",
-    "attached_folder",
-    "check_writable",
-    "finish_moves",
-    "is_same_file",
-    "locked",
-    "move",
-    "prepared",
-    "print_bytes",
-    "replacing",
-    "replacing_all",
-    "reserved",
-    "temporary_name",
-    "try_lock",
-    "uninterrupted",
-    "write_bytes",
-]
-
-
 RETRY_SECONDS = 0.05  # seconds between two attempts
 
 if sys.platform == "win32":

@@ -13,9 +13,6 @@ from pathlib import Path
 from finegold.errors import InputError, OutputError
 from finegold.system.files import reserved
 
-__all__ = ["available_memory", "cached_text", "did_you_mean", "in_words", "system_cache_folder"]
-
-
 CGROUP = Path("/sys/fs/cgroup")
 
 

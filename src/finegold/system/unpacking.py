@@ -20,19 +20,6 @@ from numpy.typing import NDArray
 
 from finegold.errors import FinegoldError, InputError
 
-__all__ = [
-    "Field",
-    "check",
-    "check_alike",
-    "check_rows",
-    "check_steps",
-    "check_votes",
-    "opened",
-    "read_arrays",
-    "read_manifest",
-]
-
-
 MAX_UNPACKED_BYTES = 32 * 2**20  # the limit, unless the file itself is larger
 LIMIT_VARIABLE = "FINEGOLD_MAX_UNPACKED"  # the environment variable that overrides the limit
 CHUNK_BYTES = 2**20  # unpacked at a time

@@ -19,20 +19,6 @@ from finegold.kernels import sort_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
 from finegold.votes.hygiene import Hygiene
 
-__all__ = [
-    "Annotations",
-    "Counts",
-    "Predictions",
-    "Repeated",
-    "Repeats",
-    "count_disagreeing",
-    "count_repeats",
-    "majority_of_repeats",
-    "order_by_votes",
-    "reordered",
-    "warn_of_unused_gold",
-]
-
 Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
 SORT_POLICIES = {

@@ -20,23 +20,6 @@ from finegold.kernels import sort_votes
 from finegold.kernels.jit import in_threads, ranges
 from finegold.kernels.sort_votes import renumber
 
-__all__ = [
-    "MISSING",
-    "Codes",
-    "Names",
-    "as_column",
-    "encode",
-    "encode_integers",
-    "encode_labels",
-    "encode_pieces",
-    "look_up",
-    "of_one_kind",
-    "rank_of",
-    "text_of",
-    "to_list",
-    "to_values",
-]
-
 MISSING = -1
 MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
 PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type

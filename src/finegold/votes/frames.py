@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
     Series = nw.Series[Any]
 
-__all__ = [
-    "indexable",
-    "kind_of",
-    "make_frame",
-    "plain_values",
-    "polars_column",
-    "polars_series",
-    "series_like",
-    "take",
-    "to_list",
-    "to_polars",
-]
-
-
 Kind = Any  # a Narwhals Implementation that supports series; its type is not public
 
 

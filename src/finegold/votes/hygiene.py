@@ -20,20 +20,6 @@ from finegold.votes.encoding import text_of, to_list
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations, Repeated
 
-__all__ = [
-    "NAMES_EXAMINED",
-    "Finding",
-    "Groups",
-    "Hygiene",
-    "Totals",
-    "examine_votes",
-    "find_doubtful_labels",
-    "find_doubtful_words",
-    "hygiene_of",
-    "totals_of",
-    "warn_of",
-]
-
 Groups = list[list[tuple[str, int | None]]]  # spellings of one class and how often each occurs; None for a truth
 NAME = Placeholder("NAME")
 

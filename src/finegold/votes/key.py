@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from finegold.votes.encoding import MISSING, Codes, Names, encode
-from finegold.votes.frames import to_list
-from finegold.votes.names import match, text_of
-
-__all__ = ["Key", "key_of_codes", "make_key"]
+from finegold.votes.encoding import MISSING, Codes, Names, encode, text_of, to_list
+from finegold.votes.names import match
 
 
 @dataclass(frozen=True, eq=False)

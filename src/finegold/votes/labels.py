@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.votes.encoding import MISSING, Codes, Names, as_column
-from finegold.votes.frames import series_like, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, text_of, to_list
+from finegold.votes.frames import series_like
 from finegold.votes.hygiene import Finding, Groups
 from finegold.votes.names import (
     Coded,
@@ -27,38 +27,8 @@ from finegold.votes.names import (
     is_integer_text,
     match,
     renumber,
-    text_of,
     without,
 )
-
-__all__ = [
-    "MISSING_LABELS",
-    "NOTHING",
-    "SEPARATORS",
-    "Alias",
-    "ClassCodes",
-    "Spellings",
-    "as_cell",
-    "as_classes",
-    "count_no_votes",
-    "drop_missing",
-    "encode_classes",
-    "find_look_alikes",
-    "hold_sets",
-    "is_missing",
-    "known_options",
-    "listed",
-    "listed_classes",
-    "look_alikes",
-    "match_ids",
-    "missing_words",
-    "options_of",
-    "separator_of",
-    "spelled_alike",
-    "unify",
-    "unify_ids",
-    "visible",
-]
 
 # Which labels are votes?
 

@@ -16,23 +16,9 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of
-from finegold.votes.frames import series_like, to_list
-from finegold.votes.names import match, text_of
-
-__all__ = [
-    "Joined",
-    "Merged",
-    "ModelOutput",
-    "Piece",
-    "add_gold_sets",
-    "align",
-    "join_names",
-    "merge",
-    "merge_sets",
-    "outputs_of",
-    "stitch",
-]
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of, text_of, to_list
+from finegold.votes.frames import series_like
+from finegold.votes.names import match
 
 
 class Joined(NamedTuple):

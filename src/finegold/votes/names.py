@@ -25,21 +25,9 @@ from finegold.votes.encoding import (
     of_one_kind,
     rank_of,
     text_of,
+    to_list,
 )
-from finegold.votes.frames import plain_rows, plain_values, polars_column, series_of, to_list
-
-__all__ = [
-    "Coded",
-    "as_integers",
-    "encode_column",
-    "encode_series",
-    "integer_names",
-    "is_blank",
-    "match",
-    "text_of",
-    "without",
-    "without_blanks",
-]
+from finegold.votes.frames import plain_rows, plain_values, polars_column, series_of
 
 INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"  # an integer as Python writes it: 7, not 007 or +7
 

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations
 
-__all__ = ["annotations_html", "cell_html", "meter_html", "name_html", "page_html", "table_html"]
-
 CLASSES_SHOWN = 8  # largest number of classes shown
 MAX_NAME_LENGTH = 60  # characters shown of a name
 

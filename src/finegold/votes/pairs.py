@@ -16,13 +16,6 @@ from numpy.typing import NDArray
 from finegold.kernels.sort_votes import count
 from finegold.votes.annotations import Annotations
 
-__all__ = [
-    "VotePairs",
-    "rows_of",
-    "sample_vote_pairs",
-]
-
-
 Integers = NDArray[np.int64]
 
 MIN_SAMPLED_TASKS = 50  # a sample has at least this number of tasks, if there are as many

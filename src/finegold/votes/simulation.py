@@ -23,21 +23,6 @@ from finegold.errors import InputError
 from finegold.votes.annotations import MAX_CLASSES, Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
 
-__all__ = [
-    "JudgeProcess",
-    "JudgeSimulation",
-    "Piece",
-    "Process",
-    "Simulation",
-    "draw_judges",
-    "draw_process",
-    "draw_truth",
-    "pieces",
-    "simulate",
-    "simulate_log",
-]
-
-
 Floats = NDArray[np.float64]
 
 VOTES_PER_PIECE = 2**20

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Case"]
-
 
 @dataclass(frozen=True)
 class Case:

@@ -9,8 +9,6 @@ from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, 
 from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
 from tests.support.reading_corpus.case import Case
 
-__all__ = ["CASES"]
-
 MTURK = SHEETS["mturk"][1]
 TOLOKA = SHEETS["toloka"][1]
 APPEN = SHEETS["appen"][1]

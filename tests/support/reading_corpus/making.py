@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-__all__ = ["Row", "crowd", "joined", "lines", "long_rows", "not_votes", "table", "wide_rows"]
-
 Row = Sequence[Any]
 CLASSES = ("cat", "dog", "bird")
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.making import crowd, joined, lines, long_rows, not_votes, table, wide_rows
 
-__all__ = ["CASES"]
-
 ANNOTATORS = ("ann1", "ann2", "ann3")
 LONG = long_rows()
 WIDE = wide_rows(ANNOTATORS)

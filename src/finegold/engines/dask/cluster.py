@@ -15,8 +15,6 @@ from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
 from finegold.errors import FinegoldError, InputError
 from finegold.kernels.jit import thread_count
 
-__all__ = ["DYING", "REPLACEMENT", "Cluster"]
-
 Returned = TypeVar("Returned")
 
 CONNECT = 10.0  # seconds until a scheduler must have answered

@@ -17,8 +17,6 @@ from finegold.engines.dask.workers import Lost, Origin, Packed, WorkerPool
 from finegold.errors import FinegoldError, InputError, use
 from finegold.votes.annotations import Annotations
 
-__all__ = ["DaskEngine", "memory_of"]
-
 MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not end
 MEMORY_SHARE = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
 IN_MEMORY = 2**28  # bytes; beyond, the passes are kept on disk

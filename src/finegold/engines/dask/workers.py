@@ -25,8 +25,6 @@ from finegold.engines.dask.cluster import Cluster
 from finegold.errors import FinegoldError, InputError
 from finegold.votes.encoding import MISSING
 
-__all__ = ["BlockActor", "Lost", "Origin", "Packed", "WorkerPool"]
-
 # Seconds:
 PATIENCE = 0.5  # between two checks whether to go on waiting for another worker
 LOOK = 1.0  # between two checks that all workers are connected

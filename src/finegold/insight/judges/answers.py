@@ -19,20 +19,6 @@ from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 
-__all__ = [
-    "UNDECIDED",
-    "Answers",
-    "Share",
-    "mean_of",
-    "merge",
-    "position_bias",
-    "prediction_powered",
-    "repeat_consistency",
-    "share_of",
-    "swap_consistency",
-    "whole",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

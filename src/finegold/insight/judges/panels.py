@@ -18,19 +18,6 @@ from scipy.special import logit, ndtr
 from finegold.errors import InputError
 from finegold.insight.judges.answers import HALF, Share, mean_of
 
-__all__ = [
-    "Cascade",
-    "JudgeComparison",
-    "Members",
-    "Panel",
-    "cascade",
-    "compare_panels",
-    "every_panel",
-    "frontier",
-    "log_odds",
-    "score_panel",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

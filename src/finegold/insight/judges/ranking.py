@@ -18,9 +18,6 @@ from finegold.io.judge_logs import JudgeLog
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
-__all__ = ["Games", "Ranking", "Strengths", "Weights", "fit_strengths", "rank_systems"]
-
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

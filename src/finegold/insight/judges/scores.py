@@ -25,8 +25,6 @@ from finegold.insight.judges.answers import (
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.encoding import MISSING
 
-__all__ = ["MIN_GOLD", "JudgeScore", "best_first", "places", "plain", "scores"]
-
 Floats = NDArray[np.float64]
 Table = NDArray[np.int64]
 

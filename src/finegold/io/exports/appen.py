@@ -23,8 +23,6 @@ from finegold.io.exports.base import (
     votes_of_questions,
 )
 
-__all__ = ["EXPORT"]
-
 UNIT, WORKER, TAINTED = "_unit_id", "_worker_id", "_tainted"
 MARKS = {"_golden", TAINTED, "_trust"}
 GOLD = "_gold"

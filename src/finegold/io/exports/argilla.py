@@ -21,8 +21,6 @@ from finegold.io.exports.base import (
     with_numbers,
 )
 
-__all__ = ["EXPORT"]
-
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
 NO_VOTES = {"draft": "drafts", "discarded": "discarded responses", "pending": "pending responses"}
 SOME_AGENT = "suggestion"

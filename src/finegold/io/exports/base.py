@@ -24,56 +24,23 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.diagnosis import records
+from finegold.io.limits import check_nesting, limit, remedy_of
 from finegold.io.source import (
     BOM,
     Source,
     archive_members,
     by_extension,
     by_magic,
-    check_nesting,
     has_whole_text,
-    limit,
     open_bytes,
     read_start,
     recognise,
-    remedy_of,
     separator_of,
     text_start,
 )
 from finegold.io.tables import batches, scan_delimited
+from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
-from finegold.votes.names import text_of
-
-__all__ = [
-    "ALL",
-    "MISUSED",
-    "ROW",
-    "SEVERAL",
-    "DamagedExport",
-    "Export",
-    "ExportOptions",
-    "Peek",
-    "Vote",
-    "describe_damage",
-    "drop_rows",
-    "in_batches",
-    "join_labels",
-    "join_lists",
-    "json_items",
-    "json_lines",
-    "need",
-    "open_export",
-    "open_member",
-    "open_zip",
-    "peek",
-    "read_records",
-    "read_rows",
-    "read_sheet",
-    "task_column",
-    "unknown_task",
-    "votes_of_questions",
-    "with_numbers",
-]
 
 ALL = "all"  # the question that means every one of them
 SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own

@@ -30,8 +30,6 @@ from finegold.io.exports.base import (
     with_numbers,
 )
 
-__all__ = ["EXPORT"]
-
 FILES = (".jsonl", ".json", ".csv")
 DATA = {"text", "filename", "data"}
 LABELS = ("label", "cats", "labels")  # "cats" where slots are filled beside the intent

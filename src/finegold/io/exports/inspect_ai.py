@@ -24,8 +24,6 @@ from finegold.io.exports.base import (
     with_numbers,
 )
 
-__all__ = ["EXPORT"]
-
 HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
 NAN = re.compile(rb'^(\s*(?:"(?:[^"\\]|\\.)*":)?\s*)-?(?:NaN|Infinity)(,?\s*)$')
 QUESTION = "score"  # of scorers that say one thing; those that say several name them

@@ -33,8 +33,6 @@ from finegold.io.exports.base import (
 from finegold.io.source import Source, lines_of, open_bytes, recognise, text_start
 from finegold.io.verdicts import Meaning, meaning_of
 
-__all__ = ["EXPORTS", "Call", "calls_of_frame", "columns_of_tool", "majority_of_people", "read_nested", "read_qrels"]
-
 FAILED = "judgements that failed"
 GAMES = "games"  # what the option `include` takes to count every game as a vote
 QUESTION_IDS = ("question_id", "uid", "id", "prompt_id", "question", "prompt")

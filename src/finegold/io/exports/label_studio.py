@@ -25,8 +25,6 @@ from finegold.io.exports.base import (
 )
 from finegold.io.tables import batches, scan_delimited
 
-__all__ = ["ANNOTATIONS", "EXPORT", "REMEDY", "TAXONOMY", "answer_of"]
-
 REMEDY = "export it again: on the project's page, Export, format JSON"
 SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
 ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions

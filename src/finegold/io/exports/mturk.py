@@ -30,8 +30,6 @@ from finegold.io.exports.base import (
 )
 from finegold.votes.labels import as_cell
 
-__all__ = ["EXPORT"]
-
 ANSWER, INPUT = "Answer.", "Input."
 STATUS, REJECT = "AssignmentStatus", "Reject"
 DECISIONS = ("Approve", REJECT)

@@ -31,8 +31,6 @@ from finegold.io.exports.base import (
 )
 from finegold.votes.encoding import text_of
 
-__all__ = ["EXPORT"]
-
 _FIELDS = "annotations annotatorlabels labels votes judgments judgements ratings answers responses verdicts"
 FIELDS = frozenset(_FIELDS.split())
 ONE_EACH = FIELDS - {"labels", "answers", "responses"}  # fields whose lists have one label per annotator

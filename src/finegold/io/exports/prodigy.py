@@ -22,8 +22,6 @@ from finegold.io.exports.base import (
     with_numbers,
 )
 
-__all__ = ["EXPORT"]
-
 ANNOTATOR = ("_annotator_id", "_session_id")
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
 

@@ -20,8 +20,6 @@ from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
 from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, Peek, drop_rows, read_sheet
 
-__all__ = ["EXPORT"]
-
 RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
 PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
 ABOUT = re.compile(  # the response, not what it says

@@ -29,8 +29,6 @@ from finegold.io.exports.base import (
     with_numbers,
 )
 
-__all__ = ["EXPORT"]
-
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
 ALL_WORKERS = "annotationsFromAllWorkers"
 

@@ -20,8 +20,6 @@ from finegold.io.exports.base import (
     votes_of_questions,
 )
 
-__all__ = ["EXPORT"]
-
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
 KEY = "finegold task"  # the column with the name of the task

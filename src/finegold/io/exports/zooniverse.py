@@ -23,8 +23,6 @@ from finegold.io.exports.base import (
 )
 from finegold.io.tables import scan_delimited
 
-__all__ = ["EXPORT"]
-
 USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
 

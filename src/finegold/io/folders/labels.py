@@ -30,14 +30,13 @@ from finegold.io.folders.votes import ROWS_PER_RANGE, StoredBlock, read_votes
 from finegold.io.options import ReadOptions
 from finegold.io.read import read_alias
 from finegold.kernels.votes import agreement, decide, outvoted, preference_of
-from finegold.methods.lookup import Method, make_method
+from finegold.methods.base import Method
+from finegold.methods.lookup import make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Learned, ResultData, accuracies
 from finegold.results.tables import annotators_table, labels_for_users
 from finegold.system.files import abandoned, attached_folder, move, reserved, temporary_name
 from finegold.votes.annotations import Repeated
-
-__all__ = ["FolderOutcome", "aggregate_files", "check_folder", "replacing_folder"]
 
 PARTS = "part-*.parquet"
 MANIFEST = "_finegold_manifest.parquet"

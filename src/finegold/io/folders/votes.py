@@ -40,8 +40,7 @@ from finegold.io.tables import Opened, Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, rank_of, text_of
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, Codes, Names, rank_of, text_of, to_list
 from finegold.votes.hygiene import (
     NAMES_EXAMINED,
     Finding,
@@ -53,8 +52,6 @@ from finegold.votes.hygiene import (
 )
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
 from finegold.votes.names import encode_series, match, renumber
-
-__all__ = ["FirstPass", "RemoteVotes", "StoredBlock", "make_vocabulary", "read_votes"]
 
 ROWS_PER_RANGE = 2**22
 MOST_ROWS_PER_PART = 2**22  # of Parquet and Arrow files; text has to be read from its beginning

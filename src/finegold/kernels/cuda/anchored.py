@@ -11,8 +11,6 @@ from finegold.kernels.anchored import GOLD_WEIGHT
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
-__all__ = ["start", "sweep"]
-
 Floats = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 
-__all__ = ["forget", "sum_by_annotator", "sum_by_slot"]
-
 CHUNK = 1024  # votes of a slot that a warp adds up
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
-__all__ = ["counts", "sweep"]
-
 Floats = NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from finegold.kernels.cuda import FIXED_ONE, THREADS, compiled, cupy, grid, types_of
 
-__all__ = ["launch", "start", "sweep"]
-
 Floats = NDArray[np.float64]
 
 MAX_FEW_CLASSES = 10  # whose sums a thread can hold

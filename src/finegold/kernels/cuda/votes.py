@@ -8,8 +8,6 @@ import numpy as np
 
 from finegold.kernels.cuda import THREADS, compiled, grid, types_of
 
-__all__ = ["vote_shares"]
-
 
 def vote_shares(task_ptr: Any, cell_ptr: Any, cell_class: Any, gold: Any, phi: Any) -> None:
     kernel = compiled(("votes.cu",), "vote_shares", K=phi.shape[1], **types_of(cell_class, phi))

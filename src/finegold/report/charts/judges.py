@@ -10,8 +10,6 @@ from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Drawn, Spec, 
 from finegold.report.views.common import percent
 from finegold.report.views.judges import Judges
 
-__all__ = ["judge_charts"]
-
 ROW_HEIGHT = 26  # pixels per judge or system
 
 

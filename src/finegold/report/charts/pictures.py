@@ -12,23 +12,6 @@ from finegold.report.charts.style import BLUE, GREY, INK, ORANGE, PROTOTYPE_COLO
 from finegold.report.views import View
 from finegold.report.views.common import Matrix
 
-__all__ = [
-    "MANY_CLASSES",
-    "balance",
-    "bound",
-    "calibration",
-    "cells",
-    "change",
-    "confidence",
-    "dots",
-    "heat_map",
-    "matrix_spec",
-    "mixtures",
-    "prototypes",
-    "ranking",
-]
-
-
 MAX_CLASSES_WITH_NUMBERS = 12  # with more, numbers do not fit into the cells
 MANY_CLASSES = 25  # with more, a heat map takes the full width and small letters
 MAX_SHARE_WITH_DARK_TEXT = 0.8  # above, white text is easier to read

@@ -15,30 +15,6 @@ from finegold.report.views.annotators import Ranked
 from finegold.report.views.classes import Prototype
 from finegold.report.views.common import percent
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "ORANGE",
-    "PROTOTYPE_COLOURS",
-    "SHARE",
-    "Drawn",
-    "Spec",
-    "annotators",
-    "balance",
-    "bound",
-    "calibration",
-    "change",
-    "confidence",
-    "confusion",
-    "data",
-    "mixtures",
-    "prototype",
-    "ranking",
-    "spec_of",
-]
-
-
 Spec = dict[str, Any]
 
 ROWS = "rows"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from finegold.io.read import match_truth
+from finegold.io.truth import match_truth
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record

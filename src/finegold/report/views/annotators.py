@@ -16,20 +16,6 @@ from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
 from finegold.votes.key import Key
 
-__all__ = [
-    "AnnotatorRow",
-    "Annotators",
-    "Confusions",
-    "Group",
-    "Ranked",
-    "Suspects",
-    "annotators",
-    "confusions",
-    "ranking",
-    "suspects",
-]
-
-
 MAX_MEMBERS = 50  # that are named in each group
 
 # What each value of `spam.kind` means.

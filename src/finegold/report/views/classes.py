@@ -11,20 +11,6 @@ from finegold.report.views.common import ANNOTATORS_TABLE, Floats, Matrix, Shown
 from finegold.results.data import ResultData
 from finegold.results.matrices import matrices
 
-__all__ = [
-    "ClassRow",
-    "Classes",
-    "Mistake",
-    "Mixture",
-    "Prototype",
-    "Prototypes",
-    "classes",
-    "mistakes",
-    "prototypes",
-    "shown_classes",
-]
-
-
 Integers = NDArray[np.int64]
 
 MAX_IN_MATRIX = 60  # with more classes, cells are too small to see

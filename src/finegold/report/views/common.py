@@ -14,25 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step
-from finegold.votes.encoding import Names
-from finegold.votes.frames import take, to_list
-
-__all__ = [
-    "ANNOTATORS_TABLE",
-    "LABELS_TABLE",
-    "Floats",
-    "Matrix",
-    "Record",
-    "Setting",
-    "Shown",
-    "StepRow",
-    "percent",
-    "plain",
-    "record",
-    "texts",
-    "thousands",
-]
-
+from finegold.votes.encoding import Names, to_list
+from finegold.votes.frames import take
 
 Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns

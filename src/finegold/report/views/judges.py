@@ -11,9 +11,7 @@ from finegold.insight.judges.answers import Share
 from finegold.insight.judges.panels import Panel
 from finegold.insight.judges.ranking import Ranking
 from finegold.report.views.common import texts
-from finegold.votes.frames import to_list
-
-__all__ = ["Judges", "judges_view"]
+from finegold.votes.encoding import to_list
 
 MAX_PAIRED = 40  # with more judges, the map of pairs is left out
 

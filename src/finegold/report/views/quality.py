@@ -13,8 +13,6 @@ from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.key import Key
 
-__all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "quality"]
-
 # The calibrated language of the IPCC's reports: each term stands for a range of probabilities.
 BANDS = (
     (0.99, "virtually certain", "99 % or more"),

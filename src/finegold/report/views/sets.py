@@ -14,8 +14,6 @@ from finegold.results.data import ResultData, votes_of
 from finegold.results.sets import Answers, Quality, annotators_of_sets, quality_of, set_figures
 from finegold.votes.frames import to_polars
 
-__all__ = ["SetsView", "view_sets"]
-
 MOST_ROWS = 100  # of each table
 DOUBT = (0.2, 0.8)  # an option with a probability between these is in doubt
 FEWEST_ANSWERS = 5  # where the option is right, as expected; fewer show no quality

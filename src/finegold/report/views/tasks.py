@@ -17,23 +17,6 @@ from finegold.votes.hygiene import Finding, Hygiene
 from finegold.votes.key import Key
 from finegold.votes.labels import visible
 
-__all__ = [
-    "REASONS",
-    "ClassVotes",
-    "Doubts",
-    "Reading",
-    "Spellings",
-    "Tally",
-    "TaskRow",
-    "Tasks",
-    "VoteRow",
-    "doubts",
-    "reading",
-    "task_rows",
-    "tasks",
-]
-
-
 Mask = NDArray[np.bool_]
 
 MIN_SHOWN_PROBABILITY = 0.01  # of a class without votes

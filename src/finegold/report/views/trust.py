@@ -12,8 +12,6 @@ from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_polars
 from finegold.votes.key import Key
 
-__all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "judge", "trust", "trust_of"]
-
 WITHOUT_TRUTH = (
     "no truths were given. With --truth FILE, this shows whether labels with a probability of 90 % are right in 90 %."
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import ANNOTATORS, CLEAN, csv, long, votes
 
-__all__ = ["CASES"]
-
 MANY = [(f"t{place}", ANNOTATORS[place % 3], f"it looks like number {place}") for place in range(40)]
 RATED = [(f"t{place // 3}", ANNOTATORS[place % 3], round(0.1 + place * 0.0173, 4)) for place in range(60)]
 TWICE = [

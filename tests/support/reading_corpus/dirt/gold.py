@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import CLEAN, csv, votes, with_gold
 
-__all__ = ["CASES"]
-
 GOLD = ("--gold", "_gold.csv")
 
 CASES = (

@@ -11,8 +11,6 @@ from typing import Any
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.making import crowd, table
 
-__all__ = ["CASES"]
-
 VOTES = [(t, w, label) for t, row in enumerate(crowd(4, 15), 1) for w, label in enumerate(row, 1)]
 HEADER = ("task", "worker", "label")
 OTHERS: dict[str, Callable[[int, int, int], str]] = {  # columns that are neither annotators nor labels

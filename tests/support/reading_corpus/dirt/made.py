@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["ANNOTATORS", "CLEAN", "as_json", "csv", "long", "votes", "wide", "with_gold"]
-
 ANNOTATORS = ("ann", "bob", "eve")
 CLEAN = ("cat", "dog", "cat", "dog", "dog", "cat")
 

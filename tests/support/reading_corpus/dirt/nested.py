@@ -7,8 +7,6 @@ import json
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import ANNOTATORS, CLEAN, as_json, csv, votes
 
-__all__ = ["CASES"]
-
 ITEMS = {f"t{i}": {who: CLEAN[(i + j) % 6] for j, who in enumerate(ANNOTATORS)} for i in range(6)}
 LISTS = [
     {"id": task, "annotations": [{"annotator": who, "label": label} for who, label in given.items()]}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import CLEAN, csv, long, votes, wide
 
-__all__ = ["CASES"]
-
 NO_VOTE = 'are taken as "no vote"'
 
 WORDS = ("NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "{}")

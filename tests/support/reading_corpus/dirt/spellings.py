@@ -7,8 +7,6 @@ import json
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import CLEAN, long, votes
 
-__all__ = ["CASES"]
-
 ALIKE = "look like"
 MERGED = "labels that differ only in number format were merged"
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from tests.support.reading_corpus.case import Case
 from tests.support.reading_corpus.dirt.made import CLEAN, csv, long
 
-__all__ = ["CASES"]
-
 TRUTH = ("--truth", "_truth.csv")
 
 
