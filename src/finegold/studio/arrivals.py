@@ -15,11 +15,10 @@ from pydantic import BaseModel, Field
 
 from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.studio.app import Services
 from finegold.studio.content import collect
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.reading import Layout, Reading, near_spellings, preview, read_votes
-from finegold.studio.requests import FILE_BODY, FileName, ProjectId, ServicesDep, sent_file
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, sent_file
 from finegold.studio.votes import join_posted, spell
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list

@@ -22,11 +22,10 @@ from finegold.errors import InputError
 from finegold.io.exports import look
 from finegold.io.sheets import KEY, MAX_LENGTH, content_of_records, content_of_table
 from finegold.io.tables import open_sources
-from finegold.studio.app import Services
 from finegold.studio.files import MEDIA
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.requests import At, ProjectId, ServicesDep, Shown
+from finegold.studio.requests import At, ProjectId, Services, ServicesDep, Shown
 from finegold.studio.tables import check_index
 from finegold.votes.encoding import text_of
 

@@ -27,11 +27,10 @@ from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.tables import annotators_for_users, natural_order
-from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.requests import ProjectId, ServicesDep, Shown
+from finegold.studio.requests import ProjectId, Services, ServicesDep, Shown
 from finegold.votes.encoding import MISSING, text_of, to_list
 from finegold.votes.frames import take
 

@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field
 from finegold.errors import InputError
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
-from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, name_key, now
@@ -27,6 +26,7 @@ from finegold.studio.requests import (
     ProjectId,
     Reviewer,
     Scalar,
+    Services,
     ServicesDep,
     Shown,
     sent_file,

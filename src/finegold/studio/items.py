@@ -16,11 +16,10 @@ from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
 from finegold.io.diagnosis import reading
 from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH
 from finegold.io.tables import open_table
-from finegold.studio.app import Services
 from finegold.studio.files import MEDIA, Files
 from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, now
-from finegold.studio.requests import FILE_BODY, FileName, ProjectId, ServicesDep, Shown, sent_file
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, Shown, sent_file
 from finegold.studio.store import Row
 from finegold.votes.encoding import text_of, to_list
 

@@ -19,12 +19,12 @@ from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.kernels.compiling import compiling
 from finegold.methods.lookup import make_method
 from finegold.results.data import Step
-from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.fits import check_settings, summarise_fit
 from finegold.studio.judging import add_truths
 from finegold.studio.problems import Problem, no_votes_yet, words_of
 from finegold.studio.reading import Reading, choices_that_repair, read_votes
+from finegold.studio.requests import Services
 from finegold.studio.votes import join_posted
 from finegold.studio.workspace import compact
 from finegold.votes.annotations import Annotations

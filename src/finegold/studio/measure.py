@@ -14,11 +14,19 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.certify import Plan, certify_result, draw, promise_of
-from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Projects, now
-from finegold.studio.requests import MAX_REVIEWER_LENGTH, Name, ProjectId, Reviewer, Scalar, ServicesDep, plain_name
+from finegold.studio.requests import (
+    MAX_REVIEWER_LENGTH,
+    Name,
+    ProjectId,
+    Reviewer,
+    Scalar,
+    Services,
+    ServicesDep,
+    plain_name,
+)
 from finegold.studio.store import Row
 from finegold.studio.tables import TaskView, blinded, task_views
 from finegold.votes.encoding import text_of

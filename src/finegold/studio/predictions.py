@@ -17,10 +17,9 @@ from pydantic import BaseModel, Field
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.predictions import read_predictions
 from finegold.report.views.common import texts
-from finegold.studio.app import Services
 from finegold.studio.files import Files
 from finegold.studio.problems import Problem, no_votes_yet, rename_files, words_of
-from finegold.studio.requests import FILE_BODY, FileName, ProjectId, ServicesDep, sent_file
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, sent_file
 from finegold.studio.store import Row
 from finegold.votes.annotations import Annotations
 

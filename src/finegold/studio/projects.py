@@ -18,12 +18,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from finegold.studio.app import Services
 from finegold.studio.content import check_template, template_names
 from finegold.studio.files import CRASHED, Listed, safe_name
 from finegold.studio.predictions import PredictionsFile
 from finegold.studio.problems import Problem
-from finegold.studio.requests import FILE_BODY, FileName, ProjectId, ServicesDep, visitor_of
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, visitor_of
 from finegold.studio.security import OWNER, Visitor
 from finegold.studio.store import Row, Store
 from finegold.votes.sample import write_with_texts

@@ -19,7 +19,7 @@ from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, Visitor, may_read_blindly
 
 if TYPE_CHECKING:
-    from finegold.studio.app import Services
+    from finegold.studio.app import Services as Services
 else:
     Services = Any  # FastAPI evaluates annotations; the services themselves import the routes' modules
 

@@ -16,10 +16,9 @@ from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
 from finegold.results.matrices import matrices
-from finegold.studio.app import Services
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem
-from finegold.studio.requests import At, Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.requests import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.security import OWNER
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
