@@ -28,7 +28,7 @@ MORE = [
     "finegold.insight.judges.ranking.Ranking",
     "finegold.insight.judges.scores.JudgeScore",
     "finegold.io.judge_logs.JudgeLog",
-    "finegold.io.read.read_truth",
+    "finegold.io.truth.read_truth",
     "finegold.judges.assess",
     "finegold.judges.rank",
     "finegold.judges.read",

@@ -12,7 +12,7 @@ import pytest
 import finegold
 from finegold.io.database_tables import Query
 from finegold.io.databases import parse, table_parts
-from finegold.io.read import Progress
+from finegold.io.tables import Progress
 from tests.support.cli_helpers import run
 from tests.support.database_places import VOTES, Place, on
 from tests.support.postgres import PASSWORD, Server

@@ -11,7 +11,8 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.io.read import read, read_truth
+from finegold.io.read import read
+from finegold.io.truth import read_truth
 from tests.support.readers_votes import VOTES, votes_of, write
 from tests.support.workbooks import Sheets, ods, xls, xlsx
 

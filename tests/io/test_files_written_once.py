@@ -14,8 +14,9 @@ import finegold
 from finegold.io.folders import labels as folder_labels
 from finegold.io.folders import votes as folder_votes
 from finegold.io.writeback import write_back
-from finegold.io.writers import write_bytes, write_frame, write_labels, write_votes
+from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
+from finegold.system.files import write_bytes
 from tests.support.cli_helpers import CSV, write
 from tests.support.exports_made import LABEL_STUDIO
 

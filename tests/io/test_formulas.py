@@ -83,7 +83,7 @@ def test_labels_that_finegold_wrote_match_the_tasks_that_they_are_of(tmp_path):
     votes, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
     votes.write_text(VOTES)
     run("aggregate", votes, "--method", "mv", "-o", labels)
-    truth = finegold.io.read.read_truth(labels)
+    truth = finegold.io.truth.read_truth(labels)
     assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-n", "=t": "+"}
     found = finegold.aggregate(votes, "mv", gold=labels)
     assert found.counts.gold_unused == 0

@@ -14,7 +14,8 @@ import pytest
 
 import finegold
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.read import read, read_truth
+from finegold.io.read import read
+from finegold.io.truth import read_truth
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import VOTES, votes_of
 

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.read import Progress, read, read_truth
-from finegold.io.tables import Opened
+from finegold.io.read import read
+from finegold.io.tables import Opened, Progress
+from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import encode_integers, encode_pieces
 from finegold.votes.frames import to_list

@@ -12,7 +12,8 @@ import pytest
 
 import finegold
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.read import match_truth, read, read_truth
+from finegold.io.read import read
+from finegold.io.truth import match_truth, read_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import CSV, write

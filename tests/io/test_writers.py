@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 from finegold.errors import InputError, OutputError
-from finegold.io.writers import check_table_path, check_writable, replacing, write_bytes, write_frame
+from finegold.io.writers import check_table_path, write_frame
+from finegold.system.files import check_writable, replacing, write_bytes
 
 FRAME = pl.DataFrame({"task": ["t1", "t,2"], "confidence": [0.5, None]})
 READERS: dict[str, Any] = {

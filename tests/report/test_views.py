@@ -5,7 +5,7 @@ import pytest
 
 import finegold
 from finegold.errors import FinegoldWarning
-from finegold.io.read import match_truth
+from finegold.io.truth import match_truth
 from finegold.report.views import view
 from finegold.report.views.common import percent
 from finegold.report.views.tasks import doubts, task_rows

@@ -326,7 +326,7 @@ def test_exports_are_what_finegold_writes(shared, tmp_path):
         return tmp_path / name
 
     for kind in ("csv", "jsonl", "parquet"):
-        assert finegold.io.read.read_truth(save(f"labels.{kind}")).truth[0] == "dog"
+        assert finegold.io.truth.read_truth(save(f"labels.{kind}")).truth[0] == "dog"
     assert finegold.read(save("votes.csv")).n_votes == 1500
     assert len(save("annotators.csv").read_text().splitlines()) == 31
     assert finegold.load(save("model.finegold")).annotations.n_votes == 1500
