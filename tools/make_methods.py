@@ -66,8 +66,6 @@ from typing import Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-__all__ = ["Settings"]
-
 
 class Settings(TypedDict, total=False):
     """The settings of all methods. The class of a method documents its settings."""
