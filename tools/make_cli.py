@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.core import TyperArgument
 
-from finegold.cli.app import PANELS, app
+from finegold.cli.app import PANELS, every_command
 
 HEAD = """# Commands
 
@@ -34,27 +32,14 @@ FEW = 3  # an option of at most so many commands names them
 
 
 def page() -> str:
-    root: Any = typer.main.get_command(app)
-    named = {panel: [] for panel in PANELS}
-    for name, command in root.commands.items():
-        named[command.rich_help_panel].append((name, command))
-    shared = _shared(dict(_flat(root)))
-    parts = [f"\n## {panel}\n" + "".join(_sections(commands, set(shared))) for panel, commands in named.items()]
+    commands = every_command()
+    shared = _shared(commands)
+    parts = [
+        f"\n## {panel}\n"
+        + "".join(_section(name, one, set(shared)) for name, one in commands.items() if name.split()[0] in names)
+        for panel, names in PANELS.items()
+    ]
     return HEAD + "".join(parts) + SHARED + "".join(_panel(name, options) for name, options in shared.items()) + FOOT
-
-
-def _sections(commands: list[tuple[str, Any]], shared: set[str]) -> Iterator[str]:
-    for name, command in commands:
-        yield from (_section(full, one, shared) for full, one in _flat(command, name))
-
-
-def _flat(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The commands below this one, or itself, with their full names."""
-    if not hasattr(command, "commands"):
-        yield name, command
-        return
-    for word, one in command.commands.items():
-        yield from _flat(one, f"{name} {word}".strip())
 
 
 def _section(name: str, command: Any, shared: set[str]) -> str:

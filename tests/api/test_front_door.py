@@ -7,12 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-import typer
 
 import finegold
 from finegold.api import job as front_door
 from finegold.api.options import FitOptions
-from finegold.cli.app import app
+from finegold.cli.app import every_command
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
@@ -102,8 +101,7 @@ def test_a_saved_model_is_not_fitted_again(name, option, model):
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
-    commands = typer.main.get_command(app).commands
-    named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
+    named = {name: {one.name: one for one in command.params} for name, command in every_command().items()}
     for declared, without, expected in (
         (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "certify", "coverage", "convert", "sample"}),
         (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit", "certify", "sample"}),

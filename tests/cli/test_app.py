@@ -7,15 +7,14 @@ import sys
 import pytest
 
 import finegold
-from finegold.cli.app import app
+from finegold.cli.app import app, every_command
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run
 from tests.support.shell import completions
 
-COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]
-COMMANDS += [["datasets", name] for name in ("list", "info", "fetch", "verify")]
+COMMANDS = [name.split() for name in every_command()]
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
 SHOW_HELP = """
 import sys

@@ -85,7 +85,7 @@ def test_a_wrong_extension_or_a_contradiction_is_refused(tmp_path: Path) -> None
 def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    import finegold.cli.simulate as stream
+    import finegold.cli.data as stream
 
     sink = stream._sink
     monkeypatch.setattr(stream, "_sink", lambda tables, path, kind: sink(tables, Path("/dev/full"), kind))

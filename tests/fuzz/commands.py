@@ -10,9 +10,8 @@ from random import Random
 from typing import Any
 
 import polars as pl
-from typer.main import get_command
 
-from finegold.cli.app import app
+from finegold.cli.app import every_command
 from finegold.report.kinds import FORMATS, KINDS
 from tests.fuzz.case import OUTPUT, Case
 from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, samples
@@ -26,10 +25,8 @@ QUICK = ("mv", "ds", "ptbcc", "ibcc", "cbcc", "glad", "hds", "catd", "anchored",
 @cache
 def _flags(command: str) -> set[str]:
     """The options that a command has."""
-    group: Any = get_command(app)
-    return {
-        flag for parameter in group.commands[command].params for flag in (*parameter.opts, *parameter.secondary_opts)
-    }
+    params = every_command()[command].params
+    return {flag for parameter in params for flag in (*parameter.opts, *parameter.secondary_opts)}
 
 
 def _options(random: Random, command: str, *kinds: tuple[str, ...]) -> list[str]:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import finegold
-from finegold.cli.source import _arguments, title_of
+from finegold.cli.show import _arguments, title_of
 from finegold.report.charts import DRAWN
 from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run, write

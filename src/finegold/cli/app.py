@@ -1,35 +1,54 @@
-"""The application: its commands, the options that all of them share, and their help."""
+"""The application: its commands, the options that all of them share, and their help.
+
+A command is imported, and its options are made, when it is run or when its help is shown.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 import finegold
-from finegold.cli.aggregate import aggregate
-from finegold.cli.certify import certify, sample
-from finegold.cli.convert import convert, export
-from finegold.cli.datasets import data_set_info, demo, fetch, list_data_sets, reproduce, verify
-from finegold.cli.evaluate import agreement, compare, evaluate
-from finegold.cli.judges import judges, rank
 from finegold.cli.messages import CommandLine, guarded
-from finegold.cli.next import coverage, next_votes
-from finegold.cli.report import methods, plot, report
-from finegold.cli.simulate import simulate
-from finegold.cli.studio import studio
-from finegold.cli.trust import audit, trust
-from finegold.cli.update import update
+
+# By panel of the help: the commands, the module of each, and its function if that has another name.
+PANELS = {
+    "Start here": {"demo": "show", "aggregate": "aggregate", "report": "show", "studio": "show"},
+    "How right are my labels?": {
+        "sample": "trust",
+        "certify": "trust",
+        "trust": "trust",
+        "evaluate": "evaluate",
+        "compare": "evaluate",
+        "audit": "trust",
+    },
+    "Look closer": {
+        "agreement": "evaluate",
+        "coverage": "evaluate",
+        "next": "trust:next_votes",
+        "judges": "judges",
+        "rank": "judges",
+        "plot": "show",
+    },
+    "Data": {"update": "aggregate", "convert": "data", "export": "data"},
+    "Research": {"methods": "show", "simulate": "data", "reproduce": "paper", "datasets": ""},
+}
+DATA_SETS = {"list": "paper:list_data_sets", "info": "paper:data_set_info", "fetch": "paper", "verify": "paper"}
 
 
 class PlainHelp:
     """A command or a group of commands whose help says what a user types, and nothing about Python's types."""
 
     def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, help=help and unwrapped(help), **kwargs)  # type: ignore[call-arg]
+        if help:  # join the lines of each paragraph; Typer does this for the first one only
+            help = "\n\n".join(part.replace("\n", " ") for part in inspect.cleandoc(help).split("\n\n"))
+        super().__init__(*args, help=help, **kwargs)  # type: ignore[call-arg]
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -45,18 +64,44 @@ class Command(PlainHelp, TyperCommand):
     pass
 
 
-class Group(PlainHelp, TyperGroup):
-    pass
+class DataSets(PlainHelp, TyperGroup):
+    """Commands that are made when they are needed."""
+
+    homes = DATA_SETS
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.homes)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.homes and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.make(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def make(self, name: str, panel: str | None = None) -> Any:
+        module, _, function = self.homes[name].partition(":")
+        callback = getattr(import_module(f"finegold.cli.{module}"), function or name)
+        made = CommandInfo(name, cls=Command, callback=callback, rich_help_panel=panel)
+        return get_command_from_info(made, pretty_exceptions_short=True, rich_markup_mode="rich")
 
 
-class Guarded(Group):
-    """A group of commands that share one error handler."""
+class Commands(DataSets):
+    """All commands, which share one error handler."""
+
+    homes = {name: home for commands in PANELS.values() for name, home in commands.items()}  # noqa: RUF012
+
+    def make(self, name: str, panel: str | None = None) -> Any:
+        panel = next(panel for panel, commands in PANELS.items() if name in commands)
+        if name != "datasets":
+            return super().make(name, panel)
+        words = "List, fetch and verify the public data sets of the paper."
+        return DataSets(name=name, help=words, no_args_is_help=True, rich_help_panel=panel)
 
     def invoke(self, ctx: Any) -> Any:
         words = (*ctx._protected_args, *ctx.args)
         command: Any = self
         for word in words:
-            command = getattr(command, "commands", {}).get(word, command)
+            if isinstance(command, DataSets):
+                command = command.get_command(ctx, word) or command
         takes_value = {
             flag: not getattr(param, "is_flag", False)
             for param in command.params
@@ -66,13 +111,8 @@ class Guarded(Group):
             return super().invoke(ctx)
 
 
-def unwrapped(text: str) -> str:
-    """Join the lines of each paragraph. Typer does this for the first one only."""
-    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in inspect.cleandoc(text).split("\n\n"))
-
-
 app = typer.Typer(
-    cls=Guarded,
+    cls=Commands,
     name="finegold",
     help="Turn noisy annotations into labels that you can trust.",
     epilog="To start, run: finegold demo",
@@ -81,28 +121,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Start here": (demo, aggregate, report, studio),
-    "How right are my labels?": (sample, certify, trust, evaluate, compare, audit),
-    "Look closer": (agreement, coverage, next_votes, judges, rank, plot),
-    "Data": (update, convert, export),
-    "Research": (methods, simulate, reproduce),
-}
-for panel, commands in PANELS.items():
-    for command in commands:
-        name = "next" if command is next_votes else None
-        app.command(name, cls=Command, rich_help_panel=panel)(command)
-datasets = typer.Typer(
-    cls=Group, help="List, fetch and verify the public data sets of the paper.", no_args_is_help=True
-)
-datasets.command("list", cls=Command)(list_data_sets)
-datasets.command("info", cls=Command)(data_set_info)
-datasets.command("fetch", cls=Command)(fetch)
-datasets.command("verify", cls=Command)(verify)
-app.add_typer(datasets, name="datasets", rich_help_panel="Research")
 
 
-def show_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"finegold {finegold.__version__}")
         raise typer.Exit
@@ -110,11 +131,17 @@ def show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
-    ] = False,
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show the traceback of an error (or set FINEGOLD_DEBUG=1).")
-    ] = False,
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    traceback: bool = typer.Option(
+        False, "--traceback", help="Show the traceback of an error (or set FINEGOLD_DEBUG=1)."
+    ),
 ) -> None:
     """Turn noisy annotations into labels that you can trust."""
+
+
+def every_command() -> dict[str, Any]:
+    """Return all commands by name, for the pages and the tests."""
+    root: Any = typer.main.get_command(app)
+    commands = {name: root.get_command(None, name) for name in Commands.homes}
+    data_sets = commands.pop("datasets")
+    return commands | {f"datasets {name}": data_sets.get_command(None, name) for name in DATA_SETS}

@@ -1,31 +1,22 @@
-"""`finegold evaluate`, `compare` and `agreement`: labels against truths, methods and annotators side by side."""
+"""`finegold evaluate`, `compare`, `agreement` and `coverage`: labels, methods and annotators measured side by side."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from finegold.cli import options as o
+from finegold.cli import outputs as out
 from finegold.cli.messages import count, warn
-from finegold.cli.outputs import (
-    check_outputs,
-    console,
-    figures_table,
-    frame_table,
-    frame_writer,
-    print_json,
-    print_left_out,
-    write_all,
-)
 from finegold.cli.source import job_of, truths_of, votes_or_saved
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from finegold.insight import Agreement
-    from finegold.insight.comparison import Comparison
+    from pathlib import Path
 
+    import polars as pl
+
+TRUTHS = "Known truths: a table with a task and a truth column."
 METRICS = (
     *("exact_match", "micro_f1"),  # of sets of labels
     *("accuracy", "macro_f1", "log_loss", "calibration_error"),
@@ -36,9 +27,7 @@ METRICS = (
 @o.with_groups
 def evaluate(
     files: o.Files,
-    truth: Annotated[
-        str, o.value("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column.")
-    ],
+    truth: str = o.opt(TRUTHS, default=..., metavar="FILE"),
     methods: o.Methods = None,
     fit: o.Fit = o.FIT_SEVERAL,
     reading: ReadOptions = o.READING,
@@ -57,12 +46,12 @@ def evaluate(
     """
     from finegold.api.evaluate import evaluate_job
 
-    check_outputs([], [], [*files, truth], reading, fit)
+    out.check_outputs([], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
-    job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
+    job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
     scores = evaluate_job(job, truth, chosen, truth_task=truth_task, truth_label=truth_label)
     if json:
-        print_json(scores if len(chosen) > 1 else scores[0])
+        out.print_json(scores if len(chosen) > 1 else scores[0])
         return
     metrics = [name for name in METRICS if name in scores[0]]
     headings = [name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")]
@@ -76,7 +65,7 @@ def evaluate(
         for score in scores
     ]
     caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
-    console().print(figures_table(None, rows, ["method", *headings], caption=caption))
+    out.print_figures(None, rows, ["method", *headings], caption=caption)
 
 
 FIGURES = {
@@ -96,17 +85,12 @@ FIGURES = {
 @o.with_groups
 def compare(
     files: o.Files,
-    truth: Annotated[
-        str | None,
-        o.value("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column."),
-    ] = None,
+    truth: str | None = o.opt(TRUTHS, metavar="FILE"),
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     methods: o.Methods = None,
-    output: Annotated[str | None, o.value("-o", "--output", help="Write the table to a file as well.")] = None,
-    labels: Annotated[
-        str | None, o.value("--labels", help="Write one row per task, with the label of each method.")
-    ] = None,
+    output: str | None = o.opt("Write the table to a file as well.", "-o", "--output"),
+    labels: str | None = o.opt("Write one row per task, with the label of each method."),
     fit: o.Fit = o.FIT_SEVERAL,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
@@ -118,42 +102,33 @@ def compare(
     finegold aggregate and finegold trust do. With truths, "right" counts the flips whose label is right, and "wrong"
     those where the label of the majority vote is right.
     """
+    import polars as pl
+
     from finegold.api.evaluate import compare_job
     from finegold.methods.lookup import method_names
 
-    check_outputs([output, labels], [], [*files, truth], reading, fit)
+    out.check_outputs([output, labels], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, method_names())
-    job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
+    job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
     comparison = compare_job(job, chosen, truths)
-    write_all(
-        {output: frame_writer(lambda: _rows_frame(comparison), raw), labels: frame_writer(comparison.labels, raw)}
-    )
-    names, agreeing = comparison.methods, comparison.agreement.tolist()
+    rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
+    out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels}, raw)
     if json:
         agreement = {name: dict(zip(names, row, strict=True)) for name, row in zip(names, agreeing, strict=True)}
-        print_json({"methods": comparison.rows(), "agreement": agreement})
+        out.print_json({"methods": rows, "agreement": agreement})
         return
-    rows = comparison.rows()
+
+    def figure(value: Any) -> str:
+        if value is None:
+            return ""
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+
     shown = {name: title for name, title in FIGURES.items() if name in rows[0]}
-    figures = [[row["method"], *(_figure(row[name]) for name in shown)] for row in rows]
+    figures = [[row["method"], *(figure(row[name]) for name in shown)] for row in rows]
     shares = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in zip(names, agreeing, strict=True)]
-    title = f"{len(comparison.majority.label_codes):,} tasks"
-    screen = console()
-    screen.print(figures_table(title, figures, ["method", *shown.values()]))
-    screen.print(figures_table("Tasks that two methods give the same label, in %", shares, ["", *names]))
-
-
-def _rows_frame(comparison: Comparison) -> Any:
-    import polars as pl
-
-    return pl.DataFrame(comparison.rows())
-
-
-def _figure(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+    out.print_figures(f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *shown.values()])
+    out.print_figures("Tasks that two methods give the same label, in %", shares, ["", *names])
 
 
 MEASURES = {
@@ -164,22 +139,19 @@ MEASURES = {
     "observed": "pairs of votes that agree",
     "self_agreement": "repeated votes that agree",
 }
-ROWS_SHOWN = 10  # rows of a table
+ROWS_SHOWN = 10  # rows of a table of finegold agreement
 
 
 @o.with_groups
 def agreement(
     files: o.Source,
-    level: Annotated[
-        str,
-        typer.Option(
-            "--level",
-            metavar="nominal|ordinal|interval",
-            help="How alpha treats classes: as names, as ordered categories, or as numbers.",
-        ),
-    ] = "nominal",
-    annotators: Annotated[str | None, o.value("--annotators", help="Write the agreement of each annotator.")] = None,
-    pairs: Annotated[str | None, o.value("--pairs", help="Write the agreement of each pair of annotators.")] = None,
+    level: str = o.opt(
+        "How alpha treats classes: as names, as ordered categories, or as numbers.",
+        default="nominal",
+        metavar="nominal|ordinal|interval",
+    ),
+    annotators: str | None = o.opt("Write the agreement of each annotator."),
+    pairs: str | None = o.opt("Write the agreement of each pair of annotators."),
     reading: ReadOptions = o.EVERY_VOTE,
     json: o.Json = False,
     raw: o.Raw = False,
@@ -193,39 +165,95 @@ def agreement(
     from finegold.results.metrics import level_of_order
     from finegold.votes.frames import to_polars
 
-    check_outputs([annotators, pairs], [], files)
+    out.check_outputs([annotators, pairs], [], files)
     votes = votes_or_saved(files, reading)
     if reading.ordered and level == "nominal":
         level = level_of_order(votes.class_names)
     measured = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
-    write_all({annotators: frame_writer(measured.annotators, raw), pairs: frame_writer(measured.pairs, raw)})
+    out.write_tables({annotators: measured.annotators, pairs: measured.pairs}, raw)
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if json:
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
         figures |= {"intervals": {name: measured.interval(name) for name in measured.errors}, "notes": measured.notes}
-        print_json(figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()})
+        out.print_json(figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()})
         return
-    title = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two or more votes"
-    screen = console()
-    screen.print(figures_table(title, _measures(measured)))
-    screen.print(frame_table("By class, against all others", by_class, ROWS_SHOWN))
-    screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN))
-    for note in measured.notes:
-        warn(note)
-
-
-def _measures(measured: Agreement) -> list[tuple[str, str]]:
-    """Return the title and the figure of each measure, with its interval."""
     rows = []
     for name, title in MEASURES.items():
         value: float = getattr(measured, name)
         is_defined = value == value  # NaN differs from itself
         text = f"{value:.3f}" if is_defined else "undefined"
         if is_defined and name in measured.errors:
-            low, high = measured.interval(name)
-            text = f"{text}  ({low:.3f} to {high:.3f})"
+            text += "  ({:.3f} to {:.3f})".format(*measured.interval(name))
         if name == "alpha" and measured.level != "nominal":
             title = f"{title}, {measured.level}"
         if is_defined or name != "self_agreement":  # undefined without repeated votes
             rows.append((title, text))
-    return rows
+    title = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two or more votes"
+    out.print_figures(title, rows)
+    out.print_frame("By class, against all others", by_class, ROWS_SHOWN)
+    out.print_frame("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN)
+    for note in measured.notes:
+        warn(note)
+
+
+ANNOTATORS_SHOWN = 30  # rows of the table of finegold coverage
+CLASSES_SHOWN = 5  # classes per annotator
+
+
+@o.with_groups
+def coverage(
+    files: o.Source,
+    truth: str | None = o.opt("Known truths: adds the share of right votes.", metavar="FILE"),
+    output: str | None = o.opt("Write the table: CSV, TSV, JSONL or Parquet.", "-o", "--output"),
+    reading: ReadOptions = o.READING,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
+    json: o.Json = False,
+) -> None:
+    """Measure what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
+
+    Shares refer to all tasks, including those without votes. For a saved model (finegold aggregate --save), the table
+    also has the expected accuracies; with --truth, it has the share of right votes.
+    """
+    from finegold.insight import coverage as measure
+    from finegold.insight.coverage_table import coverage_figures
+    from finegold.insight.votes import votes_of
+    from finegold.io.truth import match_truth
+    from finegold.io.writers import check_table_path, write_frame
+    from finegold.votes.frames import to_polars
+
+    out.check_outputs([output], [], [*files, truth])
+    given = votes_or_saved(files, reading)
+    votes = votes_of(given)
+    key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
+    table, figures = to_polars(measure(given, key)), coverage_figures(votes)
+
+    def write(path: Path) -> None:  # CSV and TSV have no lists
+        write_frame(_classes_as_text(table) if check_table_path(path)[0] in ("csv", "tsv") else table, path)
+
+    out.write_all({output: write})
+    if json:
+        out.print_json({**figures, "annotators": table.to_dicts()})
+        return
+    sizes = [count(figures["n_tasks"], "task"), count(figures["n_annotators"], "annotator")]
+    rows = {
+        "tasks with votes": f"{figures['coverage']:.1%}",
+        "tasks with votes by two or more annotators": f"{figures['overlaps']:.1%}",
+        "tasks on which votes differ": f"{figures['conflicts']:.1%}",
+        "annotators who vote for one class only": f"{figures['n_one_class']:,}",
+        "annotators without any vote": f"{len(figures['never_voted']):,}",
+    }
+    out.print_figures(", ".join([*sizes, count(len(figures["classes"]), "class", "es")]), rows.items())
+    widest = table.sort("coverage", descending=True, maintain_order=True)
+    out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
+
+
+def _classes_as_text(table: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
+    """Join the classes of each annotator with commas."""
+    import polars as pl
+
+    texts = []
+    for classes in table["polarity"].to_list():
+        more = f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
+        texts.append(", ".join(map(str, classes[:most])) + more)
+    return table.with_columns(pl.Series("polarity", texts, dtype=pl.String))

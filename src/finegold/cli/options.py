@@ -23,6 +23,8 @@ from finegold.options import Option, option, options_of
 if TYPE_CHECKING:
     from finegold.methods.base import Method
 
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
 # ---- Options that are made from declarations
 
 
@@ -63,28 +65,35 @@ class Group:
     def parameters(self) -> Iterator[inspect.Parameter]:
         """Yield the parameters that Typer makes options from."""
         for name, about in self.options.items():
-            yield _parameter(name, *_typer_option(about, name, self.defaults[name]))
-            for flag, constant in about.constants.items():
-                made = typer.Option(flag, help=constant.help, rich_help_panel=constant.group or None)
-                yield _parameter(_name_of(flag), bool, False, made)
+            kind, default, made = _typer_option(about, name, self.defaults[name])
+            yield inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
+            for spelling, constant in about.constants.items():
+                made = typer.Option(spelling, help=constant.help, rich_help_panel=constant.group or None)
+                name = spelling[2:].replace("-", "_")
+                yield inspect.Parameter(name, KEYWORD_ONLY, default=False, annotation=Annotated[bool, made])
 
     def fill(self, texts: dict[str, Any], context: typer.Context) -> Any:
         """Return the dataclass with the values that these texts stand for, and remove them from `texts`."""
-        values = dict(self.defaults)
+        values, given = dict(self.defaults), []
         for name, about in self.options.items():
-            text, flag = texts.pop(name), about.flag_of(name)
-            values[name] = values[name] if text is None else _value(flag, about, text)
+            text, spelling = texts.pop(name), about.flag_of(name)
+            given += [name] if is_given(context, name) else []
+            if about.kind == "list":
+                values[name] = values[name] if text is None else split_commas(text)
+            elif about.kind == "pairs":
+                values[name] = dict(_pair(spelling, about, pair) for pair in text or ()) or values[name]
+            elif about.kind == "paths":
+                values[name] = text or values[name]
+            elif text is not None:
+                values[name] = text
             for other, constant in about.constants.items():
-                if texts.pop(_name_of(other)):
-                    if is_given(context, name):
-                        raise InputError(f"{flag} and {other} cannot be combined; leave one of them out")
+                if texts.pop(other[2:].replace("-", "_")):
+                    if name in given:
+                        raise InputError(f"{spelling} and {other} cannot be combined; leave one of them out")
                     values[name] = constant.value
+                    given.append(name)
         if "given" in values:
-            values["given"] = tuple(
-                name
-                for name, about in self.options.items()
-                if any(is_given(context, spelling) for spelling in (name, *map(_name_of, about.constants)))
-            )
+            values["given"] = tuple(given)
         if values.get("wide") and isinstance(values["annotator"], str):
             values["annotator"] = split_commas(values["annotator"])
         return self.declared(**values)
@@ -114,20 +123,16 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
             filled["context"] = context
         command(**given, **filled)
 
-    parameters = [] if "context" in hints else [_parameter("context", typer.Context, inspect.Parameter.empty)]
+    parameters = [inspect.Parameter("context", KEYWORD_ONLY, annotation=typer.Context)]
+    parameters = [] if "context" in hints else parameters
     for name, each in signature.parameters.items():
         if name in groups:
             parameters += groups[name].parameters()
         else:
-            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+            parameters.append(each.replace(kind=KEYWORD_ONLY, annotation=hints[name]))
     fill_and_run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     fill_and_run.__annotations__ = {each.name: each.annotation for each in parameters}
     return fill_and_run
-
-
-def _parameter(name: str, kind: Any, default: Any, made: Any = None) -> inspect.Parameter:
-    annotation = kind if made is None else Annotated[kind, made]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any]:
@@ -151,23 +156,11 @@ def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any
     return str | None, shown, typer.Option(flag, **more)
 
 
-def _value(flag: str, about: Option, text: Any) -> Any:
-    if about.kind == "list":
-        return split_commas(text)
-    if about.kind == "pairs":
-        return dict(_pair(flag, about, pair) for pair in text) or None
-    return text or None if about.kind == "paths" else text
-
-
 def _pair(flag: str, about: Option, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InputError(f"{flag} takes {about.metavar}, e.g. {flag} {about.example}, not {text!r}")
     return name.strip().removeprefix(":").replace("-", "_"), value
-
-
-def _name_of(flag: str) -> str:
-    return flag[2:].replace("-", "_")
 
 
 def is_given(context: typer.Context, name: str) -> bool:
@@ -192,75 +185,65 @@ def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 # ---- Options of the command line alone
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE",
-        help="Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder, "
-        "the address of a database, or - for standard input.",
-        show_default=False,
-    ),
-]
-Source = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE|MODEL", help="Votes, as for finegold aggregate, or a model written by --save.", show_default=False
-    ),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        "--methods",
-        metavar="A,B,C",
-        help=f"Some of {', '.join(REGISTRY)}. Can be repeated.",
-        autocompletion=completing(REGISTRY),
-    ),
-]
+
+def opt(
+    help: str, *flags: str, default: Any = None, metavar: str = "OUT", panel: str | None = None, **more: Any
+) -> Any:
+    """Return an option with a value, by default a file to write. Without flags, the parameter's name is the flag."""
+    return typer.Option(default, *flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
+
+def flag(name: str, help: str, default: bool = False) -> Any:
+    return typer.Option(default, name, help=help)
 
 
 def value(*flags: str, help: str, metavar: str = "OUT", panel: str | None = None) -> Any:
-    """Return an option with a value, by default the name of a file to write."""
+    """Return an option with a value for `Annotated`."""
     return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
 
 
+FILES = (
+    "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder, the address of a "
+    "database, or - for standard input."
+)
+VOTES_OR_MODEL = "Votes, as for finegold aggregate, or a model written by --save."
+SOME_METHODS = f"Some of {', '.join(REGISTRY)}. Can be repeated."
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILES, show_default=False)]
+Source = Annotated[list[str], typer.Argument(metavar="FILE|MODEL", help=VOTES_OR_MODEL, show_default=False)]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", "--methods", metavar="A,B,C", help=SOME_METHODS, autocompletion=completing(REGISTRY)),
+]
 Truth = Annotated[str | None, value("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
 TruthTask = Annotated[str | None, value("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")]
 TruthLabel = Annotated[str | None, value("--truth-label", metavar="NAME", help="The column of the truths in --truth.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-
-
-Raw = Annotated[
-    bool,
-    typer.Option(
-        "--raw",
-        help="In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1.",
-    ),
-]
+NO_APOSTROPHE = "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1."
+Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 
 # ---- Methods with their settings
 
 
-def chosen_method(fit: Fit) -> Method:
-    """Return the method of the command line with its settings."""
-    return _make_method(str(fit.method), fit)
-
-
 def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> list[Method]:
     """Return the methods that an option lists. If there are several, each gets the settings that it has."""
     listed = [name for text in names or [] for name in split_commas(text) or []] or default
-    methods = [_make_method(name, fit, only_known=len(listed) > 1) for name in listed]
+    methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
     for setting in fit.settings or {}:
         if not any(setting in method.settings for method in methods):
             raise InputError(f"none of {', '.join(listed)} has a setting {setting}")
     return methods
 
 
-def _make_method(name: str, fit: Fit, *, only_known: bool = False) -> Method:
-    """With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only."""
+def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False) -> Method:
+    """Return a method, by default that of the command line, with the settings of the command line.
+
+    With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only.
+    """
     from finegold.methods.lookup import in_paper, make_method, method_class, no_setting
 
+    name = name or str(fit.method)
     chosen = method_class(name)
     defaults, given = chosen().settings, fit.settings or {}
     unknown = [key for key in given if key not in defaults]

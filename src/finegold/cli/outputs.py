@@ -15,7 +15,6 @@ import typer
 
 from finegold.cli.messages import count, say, warn
 from finegold.errors import InputError, OutputError
-from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from finegold.cli.options import Fit
@@ -70,8 +69,8 @@ def _files_of(name: str) -> list[Path]:
         return [Path(parse(name).target)] if parse(name).is_file else []
     path = Path(name).expanduser()
     if path.is_dir():
-        for found in (path.iterdir(), path.rglob("*")):
-            files = [file for file in found if file.is_file()]
+        for children in (path.iterdir(), path.rglob("*")):
+            files = [file for file in children if file.is_file()]
             data = [file for file in files if by_extension(Source("", file))[0] or file.name.lower().endswith(EXPORTS)]
             if data:
                 return data
@@ -102,6 +101,11 @@ def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
     from finegold.io.writers import write_frame
 
     return lambda path: write_frame(make(), path, escape_formulas=not raw)
+
+
+def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
+    """Write the data frames that these functions return, by path; all or none."""
+    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
 
 
 def result_writers(
@@ -287,40 +291,46 @@ def console() -> Any:
 
 def frame_table(title: str, frame: Any, rows: int) -> Any:
     """Return a table of the first rows of a data frame; its caption has the number of further rows."""
-    from rich.box import SIMPLE
     from rich.markup import escape
-    from rich.table import Table
 
     from finegold.votes.frames import to_polars
 
+    def text(name: str, value: Any) -> str:
+        if value is None or value != value:  # NaN differs from itself
+            return "–"
+        if isinstance(value, float):
+            return f"{value:.3f}"
+        is_number_of = type(value) is int and name.startswith("n_")  # other integers are names of tasks and annotators
+        return escape(f"{value:,}" if is_number_of else str(value))
+
     shown = to_polars(frame)
     more = max(len(shown) - rows, 0)
-    table = Table(box=SIMPLE, title=title, title_justify="left", caption=f"{more:,} more" if more else None)
-    for name in shown.columns:
-        table.add_column(name.replace("_", " "), justify="right" if shown[name].dtype.is_numeric() else "left")
-    for row in shown.head(rows).iter_rows(named=True):
-        table.add_row(*(escape(_text(name, value)) for name, value in row.items()))
-    return table
+    texts = [[text(name, value) for name, value in row.items()] for row in shown.head(rows).iter_rows(named=True)]
+    left = [name.replace("_", " ") for name in shown.columns if not shown[name].dtype.is_numeric()]
+    headings = [name.replace("_", " ") for name in shown.columns]
+    return _table(title, texts, headings, left, caption=f"{more:,} more" if more else None)
 
 
-def _text(name: str, value: Any) -> str:
-    if value is None or value != value:  # NaN differs from itself
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    is_number_of = type(value) is int and name.startswith("n_")  # other integers are names of tasks and annotators
-    return f"{value:,}" if is_number_of else str(value)
+def print_frame(title: str, frame: Any, rows: int) -> None:
+    console().print(frame_table(title, frame, rows))
 
 
-def figures_table(title: str | None, rows: Iterable[Iterable[str]], columns: Iterable[str] = (), **more: Any) -> Any:
-    """Return a table whose first column names its rows and whose other columns hold figures."""
+def print_figures(
+    title: str | None, rows: Iterable[Iterable[str]], columns: Iterable[str] = (), left: Any = None, **more: Any
+) -> None:
+    """Print a table whose first column, or those in `left`, hold names, and whose other columns hold figures."""
+    headings = list(columns) or ["", " "]
+    is_headed = bool(columns)
+    console().print(_table(title, rows, headings, left or headings[:1], show_header=is_headed, **more))
+
+
+def _table(title: str | None, rows: Iterable[Iterable[str]], headings: list[str], left: Any, **more: Any) -> Any:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    headings = list(columns)
-    table = Table(box=SIMPLE, title=title, title_justify="left", show_header=bool(headings), **more)
-    for index, heading in enumerate(headings or ["", ""]):
-        table.add_column(heading, justify="right" if index else "left")
+    table = Table(box=SIMPLE, title=title, title_justify="left", **more)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right")
     for row in rows:
         table.add_row(*row)
     return table

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from finegold.api.options import FitOptions
 from finegold.cli.messages import on_terminal
-from finegold.cli.options import Fit, chosen_method, is_given
+from finegold.cli.options import Fit, chosen_method
 from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
-from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -79,28 +74,3 @@ def truths_of(path: str | None, task: str | None = None, label: str | None = Non
     from finegold.io.truth import read_truth
 
     return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)
-
-
-def title_of(files: list[str]) -> str:
-    """Return a title such as "votes.csv" or "votes.csv and 2 more"."""
-    first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
-    first = "standard input" if first == "-" else first
-    return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
-
-
-def command_line(context: typer.Context) -> str:
-    """Return the command line, without passwords of databases."""
-    words = ["finegold", context.info_name or ""]
-    for parameter in context.command.params:
-        if is_given(context, parameter.name or ""):
-            words += _arguments(parameter, context.params[parameter.name or ""])
-    return shlex.join(words)
-
-
-def _arguments(parameter: Any, value: Any) -> list[str]:
-    """Return the command-line arguments that set this parameter."""
-    values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
-    if parameter.param_type_name == "argument":
-        return [parse(each).name if is_database(each) else each for each in values]
-    option = parameter.opts[0]
-    return [option] if value is True else [word for each in values for word in (option, each)]

@@ -1,59 +1,130 @@
-"""`finegold trust` and `audit`: how far labels can be trusted, and which labels in use are probably wrong."""
+"""`finegold sample`, `certify`, `trust`, `audit` and `next`: how far labels can be trusted, and what to do about it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Any
+
+import typer
 
 from finegold.cli import options as o
+from finegold.cli import outputs as out
 from finegold.cli.messages import count, say, warn
-from finegold.cli.outputs import (
-    check_outputs,
-    console,
-    figures_table,
-    frame_table,
-    frame_writer,
-    print_json,
-    write_all,
-)
 from finegold.cli.source import result_of, truths_of
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 
-if TYPE_CHECKING:
-    from finegold.insight import Trust
+ROWS_SHOWN = 5  # rows of a table of finegold trust
+TASKS_SHOWN = 20  # rows of a table of finegold next
+TABLES = "Tables to write"
 
-ROWS_SHOWN = 5  # rows of a table
+
+@o.with_groups
+def sample(
+    files: o.Source,
+    output: str = o.opt(
+        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.", "--output", "-o", default=...
+    ),
+    n: int = o.opt("How many tasks to check.", "-n", "--checks", default=100, min=1, metavar="N"),
+    purpose: str = o.opt(
+        "What the checks are for: how right all labels are, which may be accepted unseen, or which method is better "
+        "here.",
+        *("--for",),
+        default="accuracy",
+        metavar="accuracy|acceptance|choice",
+    ),
+    risk: str = o.opt("The share of accepted labels that may be wrong, e.g. 5%.", default="5%", metavar="SHARE"),
+    looks: int = o.opt("How often you will look at the results.", default=1, min=1, max=20, metavar="N"),
+    draw: int = o.opt("The seed of the draw.", "--seed", default=0, min=0, metavar="N"),
+    truth_column: str = o.opt("The name of the empty column for the truths.", default="truth", metavar="NAME"),
+    items: str | None = o.opt("What is shown of each task: a table with a task column.", metavar="FILE"),
+    show_labels: bool = o.flag("--show-labels", "Show the labels, which influences the person who checks."),
+    fit: o.Fit = o.FIT_BESIDE_SEED,
+    reading: ReadOptions = o.READING,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """Draw tasks for a person to check, so that finegold certify can tell how right all labels are."""
+    from finegold.api import certify as api
+
+    plan = str(api.plan_path(output))
+    out.check_outputs([output], [plan], [*files, items], reading, fit)
+    try:
+        share = float(risk.strip().removesuffix("%")) / (100 if risk.strip().endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 0.5:
+        raise InputError(f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}")
+    result = result_of(files, reading, fit)
+    shown = items if items is not None else None if _is_model(files) else api.Content(files, reading)
+    options: dict[str, Any] = {"purpose": purpose, "risk": share, "seed": draw, "looks": looks}
+    drawn = api.draw(result, n, **options, truth_column=truth_column, items=shown, show_labels=show_labels)
+    out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.write_plan})
+    if json:
+        figures = {"sheet": output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n, **drawn.plan.expected}
+        out.print_json(figures)
+        return
+    for sentence in drawn.promise:
+        say(sentence)
+    say(f'fill in the column "{truth_column}" of {output}, then run finegold certify with --checks {output}')
 
 
-def table_option(flag: str, help: str) -> Any:
-    return o.value(flag, help=help, panel="Tables to write")
+def _is_model(files: list[str]) -> bool:
+    from finegold.results.archive import is_saved_result
+
+    return len(files) == 1 and is_saved_result(files[0])
+
+
+@o.with_groups
+def certify(
+    files: o.Source,
+    checks: str = o.opt("The sheet that was filled in.", default=..., metavar="SHEET"),
+    plan: str | None = o.opt("The plan of the sheet, if it is not beside it.", metavar="FILE"),
+    output: str | None = o.opt("Write the labels, recalibrated, and which of them are accepted.", "--output", "-o"),
+    certificate: str | None = o.opt("Write one page (.html) or data that can be verified (.json)."),
+    verify: str | None = o.opt("Recompute a certificate (.json) and compare.", metavar="CERTIFICATE"),
+    fit: o.Fit = o.FIT_ONE,
+    reading: ReadOptions = o.READING,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """Tell how right all labels are, from a filled sheet of finegold sample, and which may be accepted unseen."""
+    from finegold.api import certify as api
+
+    out.check_outputs([output], [certificate], [*files, checks, plan, verify], reading, fit)
+    if certificate is not None and Path(certificate).suffix.lower() not in (".html", ".json"):
+        raise InputError(f"--certificate takes a .html or .json file, not {certificate}")
+    drawn = api.find_plan(checks, plan)
+    if "method" not in fit.given and not _is_model(files):
+        fit = replace(fit, method=drawn.method)
+    result = result_of(files, reading, fit)
+    made = api.certify_result(result, checks, drawn)
+    if verify is not None and (wrong := api.differences(verify, made)):
+        raise InputError(f"the certificate does not hold: by these votes and checks, {wrong[0]} is different", verify)
+    labels = made.labels(result) if output is not None else None
+    out.write_all({output: out.frame_writer(lambda: labels, raw), certificate: made.save})
+    if json:
+        out.print_json(made.to_dict() | ({} if verify is None else {"verified": True}))
+        return
+    for sentence in made.sentences():
+        typer.echo(sentence)
+    if verify is not None:
+        say(f"{verify} holds: computed again from the votes and the checks, every number is the same")
 
 
 @o.with_groups
 def trust(
     files: o.Source,
-    truth: Annotated[
-        str | None,
-        o.value("--truth", metavar="FILE", help="Known truths: measure the calibration and fit a temperature."),
-    ] = None,
+    truth: str | None = o.opt("Known truths: measure the calibration and fit a temperature.", metavar="FILE"),
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
-    flips: Annotated[
-        str | None, table_option("--flips", "Write the labels that differ from the majority vote, with the reasons.")
-    ] = None,
-    contested: Annotated[
-        str | None, table_option("--contested", "Write the labels that are hardly more probable than the next class.")
-    ] = None,
-    spammers: Annotated[
-        str | None, table_option("--spammers", "Write how much the votes of each annotator depend on the truth.")
-    ] = None,
-    pairs: Annotated[
-        str | None, table_option("--pairs", "Write all pairs of annotators, those with correlated errors first.")
-    ] = None,
-    calibration: Annotated[
-        str | None, table_option("--calibration", "Write the reliability curve (needs --truth).")
-    ] = None,
+    flips: str | None = o.opt("Write the labels that differ from the majority vote, with the reasons.", panel=TABLES),
+    contested: str | None = o.opt("Write the labels that are hardly more probable than the next class.", panel=TABLES),
+    spammers: str | None = o.opt("Write how much the votes of each annotator depend on the truth.", panel=TABLES),
+    pairs: str | None = o.opt("Write all pairs of annotators, those with correlated errors first.", panel=TABLES),
+    calibration: str | None = o.opt("Write the reliability curve (needs --truth).", panel=TABLES),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
@@ -64,28 +135,45 @@ def trust(
 
     if calibration is not None and truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    check_outputs([flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit)
+    out.check_outputs([flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit)
     result = result_of(files, reading, fit)
     checked = result.trust(truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)
-    tables = {flips: result.flips, contested: result.contested, spammers: result.spammers}
-    tables |= {pairs: checked.correlated.pairs}
-    if checked.calibration is not None:
-        tables[calibration] = checked.calibration.curve
-    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
+    panel, measured = checked.correlated, checked.calibration
+    tables = {flips: result.flips, contested: result.contested, spammers: result.spammers, pairs: panel.pairs}
+    if measured is not None:
+        tables[calibration] = measured.curve
+    out.write_tables(tables, raw)
     if json:
-        print_json(checked.figures())
+        out.print_json(checked.figures())
         return
-    screen = console()
+    rows = {
+        "agreement beyond chance (alpha)": f"{checked.agreement.alpha:.3f}"
+        if isfinite(checked.agreement.alpha)
+        else "undefined",
+        "labels against the majority vote": f"{checked.n_flips:,}",
+        "labels hardly more probable than the next class": f"{checked.n_contested:,}",
+        "ties": f"{checked.n_tied:,}",
+        "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
+        "effective number of independent annotators": f"{panel.effective:,.1f} of {panel.n_annotators:,}",
+    }
+    if measured is not None:
+        rows |= {
+            f"accuracy on {measured.n:,} truths": f"{measured.accuracy:.1%}",
+            "mean confidence": f"{measured.confidence:.1%}",
+            "calibration error (ECE)": f"{measured.ece:.4f}",
+            "log loss": f"{measured.log_loss:.4f}",
+            "best temperature": f"{measured.temperature:.2f}",
+            "calibration error at this temperature": f"{measured.ece_after:.4f}",
+            "log loss at this temperature": f"{measured.log_loss_after:.4f}",
+        }
     title = f"{checked.method}: {count(checked.n_tasks, 'task')}, {count(checked.agreement.n_annotators, 'annotator')}"
-    screen.print(figures_table(title, _figures(checked)))
+    out.print_figures(title, rows.items())
     if checked.n_flips:
-        screen.print(
-            frame_table("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)
-        )
+        out.print_frame("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)
     if checked.n_spammers:
-        screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), checked.n_spammers))
-    if checked.correlated.n_groups:
-        screen.print(frame_table("Annotators with correlated errors", checked.correlated.groups(), ROWS_SHOWN))
+        out.print_frame("Votes that do not depend on the truth", result.spammers(), checked.n_spammers)
+    if panel.n_groups:
+        out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
     for warning in checked.warnings:
         warn(warning)
     if checked.expected is not None:
@@ -94,48 +182,15 @@ def trust(
         warn(words)
 
 
-def _figures(checked: Trust) -> list[tuple[str, str]]:
-    panel = checked.correlated
-    alpha = f"{checked.agreement.alpha:.3f}" if isfinite(checked.agreement.alpha) else "undefined"
-    rows = [
-        ("agreement beyond chance (alpha)", alpha),
-        ("labels against the majority vote", f"{checked.n_flips:,}"),
-        ("labels hardly more probable than the next class", f"{checked.n_contested:,}"),
-        ("ties", f"{checked.n_tied:,}"),
-        ("annotators whose votes do not depend on the truth", f"{checked.n_spammers:,}"),
-        ("effective number of independent annotators", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
-    ]
-    measured = checked.calibration
-    if measured is not None:
-        rows += [
-            (f"accuracy on {measured.n:,} truths", f"{measured.accuracy:.1%}"),
-            ("mean confidence", f"{measured.confidence:.1%}"),
-            ("calibration error (ECE)", f"{measured.ece:.4f}"),
-            ("log loss", f"{measured.log_loss:.4f}"),
-            ("best temperature", f"{measured.temperature:.2f}"),
-            ("calibration error at this temperature", f"{measured.ece_after:.4f}"),
-            ("log loss at this temperature", f"{measured.log_loss_after:.4f}"),
-        ]
-    return rows
-
-
 @o.with_groups
 def audit(
     files: o.Source,
-    labels: Annotated[
-        str,
-        o.value("--labels", metavar="FILE", help="The labels in use: a table with a task and a label column."),
-    ],
-    output: Annotated[
-        str | None,
-        o.value("--output", "-o", help="The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed."),
-    ] = None,
-    labels_task: Annotated[
-        str | None, o.value("--labels-task", metavar="NAME", help="The column of the tasks in --labels.")
-    ] = None,
-    labels_label: Annotated[
-        str | None, o.value("--labels-label", metavar="NAME", help="The column of the labels in --labels.")
-    ] = None,
+    labels: str = o.opt("The labels in use: a table with a task and a label column.", default=..., metavar="FILE"),
+    output: str | None = o.opt(
+        "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", "--output", "-o"
+    ),
+    labels_task: str | None = o.opt("The column of the tasks in --labels.", metavar="NAME"),
+    labels_label: str | None = o.opt("The column of the labels in --labels.", metavar="NAME"),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
@@ -147,14 +202,61 @@ def audit(
     from finegold.votes.frames import to_polars
 
     output = None if output == "-" else output
-    check_outputs([output], [], [*files, labels], reading, fit)
+    out.check_outputs([output], [], [*files, labels], reading, fit)
     current = truths_of(labels, labels_task, labels_label, "labels-")
-    audited = audit_result(result_of(files, reading, fit), current)
-    table = to_polars(audited)
-    write_all({output: frame_writer(lambda: audited, raw)})
+    table = to_polars(audit_result(result_of(files, reading, fit), current))
+    out.write_tables({output: lambda: table}, raw)
     if json:
-        print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
+        out.print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
     elif output is None:
-        write_frame(audited, "-", escape_formulas=not raw)
+        write_frame(table, "-", escape_formulas=not raw)
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
     say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by {judges}")
+
+
+@o.with_groups
+def next_votes(
+    files: o.Source,
+    budget: int | None = o.opt("The largest number of votes to plan; by default no limit.", min=1, metavar="N"),
+    output: str | None = o.opt("The file for the tasks: .csv, .tsv, .jsonl or .parquet.", "--output", "-o"),
+    safe_tasks: str | None = o.opt("Write the tasks that need no further vote."),
+    annotators: str | None = o.opt("Write the annotators to retrain or drop."),
+    available: str | None = o.opt(
+        "The annotators who may vote next; by default all, in proportion to their votes so far.", metavar="A,B"
+    ),
+    safe: float = o.opt("A label with at least this probability needs no further vote.", default=0.95, metavar="P"),
+    fit: o.Fit = o.FIT_ONE,
+    reading: ReadOptions = o.READING,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
+    from finegold.api.aggregate import next_votes as plan_next
+    from finegold.votes.encoding import to_list
+    from finegold.votes.frames import to_polars
+
+    out.check_outputs([output, safe_tasks, annotators], [], files, reading, fit)
+    result = result_of(files, reading, fit)
+    voters = None
+    if available is not None:  # with the types that the names have in the model; values of options are text
+        known = {str(name): name for name in to_list(result.annotator_names)}
+        voters = [known.get(name, name) for name in o.split_commas(available) or []]
+    plan = plan_next(result, budget, annotators=voters, safe=safe)
+    out.write_tables({output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}, raw)
+    n_exhausted = int(plan.exhausted.sum())
+    if json:
+        frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
+        rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}
+        out.print_json(rows | {"safe": int(plan.safe.sum()), "exhausted": n_exhausted})
+    elif output is None:
+        for title, frame in (("Ask about", plan.tasks()), ("Look after", plan.annotators())):
+            if len(frame):
+                out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
+    say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
+    if budget is not None and 0 < len(plan.ask) < budget:
+        say(f"a budget of {budget:,} is more than is needed now: collect these votes, run finegold update, plan again")
+    if n_exhausted:
+        say(f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new annotators")
+    if plan.advice:
+        drop = sum(advice.action == "drop" for advice in plan.advice)
+        say(f"annotators: {drop:,} to drop, {len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)")

@@ -1,0 +1,316 @@
+"""`finegold convert`, `export` and `simulate`: votes as a plain table, labels for training, drawn votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from finegold.cli import options as o
+from finegold.cli import outputs as out
+from finegold.cli.aggregate import refuse_for_all_questions
+from finegold.cli.messages import count, say
+from finegold.cli.source import ALL, job_of, read, result_of
+from finegold.errors import InputError
+from finegold.io.options import ReadOptions
+from finegold.options import option
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finegold.votes.encoding import Codes
+    from finegold.votes.simulation import Process
+
+GOLD: Any = o.Group(o.Fit, only=("gold",))
+
+
+class Shape(StrEnum):
+    long = "long"
+    wide = "wide"
+
+
+@o.with_groups
+def convert(
+    files: o.Files,
+    output: str = o.opt("The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.", "--output", "-o", default=...),
+    to: Shape = o.opt(
+        "long: one row per vote. wide: one row per task and one column per annotator.",
+        default=Shape.long,
+        metavar="long|wide",
+    ),
+    reading: ReadOptions = o.EVERY_VOTE,
+    known: o.Fit = GOLD,
+    raw: o.Raw = False,
+) -> None:
+    """Write the votes of an export, or of any table, as a plain table.
+
+    With --question all, the table has a column with the question; with gold truths, a column with the truth. By
+    default a long table holds all repeated votes and a wide table only the first; --repeated changes this.
+    """
+    from finegold.io.writers import write_votes
+
+    out.check_outputs([output], [], files, reading, known)
+    if to is Shape.wide and reading.repeated == "all":  # a cell holds one vote
+        reading = replace(reading, repeated="first")
+    if reading.question == ALL:
+        refuse_for_all_questions({"--query": reading.query, "--table": reading.table})
+        votes = job_of(files, reading, gold=known.gold).read_questions()
+    else:
+        votes = {"": read(files, reading, known.gold)}
+    shape = {"wide": to is Shape.wide, "gold": known.gold is not None, "escape_formulas": not raw}
+    if output == "-":
+        write_votes(votes, output, **shape)
+    else:
+        out.write_all({output: lambda path: write_votes(votes, path, **shape)})
+    for question, part in votes.items():
+        about = f'question "{question}": ' if len(votes) > 1 else ""
+        annotators, tasks = count(part.n_annotators, "annotator"), count(part.n_tasks, "task")
+        say(f"{about}{count(part.n_votes, 'vote')} by {annotators} on {tasks}")
+        out.print_left_out(part)
+
+
+@o.with_groups
+def export(
+    files: o.Source,
+    output: str = o.opt("The Parquet file.", "--output", "-o", default=...),
+    purpose: str = o.opt(
+        "huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of fixed length. "
+        "sklearn: labels are names, and every class has a column.",
+        *("--for",),
+        default=...,
+        metavar="huggingface|torch|sklearn",
+    ),
+    fit: o.Fit = o.FIT_ONE,
+    reading: ReadOptions = o.READING,
+) -> None:
+    """Write labels for training: the label of every task, the probability of each class, and a weight.
+
+    The weight is 1 where the label is certain and 0 where all classes are equally probable. The column split says
+    whether all votes are for the label (unanimous), more than half (majority), or fewer (disputed). Tasks without votes
+    are left out.
+    """
+    from finegold.io.writers import check_training, write_training
+    from finegold.votes.encoding import to_list
+
+    check_training(output, purpose)
+    out.check_outputs([], [output], files, reading, fit)
+    result = result_of(files, reading, fit)
+    out.write_all({output: lambda path: write_training(result, path, purpose)})
+    say(f"wrote {count(len(result.label_codes), 'task')} to {output}")
+    say(f"classes, in the order of the probabilities: {', '.join(map(str, to_list(result.class_names)))}")
+    if len(result.unlabelled):
+        say(f"left out: {count(len(result.unlabelled), 'task')} without any vote")
+
+
+# ---- Simulation
+
+GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
+
+
+class Format(StrEnum):
+    csv = "csv"
+    parquet = "parquet"
+    jsonl = "jsonl"
+
+
+def _number(default: float | None, help: str, metavar: str = "N") -> Any:
+    return option(default, help, kind="number", metavar=metavar)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is drawn."""
+
+    tasks: int = _number(1000, "The number of tasks.")
+    annotators: int = _number(50, "The number of annotators.")
+    classes: int | None = _number(None, "The number of classes; by default 4.")
+    class_names: list[str] | None = option(
+        None, "The names of the classes; by default numbers.", kind="list", metavar="A,B,C"
+    )
+    votes_per_task: float = _number(5.0, "The mean number of votes per task.", "X")
+    activity_spread: float = _number(
+        1.0, "How much the activity of annotators varies; with 0, all are equally active.", "X"
+    )
+    prototypes: str = option(
+        "2",
+        "The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
+        metavar="N|FILE",
+    )
+    prototype_weights: list[str] | None = option(
+        None, "How common the prototypes are; by default equally common.", kind="list", metavar="X,Y"
+    )
+    annotator_concentration: float = _number(
+        2.0, "If small, each annotator follows one prototype; if large, each is a mixture of all.", "X"
+    )
+    imbalance: float = _number(1.0, "The frequency of the most frequent class divided by that of the rarest.", "X")
+    missing: float = _number(0.0, "The share of votes without a label.", "X")
+    judges: int | None = _number(
+        None,
+        "Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. Only --tasks, "
+        "--seed, --format and --out apply.",
+    )
+    seed: int = _number(0, "The seed. The same seed gives the same files.")
+
+
+DRAW: Any = o.Group(Draw)
+
+
+@o.with_groups
+def simulate(
+    target: str = o.opt(
+        "A folder for votes and truths, or the file for the votes.", "--out", default=..., metavar="DIR|FILE"
+    ),
+    draw: Draw = DRAW,
+    format: Format | None = o.opt(
+        "The format of the tables.  [default: by the extension, otherwise csv]", metavar="csv|parquet|jsonl"
+    ),
+) -> None:
+    """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
+    from finegold.io.writers import check_table_path
+    from finegold.system.files import prepared
+    from finegold.votes.simulation import draw_process
+
+    kind = format.value if format else None
+    if draw.judges is not None:
+        _write_judge_log(draw.judges, draw.tasks, target, kind or "csv", draw.seed)
+        return
+    names = draw.class_names
+    if names is not None and (len(set(names)) < len(names) or "" in names):
+        raise InputError("--class-names must be different names")
+    if names is not None and draw.classes not in (None, len(names)):
+        raise InputError(f"--classes is {draw.classes} but --class-names has {len(names)} names")
+    weights = draw.prototype_weights
+    try:
+        shares = None if weights is None else [float(text) for text in weights]
+    except ValueError:
+        given = ",".join(weights or ())
+        raise InputError(f"--prototype-weights must be numbers separated by commas, not {given!r}") from None
+    process = draw_process(
+        draw.annotators,
+        len(names) if names is not None else 4 if draw.classes is None else draw.classes,
+        votes_per_task=draw.votes_per_task,
+        **_prototypes(draw.prototypes),
+        prototype_weights=shares,
+        annotator_concentration=draw.annotator_concentration,
+        imbalance=draw.imbalance,
+        activity_spread=draw.activity_spread,
+        missing=draw.missing,
+        seed=draw.seed,
+    )
+    path = Path(target)
+    if path.is_dir() or path.suffix == "":  # a name without an extension is a folder
+        kind = kind or "csv"
+        votes, truth = path / f"votes.{kind}", path / f"truth.{kind}"
+    else:
+        extension, is_packed = check_table_path(path)
+        if extension not in SINKS or is_packed:
+            raise InputError(f"{target} must end in .csv, .jsonl or .parquet, or be a folder")
+        if kind not in (None, extension):
+            raise InputError(f"--format is {kind} but the extension of {target} is {extension}")
+        votes, truth, kind = path, path.with_name(f"{path.stem}-truth{path.suffix}"), extension
+    with prepared(votes.parent):
+        out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
+        n_votes = _write_simulation(process, draw.tasks, names, votes, truth, kind)
+    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
+
+
+def _prototypes(text: str) -> dict[str, Any]:
+    """Return the number of prototypes, or their matrices if the text names a file."""
+    import json
+
+    if text.isdecimal():
+        return {"n_prototypes": int(text)}
+    try:
+        return {"prototypes": json.loads(Path(text).read_bytes())}
+    except OSError as error:
+        raise InputError(
+            f"--prototypes: {text} is not a number, and there is no readable file of that name ({error.strerror})"
+        ) from None
+    except ValueError:
+        raise InputError(f"{text} is not JSON; expected a list of matrices of numbers") from None
+
+
+def _write_simulation(
+    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
+) -> int:
+    """Write both tables piece by piece, so that memory stays bounded: both or none. Return the number of votes."""
+    import numpy as np
+    import polars as pl
+
+    from finegold.system.files import replacing_all
+    from finegold.votes.simulation import draw_truth, pieces
+
+    n_votes = 0
+
+    def named(codes: Codes) -> pl.Series:
+        known = pl.Series(codes).replace(-1, None)  # a missing label is null
+        return known if names is None else pl.Series(names).gather(known)
+
+    def vote_tables() -> Iterator[pl.DataFrame]:
+        nonlocal n_votes
+        for piece in pieces(process, n_tasks):
+            table = pl.DataFrame({"task": piece.task, "annotator": piece.annotator, "label": named(piece.label)})
+            n_votes += table.height
+            yield table
+
+    def truth_tables() -> Iterator[pl.DataFrame]:
+        for first, codes in draw_truth(process, n_tasks):
+            yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": named(codes)})
+
+    with replacing_all([votes, truth]) as (votes_file, truth_file):
+        _sink(vote_tables(), votes_file, kind)
+        _sink(truth_tables(), truth_file, kind)
+    return n_votes
+
+
+def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
+    """Write the tables one by one with a streaming sink of Polars."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    first = next(tables)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from tables
+
+    frame = register_io_source(source, schema=first.schema)
+    try:
+        getattr(frame, SINKS[kind])(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from error
+        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user
+
+
+def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: int) -> None:
+    """Write the log, the truths, and what judges and systems are like, into a folder."""
+    import polars as pl
+
+    from finegold.system.files import prepared
+    from finegold.votes.simulation import draw_judges, simulate_log
+
+    folder = Path(target)
+    if folder.suffix and not folder.is_dir():
+        raise InputError(f"--judges writes several files, so {target} must be a folder; leave out the extension")
+    drawn = simulate_log(draw_judges(n_judges, seed=seed), n_items, seed)
+    process = drawn.process
+    rates = {name: getattr(process, name).round(4) for name in ("accuracy", "position_bias", "failure_rate")}
+    truth = pl.DataFrame(drawn.truth)
+    frames = {
+        "log": pl.DataFrame(drawn.columns),
+        "truth": truth,
+        "gold": truth.gather_every(GOLD_EVERY),
+        "judges": pl.DataFrame({"judge": process.judge_names, **rates, "cost": process.cost}),
+        "systems": pl.DataFrame({"system": process.system_names, "strength": process.strength}),
+    }
+    paths = {name: str(folder / f"{name}.{kind}") for name in frames}
+    with prepared(folder):
+        out.check_outputs(paths.values(), [], [])
+        out.write_tables({path: partial(frames.__getitem__, name) for name, path in paths.items()})
+    n_verdicts = len(drawn.columns["item"])
+    say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")

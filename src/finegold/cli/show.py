@@ -1,0 +1,212 @@
+"""`finegold demo`, `report`, `plot`, `studio` and `methods`: try it, and look at votes and labels."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from finegold.cli import options as o
+from finegold.cli import outputs as out
+from finegold.cli.messages import on_terminal, say, warn
+from finegold.cli.source import result_of, truths_of
+from finegold.errors import InputError, OutputError
+from finegold.io.databases import is_database, parse
+from finegold.io.options import ReadOptions
+from finegold.report.kinds import FORMATS, KINDS
+from finegold.system.memory import did_you_mean
+
+BYTES_PER_MIB = 2**20
+
+
+def demo(folder: str = o.opt("The folder for the files.", "--out", default="finegold-demo", metavar="DIR")) -> None:
+    """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
+    from finegold.api.job import Job
+    from finegold.io.read import read
+    from finegold.io.truth import match_truth
+    from finegold.io.writers import write_frame
+    from finegold.results.metrics import accuracy
+    from finegold.system.files import prepared, write_bytes
+    from finegold.votes.sample import TASKS, TRUTH, VOTES
+
+    target = Path(folder)
+    earlier = target / "votes.csv"
+    if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
+        raise OutputError(f"{earlier} exists and is not the sample of the demo; choose another folder with --out")
+    votes = read(VOTES)
+    result = Job(votes, progress=on_terminal()).run()
+    majority = Job(votes, method="mv").run()
+    files: dict[str, tuple[str, out.Write]] = {
+        "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),
+        "tasks.csv": ("the texts of the tasks", lambda path: write_bytes(path, TASKS.read_bytes())),
+        "truth.csv": ("what a third person said", lambda path: write_bytes(path, TRUTH.read_bytes())),
+        "labels.csv": ("a label and its probability for every task", lambda path: write_frame(result.labels(), path)),
+        "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
+        "model.finegold": ("the whole result, for finegold.load", result.save),
+    }
+    with prepared(target):
+        out.write_all({str(target / name): write for name, (_, write) in files.items()})
+
+    def heading(text: str) -> None:
+        typer.echo()
+        typer.secho(text, bold=True)
+
+    def bar(name: str, share: float) -> None:
+        typer.echo(f"  {name:<15}{share:6.1%}  {'█' * round(40 * share)}")
+
+    typer.echo(
+        f"{votes.n_votes:,} votes on {votes.n_tasks} tasks: which of two answers is better?\n"
+        "Two LLM judges and two people voted. A third person gave the truth, which no method sees."
+    )
+    heading("Labels that a third person agrees with")
+    truth = match_truth(votes, TRUTH).codes
+    bar("majority vote", accuracy(majority.posterior, truth))
+    bar("finegold", accuracy(result.posterior, truth))
+    heading("The annotators, best first (share of their votes that agree with the labels)")
+    for row in result.annotators().sort("accuracy", descending=True).iter_rows(named=True):
+        bar(row["annotator"], row["agreement"])
+    heading("Files")
+    for name, (words, _) in files.items():
+        typer.echo(f"  {target / name!s:<30}{words}")
+    typer.echo("\nWith your own votes: finegold aggregate votes.csv -o labels.csv")
+    typer.echo(f"See them in a browser: finegold report {target / 'votes.csv'}, or finegold studio")
+
+
+@o.with_groups
+def report(
+    context: typer.Context,
+    files: o.Source,
+    output: str = o.opt("The HTML file.", "--output", "-o", default="report.html"),
+    truth: o.Truth = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
+    fit: o.Fit = o.FIT_ONE,
+    reading: ReadOptions = o.READING,
+) -> None:
+    """Write one HTML file about the labels. It needs no network and no server, and it can be printed.
+
+    It shows how good the labels are, which tasks a person should check, how good each annotator is, the prototypes,
+    the classes, agreement, calibration, and how the labels were computed. For sets of labels it shows the options, the
+    tasks in doubt, and how good annotators are at each option.
+    """
+    from finegold.report import require_libraries, write_report
+
+    require_libraries()
+    out.check_outputs([], [output], [*files, truth], reading, fit)
+    truths = truths_of(truth, truth_task, truth_label)
+    result = result_of(files, reading, fit)
+    write_report(result, output, truths, title=title_of(files), command=_command_line(context))
+    say(f"wrote {output}; open it in a browser")
+
+
+def title_of(files: list[str]) -> str:
+    """Return a title such as "votes.csv" or "votes.csv and 2 more"."""
+    first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
+    first = "standard input" if first == "-" else first
+    return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
+
+
+def _command_line(context: typer.Context) -> str:
+    """Return the command line, without passwords of databases."""
+    words = ["finegold", context.info_name or ""]
+    for parameter in context.command.params:
+        if o.is_given(context, parameter.name or ""):
+            words += _arguments(parameter, context.params[parameter.name or ""])
+    return shlex.join(words)
+
+
+def _arguments(parameter: Any, value: Any) -> list[str]:
+    """Return the command-line arguments that set this parameter."""
+    values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+    if parameter.param_type_name == "argument":
+        return [parse(each).name if is_database(each) else each for each in values]
+    option = parameter.opts[0]
+    return [option] if value is True else [word for each in values for word in (option, each)]
+
+
+@o.with_groups
+def plot(
+    file: str = typer.Argument(metavar="FILE|MODEL", help=o.VOTES_OR_MODEL),
+    kind: str = typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=o.completing(KINDS)),
+    output: str = o.opt("The image file: .svg, .png or .pdf.", "--output", "-o", default=...),
+    who: str | None = o.opt("The annotator to show, for the chart annotator.", metavar="NAME"),
+    truth: o.Truth = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
+    fit: o.Fit = o.FIT_ONE,
+    reading: ReadOptions = o.READING,
+) -> None:
+    from finegold.report import require_libraries, write_plot
+
+    require_libraries()
+    if kind not in KINDS:
+        raise InputError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}{did_you_mean(kind, KINDS)}")
+    if (kind == "annotator") != (who is not None):
+        raise InputError("--who NAME is required for the chart annotator and not allowed for other charts")
+    if Path(output).suffix.lower().removeprefix(".") not in FORMATS:
+        raise InputError(f"{output} must end in .svg, .png or .pdf")
+    out.check_outputs([], [output], [file, truth], reading, fit)
+    truths = truths_of(truth, truth_task, truth_label)
+    write_plot(result_of([file], reading, fit), kind, output, truths, who=who)
+
+
+plot.__doc__ = "Save one chart of the report.\n\n" + "\n\n".join(
+    f"- [bold]{name}[/bold]: {about}" for name, about in KINDS.items()
+)
+
+
+def studio(
+    file: str | None = typer.Argument(
+        None, metavar="[FILE]", help="Votes in any format. Further files can be opened in the studio."
+    ),
+    project: str | None = o.opt("The project file; by default in the folder of the votes.", metavar="FILE"),
+    port: int | None = o.opt("The port; by default any free one.", metavar="N", min=1, max=65535),
+    host: str = o.opt(
+        "The address to listen on. Any but a local one needs --token.", default="127.0.0.1", metavar="ADDRESS"
+    ),
+    public_name: str | None = o.opt("The host name under which a proxy serves the studio.", metavar="NAME"),
+    token: str | None = o.opt(
+        "The access token; by default a new random one.", metavar="TEXT", envvar="FINEGOLD_STUDIO_TOKEN"
+    ),
+    reviewer: list[str] | None = o.opt("Print an address for a person who judges; repeatable.", metavar="NAME"),
+    upload_limit: int = o.opt("The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1),
+    browser: bool = o.flag("--browser/--no-browser", "Open the studio in the browser.", default=True),
+    install_shortcut: bool = o.flag(
+        "--install-shortcut", "Make an icon that starts the studio in this folder, and end."
+    ),
+) -> None:
+    """Open the studio: a local web application for votes, labels and adjudication."""
+    try:
+        from finegold.studio.serve import plan, serve
+        from finegold.studio.shortcut import install_shortcut as install
+    except ModuleNotFoundError as error:
+        raise InputError(f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'") from None
+    if install_shortcut:
+        folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
+        typer.echo(install(folder))
+        say(f"double-click it to start the studio in {folder}")
+        return
+    most_bytes = upload_limit * BYTES_PER_MIB
+    wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer or ())
+    say(f"project file: {wanted.project}")
+    say(f"files to open: {wanted.folder}")
+    if not wanted.is_local:
+        warn("other computers can reach the studio: whoever has the token can read and change this project")
+    for person, link in wanted.links.items():
+        typer.echo(f"{person}: {link}" if person else link)
+    say("press Ctrl-C to stop")
+    serve(wanted, open_browser=browser)
+    say(f"stopped; everything is saved in {wanted.project}")
+
+
+def methods() -> None:
+    """List the methods with a one-line description of each."""
+    from finegold.methods.lookup import method_class, method_names
+
+    names = method_names()
+    width = max(map(len, names))
+    for name in names:
+        first_line = (method_class(name).__doc__ or "").strip().partition("\n")[0]
+        typer.echo(f"{name:<{width}}  {first_line}")
