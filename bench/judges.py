@@ -27,7 +27,7 @@ from scipy.stats import spearmanr
 import finegold
 from finegold.insight.judges.answers import merge
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.insight.judges.scores import best_first, scores
+from finegold.insight.judges.scores import best_first, score_judges
 from finegold.judges import JudgeLog, JudgeReport
 from finegold.votes.simulation import draw_judges, simulate_log
 
@@ -175,13 +175,13 @@ def only(log: JudgeLog, items: np.ndarray) -> JudgeLog:
 
 
 def order(log: JudgeLog, n_draws: int) -> None:
-    full = {one.judge: one.accuracy.value for one in scores(log, merge(log), {})}
+    full = {one.judge: one.accuracy.value for one in score_judges(log, merge(log))}
     found = []
     for n in GIVEN:
         values, rng = [], np.random.default_rng(n)
         for _ in range(n_draws if n else 1):
             few = with_truths(log, rng.choice(known_items(log), n, replace=False))
-            ranked = [full[one.judge] for one in best_first(scores(few, merge(few), {}))]
+            ranked = [full[one.judge] for one in best_first(score_judges(few, merge(few)))]
             values.append(spearmanr(-np.arange(len(ranked)), ranked).statistic)
         found.append(f"{n}: {np.mean(values):+.2f}")
     print(f"  rank correlation with the order by all truths, with n truths: {', '.join(found)}")
@@ -194,8 +194,8 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
     for _ in range(n_draws):
         drawn = rng.choice(known, N_KNOWN, replace=False)
         few, rest = (only(log, items) for items in (drawn, np.setdiff1d(known, drawn)))
-        truth = {one.judge: one for one in scores(rest, merge(rest), {})}
-        for one in scores(few, merge(few), {}):
+        truth = {one.judge: one for one in score_judges(rest, merge(rest))}
+        for one in score_judges(few, merge(few)):
             for figure in (*MEASURED, *WITHOUT_GOLD):
                 mine, true = getattr(one, figure), getattr(truth[one.judge], figure).value
                 if mine.value == mine.value and true == true:

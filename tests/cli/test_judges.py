@@ -122,7 +122,7 @@ def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
     found = json.loads(run("judges", log, *words).stdout)
     assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
     assert "is not a regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
-    assert "--verdict-map needs pairs" in run("judges", log, "--verdict-map", "left").stderr
+    assert "the map of verdicts needs pairs" in run("judges", log, "--verdict-map", "left").stderr
 
 
 def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from bench.judges import PANDAS, by_pandas, majority, right, with_truths
 
 import finegold
 from finegold.insight.judges.answers import merge
-from finegold.insight.judges.scores import scores
+from finegold.insight.judges.scores import score_judges
 from tests.support.data_sets import SHARED
 
 LOGS = SHARED / "logs"
@@ -21,7 +21,7 @@ def log_named(name):
 def test_figures_are_those_that_a_reader_computes_with_pandas(name):
     log = log_named(name)
     own = by_pandas(PANDAS[name](LOGS / name))
-    for one in scores(log, merge(log), {}):
+    for one in score_judges(log, merge(log)):
         for figure in ("accuracy", "strict_accuracy", *(["pair_accuracy"] if log.kind == "pairwise" else [])):
             assert getattr(one, figure).value == pytest.approx(own.loc[one.judge, figure], abs=1e-9)
 

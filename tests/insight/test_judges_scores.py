@@ -15,11 +15,8 @@ from finegold.insight.judges.answers import (
     UNDECIDED,
     mean_of,
     merge,
-    position_bias,
     prediction_powered,
-    repeat_consistency,
     share_of,
-    swap_consistency,
 )
 from finegold.insight.judges.scores import MIN_GOLD
 from finegold.votes.simulation import draw_judges, simulate_log
@@ -104,16 +101,17 @@ def test_a_failed_call_is_not_right_and_not_an_answer():
 def test_position_bias_is_what_remains_over_both_orders():
     rows = [(i, "j", order, "A") for i in range(6) for order in ("AB", "BA")]  # always the first
     rows += [(i, "j", order, said) for i in range(6, 16) for order, said in (("AB", "A"), ("BA", "B"))]
-    [(bias, p)] = position_bias(log_of(*rows))
-    assert bias.value == pytest.approx(6 / 16)
-    assert bias.low < 6 / 16 < bias.high
-    assert p == pytest.approx(binomtest(6, 6).pvalue)
+    found = finegold.judges.assess(log_of(*rows)).scores[0]
+    assert found.position_bias.value == pytest.approx(6 / 16)
+    assert found.position_bias.low < 6 / 16 < found.position_bias.high
+    assert found.position_p == pytest.approx(binomtest(6, 6).pvalue)
 
 
 def test_the_sign_test_is_the_exact_binomial_one():
     rows = [(i, "j", order, "A" if i < 7 else "B") for i in range(10) for order in ("AB", "BA")]
-    [(bias, p)] = position_bias(log_of(*rows))
-    assert (bias.value, p) == (pytest.approx(0.4), pytest.approx(binomtest(7, 10).pvalue))
+    found = finegold.judges.assess(log_of(*rows)).scores[0]
+    assert found.position_bias.value == pytest.approx(0.4)
+    assert found.position_p == pytest.approx(binomtest(7, 10).pvalue)
 
 
 def test_consistency_over_swaps_and_repeats():
@@ -121,8 +119,9 @@ def test_consistency_over_swaps_and_repeats():
         (1, "j", "AB", "A"), (1, "j", "AB", "A"), (1, "j", "AB", "B"), (1, "j", "BA", "B"),
         (2, "j", "AB", "A"), (2, "j", "BA", "A"),
     )  # fmt: skip
-    assert swap_consistency(log)[0].value == pytest.approx((2 / 3 + 0) / 2)
-    assert repeat_consistency(log)[0].value == pytest.approx(1 / 3)
+    found = finegold.judges.assess(log).scores[0]
+    assert found.swap_consistency.value == pytest.approx((2 / 3 + 0) / 2)
+    assert found.repeat_consistency.value == pytest.approx(1 / 3)
 
 
 def test_intervals_hold_shares_and_means_of_half_credits():

@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.io.verdicts import Meaning, Words
+from finegold.io.verdicts import LogReading, Meaning
 
 FORMS = {
     "A": Meaning.FIRST,
@@ -39,7 +39,7 @@ FORMS = {
 
 @pytest.mark.parametrize(("text", "meaning"), FORMS.items())
 def test_a_verdict_form_is_read(text, meaning):
-    assert Words().meanings([text, "1", "2"])[text] == meaning
+    assert LogReading().meanings([text, "1", "2"])[text] == meaning
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,7 @@ def test_figures_are_those_of_the_library_field_by_field(studio, frame):
     project, _ = opened(studio, "log.csv")
     found = studio.good("GET", f"/api/projects/{project}/judges")
     report = finegold.judges.assess(frame)
-    data = report.to_dict()
-    assert (found["effective"], found["n_failed"]) == (data["effective_judges"], data["n_failed"])
-    assert found["rows"] == data["judges"]
+    assert found == report.view()
     assert [one["system"] for one in found["ranking"]] == [one.system for one in report.rank().standings]
     charts = studio.good("GET", f"/api/projects/{project}/judges/charts")
     assert sorted(charts) == sorted(set(CHARTS) - {"judge-panels"})  # which need truths
@@ -80,7 +78,7 @@ def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
     project = studio.good("POST", "/api/projects", json={"file": "calls.csv"})["id"]
     studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "judges": choice})
     studio.settled(project)
-    rows = studio.good("GET", f"/api/projects/{project}/judges")["rows"]
+    rows = studio.good("GET", f"/api/projects/{project}/judges")["judges"]
     assert rows == expected.judges()
 
 
@@ -99,8 +97,8 @@ def test_truths_given_in_the_studio_correct_the_accuracies(studio):
         assert studio.judge(project, item, "A").status_code < 300
     after = studio.good("GET", f"/api/projects/{project}/judges")
     assert after["by_gold"]
-    assert before["rows"][0]["accuracy"] is None
-    assert 0 < after["rows"][0]["accuracy"]["value"] < 1
+    assert before["judges"][0]["accuracy"] is None
+    assert 0 < after["judges"][0]["accuracy"]["value"] < 1
 
 
 def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
@@ -142,7 +140,7 @@ def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
     broken.write_csv(studio.folder / "broken.csv")
     project, _ = opened(studio, "broken.csv")
     found = studio.good("GET", f"/api/projects/{project}/judges")
-    failed = {row["judge"]: row["failed"] for row in found["rows"]}
+    failed = {row["judge"]: row["failed"] for row in found["judges"]}
     assert failed["acme-small"] == 1
     assert set(studio.good("GET", f"/api/projects/{project}/judges/charts")) == set(CHARTS) - {"judge-panels"}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +26,21 @@ from finegold.insight.judges.panels import (
     compare_panels,
     frontier,
     log_odds,
+    plain,
 )
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
-from finegold.insight.judges.scores import MIN_GOLD, JudgeScore, best_first, places, plain, scores
+from finegold.insight.judges.scores import FIGURES, MIN_GOLD, JudgeScore, best_first, places, score_judges
 from finegold.insight.notebook import judges_html
-from finegold.io.judge_logs import TIED, JudgeLog, Kind, read_judge_log, with_gold
-from finegold.io.verdicts import Words
+from finegold.io.judge_logs import TIED, JudgeLog, read_judge_log, with_gold
+from finegold.io.verdicts import LogReading
+from finegold.options import documented
 from finegold.results.data import summarise
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
-if TYPE_CHECKING:
-    from finegold.report.views.judges import Judges
-
 Floats = NDArray[np.float64]
-INTERVALS = [each.name for each in fields(JudgeScore) if each.type == "Share"]
 LEAST_WEIGHT = 1e-3  # of a member of a panel
+MOST_PAIRED = 40  # with more judges, the map of pairs that err alike is left out
 CHECK = (
     "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement with the others, which "
     "is not accuracy: check 50 random items, and pass their truths as gold"
@@ -96,7 +95,20 @@ class JudgeReport:
         data frame
             All figures, with the ends of their 95 % intervals.
         """
-        rows = [_row(one) for one in self.judges()]
+        rows: list[dict[str, Any]] = []
+        for score, figures in zip(self.scores, self.judges(), strict=True):
+            ends = figures.pop("intervals")
+            figures |= {
+                "accuracy": None if figures["accuracy"] is None else figures["accuracy"]["value"],
+                "failures": ", ".join(f"{n} {why}" for why, n in score.failures.items()),
+                "partners": ", ".join(score.partners),
+                "ranks": "-".join(str(place) for place in dict.fromkeys(figures["ranks"])),
+            }
+            rows.append({})
+            for name, value in figures.items():
+                rows[-1][name] = value
+                if name in FIGURES:
+                    rows[-1][f"{name}_low"], rows[-1][f"{name}_high"] = ends.get(name, (None, None))
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
 
     def judges(self) -> list[dict[str, Any]]:
@@ -109,7 +121,7 @@ class JudgeReport:
             intervals of accuracies allow, or without gold those of agreement and consistency.
         """
         ranks = places(self.scores)
-        return [plain(one) | {"ranks": list(ranks[one.judge])} for one in self.scores]
+        return [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores]
 
     def labels(self) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
@@ -150,7 +162,8 @@ class JudgeReport:
         InputError
             If there is no such judge, no item in common, or fewer than 10 known truths.
         """
-        return compare_panels(self._members, _as_list(first), _as_list(second))
+        one, other = ([names] if isinstance(names, str) else list(names) for names in (first, second))
+        return compare_panels(self._members, one, other)
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
         """Return the best panels for the money: those that no cheaper panel matches on the known truths.
@@ -220,7 +233,7 @@ class JudgeReport:
         """
         from finegold.report import write_report
 
-        write_report(self.result, path, title="Panel of LLM judges", judges=view_of(self))
+        write_report(self.result, path, title="Panel of LLM judges", judges=self.view())
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain values, for JSON.
@@ -240,6 +253,34 @@ class JudgeReport:
             "judges": self.judges(),
             "unread": [{"verdict": text, "count": n} for text, n in self.log.unread.items()],
             "notes": self.notes,
+        }
+
+    def view(self) -> dict[str, Any]:
+        """Return what the report and the studio show of the judges.
+
+        Returns
+        -------
+        dict
+            What `to_dict` returns, with the best panels, pairs of judges that err alike, and the ranking of systems.
+        """
+        ranking, notes, pairs = [], self.notes, []
+        try:
+            if self.log.kind == "pairwise" and self.log.system_names:
+                ranking = [one.plain() for one in self.rank().standings]
+        except InputError as error:  # systems that were never compared with each other
+            notes = [*notes, str(error)]
+        if self.correlated is not None and len(names := to_list(self.correlated.names)) <= MOST_PAIRED:
+            alike = self.correlated.evidence
+            for one, other, excess in zip(alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True):
+                pair = {"excess": round(min(max(excess, 0.0), 1.0), 4)}
+                left, right = str(names[one]), str(names[other])
+                pairs += [pair | {"one": left, "other": right}, pair | {"one": right, "other": left}]
+        return self.to_dict() | {
+            "by_gold": any(one.accuracy.value == one.accuracy.value for one in self.scores),
+            "pairs": pairs,
+            "panels": [plain(panel) for panel in self.panels()] if self.n_gold >= MIN_GOLD else [],
+            "ranking": ranking,
+            "notes": notes,
         }
 
     def _repr_html_(self) -> str:
@@ -298,58 +339,8 @@ class JudgeReport:
         return by_judge
 
 
-def view_of(report: JudgeReport) -> Judges:
-    """Return what the report and the studio show of the judges."""
-    from finegold.report.views.judges import judges_view
-
-    can_rank, ranking, notes = report.log.kind == "pairwise" and bool(report.log.system_names), None, report.notes
-    try:
-        ranking = report.rank() if can_rank else None
-    except InputError as error:  # systems that were never compared with each other
-        notes = [*notes, str(error)]
-    panels = report.panels() if report.n_gold >= MIN_GOLD else []
-    return judges_view(report.to_dict() | {"notes": notes}, report.correlated, panels, ranking)
-
-
-def _as_list(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
-def _row(one: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of a judge, with a column for each end of an interval."""
-    row: dict[str, Any] = {}
-    for name, value in one.items():
-        if name == "accuracy":
-            row[name] = None if value is None else value["value"]
-        elif name in ("partners", "failures"):
-            row[name] = ", ".join(value if name == "partners" else [f"{n} {why}" for why, n in value.items()])
-        elif name == "ranks":
-            row[name] = "-".join(str(place) for place in dict.fromkeys(value))
-        elif name != "intervals":
-            row[name] = value
-        if name in INTERVALS:
-            row[f"{name}_low"], row[f"{name}_high"] = one["intervals"].get(name, (None, None))
-    return row
-
-
-def read(
-    log: Any,
-    *,
-    item: str | None = None,
-    judge: str | None = None,
-    verdict: str | None = None,
-    order: str | None = None,
-    system_a: str | None = None,
-    system_b: str | None = None,
-    repeat: str | None = None,
-    cost: str | None = None,
-    error: str | None = None,
-    gold: Any = None,
-    kind: Kind | None = None,
-    verdicts: Literal["position", "answer"] = "position",
-    verdict_pattern: str | None = None,
-    verdict_map: Mapping[str, str] | None = None,
-) -> JudgeLog:
+@documented(LogReading)
+def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
     Columns are found by their usual names. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the names of the two
@@ -358,30 +349,14 @@ def read(
 
     Parameters
     ----------
-    log : path, paths or data frame
+    log : path, paths, data frame or JudgeLog
         CSV, JSONL, JSON, Parquet, a folder, or a data frame. Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena,
         AlpacaEval and Inspect are recognised.
-    item, judge, verdict : str, optional
-        The columns of the items, the judges and the verdicts, if their names are not recognised.
-    order : str, optional
-        The column that says which answer was shown first: AB or BA, original or swapped.
-    system_a, system_b : str, optional
-        The columns with the names of the two systems.
-    repeat, cost, error : str, optional
-        The columns with the number of the repeat, the price of the call, and its error or status.
     gold : str, path, data frame or mapping, optional
         Known truths: a column of the log, a table of items and truths, or item -> truth. A truth is a class or the
         name of the better system.
-    kind : {"pairwise", "pointwise"}, optional
-        Whether verdicts compare two answers or judge one, if this is not recognised.
-    verdicts : {"position", "answer"}, default "position"
-        What A and B mean in a log with a column of orders: the first and second answer shown, or the answers
-        themselves.
-    verdict_pattern : str, optional
-        A regular expression that finds the verdict in longer texts: its first group, or all of it. The last match
-        counts.
-    verdict_map : mapping, optional
-        What verdicts mean: verdict -> A, B or tie, or the name of a class.
+    **reading : dict
+        The following keywords.
 
     Returns
     -------
@@ -403,13 +378,9 @@ def read(
     >>> [log.class_names[code] for code in log.answer]
     ['A', 'A']
     """
-    columns = {"item": item, "judge": judge, "verdict": verdict, "order": order, "system_a": system_a}
-    columns |= {"system_b": system_b, "repeat": repeat, "cost": cost, "error": error}
-    is_column = isinstance(gold, str) and not Path(gold).exists()
-    words = Words(verdict_pattern, dict(verdict_map or {}))
-    columns["gold"] = gold if is_column else None
-    verdict_log = read_judge_log(log, kind=kind, verdicts=verdicts, words=words, **columns)
-    return verdict_log if gold is None or is_column else with_gold(verdict_log, gold)
+    is_column = isinstance(gold, str) and not isinstance(log, JudgeLog) and not Path(gold).exists()
+    judged = read_judge_log(log, gold=gold if is_column else None, **reading)
+    return judged if gold is None or is_column else with_gold(judged, gold)
 
 
 def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
@@ -452,15 +423,18 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     >>> [(one.judge, one.failed.value) for one in report.scores]
     [('claude', 0.5), ('gpt', 0.0)]
     """
-    verdicts = read(log, gold=gold, **reading) if not isinstance(log, JudgeLog) else log
-    if isinstance(log, JudgeLog) and gold is not None:
-        verdicts = with_gold(verdicts, gold)
-    answers = merge(verdicts)
-    decided = whole(verdicts, answers)
+    judged = read(log, gold=gold, **reading)
+    answers = merge(judged)
+    decided = whole(judged, answers)
     correlated = None if decided is None else correlated_annotators(Job(decided, method="ptbcc").run())
-    result = _labels(verdicts, answers, correlated) if method is None else Job(answers.calls, method=method).run()
-    judged = scores(verdicts, answers, {} if correlated is None else _partners(correlated))
-    return JudgeReport(verdicts, result, best_first(judged), correlated, answers)
+    result = _labels(judged, answers, correlated) if method is None else Job(answers.calls, method=method).run()
+    partners = {}
+    if correlated is not None:
+        names = np.array([str(name) for name in to_list(correlated.names)])
+        for j in np.flatnonzero(correlated.group >= 0):
+            mates = (correlated.group == correlated.group[j]) & (np.arange(len(names)) != j)
+            partners[str(names[j])] = names[mates].tolist()
+    return JudgeReport(judged, result, best_first(score_judges(judged, answers, partners)), correlated, answers)
 
 
 def _labels(log: JudgeLog, answers: Answers, correlated: CorrelatedAnnotators | None) -> Result:
@@ -524,17 +498,7 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
     >>> [one.system for one in ranking.standings]
     ['x', 'z', 'y']
     """
-    verdicts = log if isinstance(log, JudgeLog) else read(log, **reading)
+    judged = read(log, **reading)
     if weights == "equal":
-        return rank_systems(verdicts, np.ones(verdicts.n_judges), weights="equal", seed=seed)
-    return assess(verdicts).rank(weights=weights, seed=seed)
-
-
-def _partners(correlated: CorrelatedAnnotators) -> dict[str, list[str]]:
-    names = [str(name) for name in to_list(correlated.names)]
-    partners: dict[str, list[str]] = {}
-    for j, name in enumerate(names):
-        if correlated.group[j] >= 0:
-            mates = np.flatnonzero(correlated.group == correlated.group[j]).tolist()
-            partners[name] = [names[mate] for mate in mates if mate != j]
-    return partners
+        return rank_systems(judged, np.ones(judged.n_judges), weights="equal", seed=seed)
+    return assess(judged).rank(weights=weights, seed=seed)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from finegold.errors import InputError, Placeholder, use
+from finegold.options import option, options_of
 
 
 class Meaning(IntEnum):
@@ -87,11 +88,6 @@ NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
 LONGEST_CLASS, MOST_WORDS = 40, 5  # longer pointwise verdicts are text that hides its verdict
 
 
-def failure_of(error: str | None) -> bool:
-    """Return whether the text of an error or status column says that the call failed."""
-    return error is not None and error.strip().casefold() not in NO_ERROR
-
-
 def meaning_of(text: str | None) -> Meaning:
     """Return what a pairwise verdict means."""
     if text is None or text.strip().casefold() in NOTHING:
@@ -118,59 +114,91 @@ def class_of(text: str | None) -> str | Meaning:
     return said
 
 
-@dataclass(frozen=True)
-class Words:
-    """How the verdicts of one log are written: what a user says about them, and what its numbers mean."""
+def _option(default: Any, help: str, **about: Any) -> Any:
+    return option(default, help, group="Columns of the log", **{"metavar": "NAME"} | about)
 
-    pattern: str | None = None
-    meant: dict[str, str] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class LogReading:
+    """How to read a log of judges. This is the only place that declares these options; see `finegold.options`."""
+
+    item: str | None = _option(None, "The column with the items.")
+    judge: str | None = _option(None, "The column with the judges.")
+    verdict: str | None = _option(None, "The column with the verdicts.")
+    order: str | None = _option(None, "The column with the order of the answers: AB or BA.")
+    system_a: str | None = _option(None, "The column with the first system.")
+    system_b: str | None = _option(None, "The column with the second system.")
+    repeat: str | None = _option(None, "The column with the number of the repeat.")
+    cost: str | None = _option(None, "The column with the price of the call.")
+    error: str | None = _option(None, "The column with the error or the status of the call.")
+    kind: str | None = _option(
+        None, "Whether verdicts compare two answers or judge one.", kind="choice", choices=("pairwise", "pointwise")
+    )
+    verdicts: str = _option(
+        "position",
+        "What A and B mean in a log with orders: positions, or the answers.",
+        kind="choice",
+        choices=("position", "answer"),
+    )
+    verdict_pattern: str | None = _option(
+        None,
+        "A regular expression that finds the verdict in a text: its first group. The last match counts.",
+        metavar="REGEX",
+    )
+    verdict_map: Mapping[str, str] | str | None = _option(
+        None,
+        "What verdicts mean: A, B or tie, or the name of a class. Several are separated by commas.",
+        metavar="X=A,Y=B",
+    )
+    gold: str | None = None  # the column with known truths; the readers have it as a keyword of their own
 
     def __post_init__(self) -> None:
+        for name, about in options_of(self).items():
+            if about.choices and (value := getattr(self, name)) not in (None, *about.choices):
+                raise InputError(f'{name} must be "{about.choices[0]}" or "{about.choices[1]}", not {value!r}')
         try:
-            re.compile(self.pattern or "")
+            re.compile(self.verdict_pattern or "")
         except re.error as error:
-            raise InputError(f"the pattern of verdicts {self.pattern!r} is not a regular expression: {error}") from None
+            problem = f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression: {error}"
+            raise InputError(problem) from None
+        if isinstance(self.verdict_map, str):
+            pairs = [part.rpartition("=") for part in self.verdict_map.split(",")]
+            if not all(sign and word.strip() and meant.strip() for word, sign, meant in pairs):
+                raise InputError(f"the map of verdicts needs pairs such as 1=A,2=B,3=tie, not {self.verdict_map!r}")
+            object.__setattr__(self, "verdict_map", {word: meant.strip() for word, _, meant in pairs})
 
     def said(self, text: str) -> str | None:
         """Return the verdict in the text, in the words of the user; None if the pattern is not in it."""
-        if self.pattern is not None:
-            found = list(re.finditer(self.pattern, text))
-            if not found:
+        if self.verdict_pattern is not None:
+            matches = list(re.finditer(self.verdict_pattern, text))
+            if not matches:
                 return None
-            text = next((part for part in found[-1].groups() if part is not None), found[-1][0])
-        known = {_plain(word): meant for word, meant in self.meant.items()}
-        return known.get(_plain(text), text)
+            text = next((part for part in matches[-1].groups() if part is not None), matches[-1][0])
+        assert not isinstance(self.verdict_map, str)
+        meant = {_plain(word): meaning for word, meaning in (self.verdict_map or {}).items()}
+        return meant.get(_plain(text), text)
 
     def meanings(self, texts: Iterable[str]) -> dict[str, Meaning]:
         """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside them."""
         parts = {text: self.said(text) for text in texts}
-        found = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
+        meanings = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
         numbers = {
             text: number
             for text, part in parts.items()
             if part is not None and (number := number_of(_plain(part))) is not None
         }
-        means = numbers_mean(set(numbers.values()))
-        return found | {text: means[number] for text, number in numbers.items() if number in means}
-
-    def class_of(self, text: str) -> str | Meaning:
-        """Return the class that a pointwise verdict names."""
-        part = self.said(text)
-        return Meaning.UNREADABLE if part is None else class_of(part)
-
-
-def numbers_mean(numbers: set[float]) -> dict[float, Meaning]:
-    """Return what the numbers of a pairwise log mean where they are not 1 and 2, with 0 for a tie."""
-    if numbers == {0, 1}:
-        raise InputError(
-            "the verdicts are 0 and 1, which may mean several things",
-            remedies=[use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))],
-        )
-    if numbers <= {0, 0.5, 1} and 0.5 in numbers:  # points of the first answer
-        return {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
-    if numbers <= {-1, 0, 1}:
-        return {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST}
-    return {3: Meaning.TIE} if numbers <= {1, 2, 3} else {}
+        values = set(numbers.values())
+        of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
+        if values == {0, 1}:
+            raise InputError(
+                "the verdicts are 0 and 1, which may mean several things",
+                remedies=[use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))],
+            )
+        if values <= {0, 0.5, 1} and 0.5 in values:  # points of the first answer
+            of_number = {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
+        elif values <= {-1, 0, 1}:
+            of_number = {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST}
+        return meanings | {text: of_number[number] for text, number in numbers.items() if number in of_number}
 
 
 def number_of(text: str) -> float | None:

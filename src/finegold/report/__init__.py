@@ -10,7 +10,6 @@ from finegold.errors import InputError
 from finegold.system.files import write_bytes
 
 if TYPE_CHECKING:
-    from finegold.report.views.judges import Judges
     from finegold.results.data import ResultData
 
 __all__ = ["require_libraries", "write_plot", "write_report"]
@@ -23,7 +22,7 @@ def write_report(
     *,
     title: str | None = None,
     command: str | None = None,
-    judges: Judges | None = None,
+    judges: dict[str, Any] | None = None,
 ) -> None:
     """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds a section."""
     require_libraries()

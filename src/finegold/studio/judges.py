@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.judges import assess, view_of
-from finegold.io.judge_logs import JudgeLog
-from finegold.report.views.judges import Judges
+from finegold.api.judges import assess
 from finegold.studio.files import Files
 from finegold.studio.gold import Gold
 from finegold.studio.problems import Problem
@@ -33,9 +30,9 @@ class JudgeViews:
     def __init__(self, projects: Projects, files: Files, gold: Gold) -> None:
         self.projects, self.files, self.gold = projects, files, gold
         self._lock = threading.Lock()
-        self._kept: dict[tuple[int, int], Judges] = {}
+        self._kept: dict[tuple[int, int], dict[str, Any]] = {}
 
-    def of(self, project: int) -> Judges:
+    def of(self, project: int) -> dict[str, Any]:
         """Return the figures of all judges; accuracies are measured on the truths that people gave."""
         row = self.projects.get(project)
         key = (project, row["version"])
@@ -46,7 +43,7 @@ class JudgeViews:
                     del self._kept[next(iter(self._kept))]
             return self._kept[key]
 
-    def _compute(self, row: Row) -> Judges:
+    def _compute(self, row: Row) -> dict[str, Any]:
         options = Reading.model_validate_json(row["reading"] or "{}")
         if options.shape != "judges":
             raise Problem(
@@ -56,18 +53,15 @@ class JudgeViews:
             )
         with self.files.of(row) as path:
             log = read_log(path, options)
-        return view_of(assess(_with_truths(log, self.gold.all(row["id"]))))
-
-
-def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
-    """Return the log with the truths that people gave in the studio; they override those of the log."""
-    item = {text_of(name): code for code, name in enumerate(log.item_names)}
-    label = {text_of(name): code for code, name in enumerate(log.class_names)}
-    gold = log.gold.copy()
-    for task, truth in given.items():
-        if text_of(task) in item and text_of(truth) in label:
-            gold[item[text_of(task)]] = label[text_of(truth)]
-    return replace(log, gold=gold)
+        # Truths that people gave in the studio override those of the log.
+        item, label = (
+            {text_of(name): code for code, name in enumerate(names)} for names in (log.item_names, log.class_names)
+        )
+        gold = log.gold.copy()
+        for task, truth in self.gold.all(row["id"]).items():
+            if text_of(task) in item and text_of(truth) in label:
+                gold[item[text_of(task)]] = label[text_of(truth)]
+        return assess(replace(log, gold=gold)).view()
 
 
 class Chart(BaseModel):
@@ -78,7 +72,7 @@ class Chart(BaseModel):
 
 
 @router.get("/projects/{project}/judges")
-def judges_view(project: ProjectId, services: ServicesDep) -> Judges:
+def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
     """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
     return services.judges.of(project)
 
@@ -90,9 +84,7 @@ def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]
 
     drawn = judge_charts(services.judges.of(project))
     return {
-        name: Chart(title=chart.title, alt=chart.alt, note=chart.note, spec=chart.spec)
-        for name, chart in drawn.items()
-        if chart.spec is not None
+        name: Chart(**{field: getattr(chart, field) for field in Chart.model_fields}) for name, chart in drawn.items()
     }
 
 

@@ -24,12 +24,13 @@ from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, g
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
 from finegold.io.exports.base import Export, ExportOptions, Peek
-from finegold.io.judge_logs import Chosen, JudgeLog, choose_columns, read_judge_log
+from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
 from finegold.io.tables import Opened, open_sources
 from finegold.io.truth import GoldColumn
+from finegold.io.verdicts import LogReading
 from finegold.io.writeback import TOOLS
 from finegold.options import Option, options_of
 from finegold.studio.problems import rename_files, words_of
@@ -345,19 +346,16 @@ def _texts(head: pl.DataFrame) -> list[list[str | None]]:
 def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     """Return the columns of tasks, annotators and labels if these first rows are of a judge log, otherwise None."""
     try:
-        chosen = choose_columns(head.columns, {}, source="", by_file=False)
+        chosen = choose_columns(head.columns, LogReading(), source="", by_file=False)
         log = read_judge_log(head)
     except InputError:
         return None
-    if not log.system_names and (log.first < 0).all() and not _names_judges(chosen):
+    # Without orders or systems, the names of columns must say that these are verdicts of LLM judges.
+    is_call = bare_name(chosen["verdict"]).startswith(VERDICTS) or bool({"cost", "error"} & chosen.keys())
+    is_judged = is_call and bare_name(chosen["judge"]).startswith(JUDGES)
+    if not log.system_names and (log.first < 0).all() and not is_judged:
         return None
-    return {"task": chosen.item, "annotator": chosen.judge, "label": chosen.verdict}
-
-
-def _names_judges(chosen: Chosen) -> bool:
-    """Return whether names of columns say that these are verdicts of LLM judges without orders or systems."""
-    is_call = bare_name(chosen.verdict).startswith(VERDICTS) or chosen.cost is not None or chosen.error is not None
-    return is_call and bare_name(chosen.judge).startswith(JUDGES)
+    return {"task": chosen["item"], "annotator": chosen["judge"], "label": chosen["verdict"]}
 
 
 def read_judge_votes(path: Path, options: Reading) -> Annotations:
@@ -375,5 +373,4 @@ def read_judge_votes(path: Path, options: Reading) -> Annotations:
 def read_log(path: Path, options: Reading) -> JudgeLog:
     more = options.judges or JudgeColumns()
     named = {"item": options.task, "judge": options.annotator, "verdict": options.label, "gold": options.gold}
-    others = more.model_dump(exclude={"kind", "verdicts"})
-    return read_judge_log(str(path), kind=more.kind, verdicts=more.verdicts, **named, **others)
+    return read_judge_log(str(path), **named, **more.model_dump())

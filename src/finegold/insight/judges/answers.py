@@ -17,11 +17,10 @@ from scipy.special import bdtr, stdtrit
 from finegold.errors import InputError
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.encoding import MISSING
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 UNDECIDED = -2
 HALF = 0.5  # what an undecided answer counts: chance, where there are two classes
@@ -31,21 +30,17 @@ HALF = 0.5  # what an undecided answer counts: chance, where there are two class
 class Answers:
     """The answers of judges, one per judge and item that was asked (P in all), and how right they are."""
 
-    judge: Integers  # [P]
+    judge: Integers  # [P] in ascending order
     item: Integers  # [P]
-    points: Floats  # [P, K] how often each class was named; every order counts 1, in all of its calls together
+    counts: Floats  # [3, P, K] how often each class was named with the first side first, the second, or not known
+    points: Floats  # [P, K] the same, where every order counts 1 in all of its calls together
     answer: Integers  # [P] a class, UNDECIDED, or MISSING if every call failed
-    names: list[Any]  # [K]
-    gold: Codes  # [T] with the codes of `names`
+    names: list[Any]  # [K] without ties if they are not a class
     credit: Floats  # [P] 1 if the answer is right, a half if it is undecided; NaN without a truth or an answer
     strict: Floats  # [P] 1 if every call was right; NaN without a truth
     pair: Floats  # [P] 1 if the orders together favour the right answer; NaN without a truth, and if there are no pairs
     calls: Annotations = field(repr=False)  # every call that did not fail is a vote
     labelled: Integers = field(repr=False)  # [number of tasks of `calls`] the item of each task
-
-    @property
-    def is_decided(self) -> Flags:
-        return np.asarray(self.answer >= 0)
 
 
 def merge(log: JudgeLog) -> Answers:
@@ -56,9 +51,9 @@ def merge(log: JudgeLog) -> Answers:
     is_pairwise, K = log.kind == "pairwise", len(log.class_names)
     pairs, place = np.unique(log.judge.astype(np.int64) * log.n_items + log.item, return_inverse=True)
     judge, item = pairs // log.n_items, pairs % log.n_items
-    by_order = np.zeros((3, len(pairs), K))
-    np.add.at(by_order, (log.first[used], place[used], log.answer[used]), 1.0)
-    points = (by_order / np.maximum(by_order.sum(axis=2, keepdims=True), 1)).sum(axis=0)
+    counts = np.zeros((3, len(pairs), K))
+    np.add.at(counts, (log.first[used], place[used], log.answer[used]), 1.0)
+    points = (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).sum(axis=0)
     is_top = (points >= points.max(axis=1, keepdims=True) - 1e-9) & (points > 0)
     n_top = is_top.sum(axis=1)
     answer = np.where(n_top == 1, points.argmax(axis=1), np.where(n_top > 1, UNDECIDED, MISSING))
@@ -69,9 +64,8 @@ def merge(log: JudgeLog) -> Answers:
     right = np.where(gold >= 0, points[np.arange(len(pairs)), gold], 0.0)
     pair = np.full(len(pairs), np.nan)
     if is_pairwise:
-        pair = (
-            right > np.where(gold == TIED, points[:, :TIED].sum(axis=1), points[:, :TIED].sum(axis=1) - right)
-        ) * 1.0
+        for_sides = points[:, :TIED].sum(axis=1)
+        pair = (right > np.where(gold == TIED, for_sides, for_sides - right)) * 1.0
     n_right = np.bincount(place, used & (log.answer == gold[place]), minlength=len(pairs))
     strict = (n_right == np.bincount(place, minlength=len(pairs))) * 1.0
     if not has_ties:
@@ -79,58 +73,39 @@ def merge(log: JudgeLog) -> Answers:
     part = HALF if is_pairwise else (right > 0) / np.maximum(n_top, 1)
     credit = np.where(answer == UNDECIDED, part, answer == gold)
     known = gold >= 0
-    kept = K if has_ties else TIED
-    calls, labelled = _calls(log, kept)
+    names = list(log.class_names if has_ties else log.class_names[:TIED])
+    label = np.where(log.answer < len(names), log.answer, MISSING)
+    if (label == MISSING).all():
+        raise InputError("every verdict is a tie, but no truth is: there is nothing to label by")
     return Answers(
         judge,
         item,
-        points[:, :kept],
+        counts,
+        points[:, : len(names)],
         answer,
-        list(log.class_names[:kept]),
-        log.gold,
+        names,
         np.where(known & (answer != MISSING), credit, np.nan),
         np.where(known, strict, np.nan),
         np.where(known, pair, np.nan),
-        calls,
-        labelled,
+        calls=_votes(log, log.item, log.judge, label, names, repeated="all"),
+        labelled=np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items)),
     )
-
-
-def _calls(log: JudgeLog, n_classes: int) -> tuple[Annotations, Integers]:
-    """Return every call as a vote, and the item of each task."""
-    label = np.where(log.answer < n_classes, log.answer, MISSING).astype(np.int32)
-    voted = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
-    if not voted.size:
-        raise InputError("every verdict is a tie, but no truth is: there is nothing to label by")
-    known = voted[log.gold[voted] != MISSING]
-    names = (_objects(log.item_names), _objects(log.judge_names), _objects(log.class_names[:n_classes]))
-    truths = (known.astype(np.int32), log.gold[known])
-    codes = (log.item.astype(np.int32), log.judge.astype(np.int32), label)
-    return Annotations.from_codes(*codes, *names, gold=truths, repeated="all"), voted
 
 
 def whole(log: JudgeLog, answers: Answers) -> Annotations | None:
     """Return the decided answers as votes, one per judge and item; None if there are none."""
-    if not answers.is_decided.any():
-        return None
-    label = np.where(answers.is_decided, answers.answer, MISSING).astype(np.int32)
-    voted = np.bincount(answers.item[answers.is_decided], minlength=log.n_items) > 0
-    known = np.flatnonzero(voted & (answers.gold != MISSING)).astype(np.int32)
-    return Annotations.from_codes(
-        answers.item.astype(np.int32),
-        answers.judge.astype(np.int32),
-        label,
-        _objects(log.item_names),
-        _objects(log.judge_names),
-        _objects(answers.names),
-        gold=(known, answers.gold[known]),
-    )
+    label = np.maximum(answers.answer, MISSING)
+    return None if (label == MISSING).all() else _votes(log, answers.item, answers.judge, label, answers.names)
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+def _votes(log: JudgeLog, item: Any, judge: Any, label: Any, classes: list[Any], **how: Any) -> Annotations:
+    """Return labels as votes, with the truths of the items that have any."""
+    known = np.flatnonzero((np.bincount(item[label >= 0], minlength=log.n_items) > 0) & (log.gold != MISSING))
+    names = [np.empty(len(values), dtype=object) for values in (log.item_names, log.judge_names, classes)]
+    for column, values in zip(names, (log.item_names, log.judge_names, classes), strict=True):
+        column[:] = values
+    codes = (part.astype(np.int32) for part in (item, judge, label))
+    return Annotations.from_codes(*codes, *names, gold=(known.astype(np.int32), log.gold[known]), **how)
 
 
 class Share(NamedTuple):
@@ -189,30 +164,21 @@ def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: 
     return interval(min(max(value, low), high), value, float(np.sqrt(variance)), n, low, high)
 
 
-def position_bias(log: JudgeLog) -> list[tuple[Share, float]]:
-    """Return the position bias of each judge and the p-value of a sign test.
+def position_bias(answers: Answers, mine: slice) -> tuple[Share, float]:
+    """Return the position bias of a judge and the p-value of a sign test.
 
     A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both orders of an item the
     preference for an answer cancels, and what remains follows the position. Where a judge saw no item in both orders,
     all its verdicts count; orders must then be random.
     """
-    used = (log.answer != MISSING) & (log.first >= 0)
-    follows = np.where(log.answer == log.first, 1.0, np.where(log.answer == 1 - log.first, -1.0, 0.0))
-    pairs, place = np.unique(_pair_keys(log, used), return_inverse=True)
-    cell = place * 2 + log.first[used]
-    n = np.bincount(cell, minlength=2 * len(pairs)).reshape(-1, 2)
-    sums = np.bincount(cell, follows[used], minlength=2 * len(pairs)).reshape(-1, 2)
-    both: Flags = n.min(axis=1) > 0
-    balanced = (sums / np.maximum(n, 1)).sum(axis=1) / 2
-    per_pair = np.where(both, balanced, sums.sum(axis=1) / n.sum(axis=1))
-    judge = pairs // log.n_items
-    return [_bias(per_pair[judge == j], both[judge == j]) for j in range(log.n_judges)]
-
-
-def _bias(values: Floats, both: Flags) -> tuple[Share, float]:
-    values = values[both] if both.any() else values
-    if len(values) == 0:
+    counts = answers.counts[:2, mine]
+    n = counts.sum(axis=2)
+    if not n.any():
         return NOTHING, np.nan
+    follows = (counts[:, :, 0] - counts[:, :, 1]) * [[1.0], [-1.0]]
+    both = n.min(axis=0) > 0
+    balanced = (follows / np.maximum(n, 1)).sum(axis=0) / 2
+    values = balanced[both] if both.any() else (follows.sum(axis=0) / np.maximum(n.sum(axis=0), 1))[n.any(axis=0)]
     toward, against = int((values > 0).sum()), int((values < 0).sum())
     p = min(2 * float(bdtr(min(toward, against), toward + against, 0.5)), 1.0)
     more = np.concatenate([values, [-1.0, 1.0]])  # two more items, one each way: the error is never zero
@@ -220,38 +186,11 @@ def _bias(values: Floats, both: Flags) -> tuple[Share, float]:
     return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0), p
 
 
-def swap_consistency(log: JudgeLog) -> list[Share]:
-    """Return how often a verdict of each judge agrees with its verdict in the other order."""
-    used = (log.answer != MISSING) & (log.first >= 0)
-    counts, judge = _counts(log, used, [log.first[used] == order for order in (0, 1)])
-    both = (counts.sum(axis=2) > 0).all(axis=0)
-    first, second = (part / np.maximum(part.sum(axis=1, keepdims=True), 1) for part in counts)
-    return _means((first * second).sum(axis=1)[both], judge[both], log.n_judges)
-
-
-def repeat_consistency(log: JudgeLog) -> list[Share]:
-    """Return how often two verdicts of each judge on an item in the same order agree."""
-    used = log.answer != MISSING
-    counts, judge = _counts(log, used, [log.first[used] == order for order in (-1, 0, 1)])
+def consistency(answers: Answers, mine: slice) -> tuple[Share, Share]:
+    """Return how often two verdicts of a judge on an item agree: in different orders, and in the same one."""
+    counts = answers.counts[:, mine]
     n = counts.sum(axis=2)
-    alike = (counts * (counts - 1)).sum(axis=2) / np.maximum(n * (n - 1), 1)
-    several = n > 1
-    judges = np.broadcast_to(judge, several.shape)
-    return _means(alike[several], judges[several], log.n_judges)
-
-
-def _pair_keys(log: JudgeLog, used: NDArray[np.bool_]) -> Integers:
-    return log.judge[used].astype(np.int64) * log.n_items + log.item[used]
-
-
-def _counts(log: JudgeLog, used: NDArray[np.bool_], parts: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:
-    """[parts, P, K] Count the verdicts of each pair of judge and item; return the judge of each pair as well."""
-    pairs, place = np.unique(_pair_keys(log, used), return_inverse=True)
-    K = len(log.class_names)
-    cell, size = place * K + log.answer[used], len(pairs) * K
-    counts = np.stack([np.bincount(cell[part], minlength=size).reshape(-1, K) for part in parts])
-    return counts, pairs // log.n_items
-
-
-def _means(values: Floats, judge: Integers, n_judges: int) -> list[Share]:
-    return [mean_of(values[judge == j]) for j in range(n_judges)]
+    first, second = counts[:2] / np.maximum(n[:2], 1)[:, :, None]
+    swapped = (first * second).sum(axis=1)[n[:2].min(axis=0) > 0]
+    repeated = (counts * (counts - 1)).sum(axis=2) / np.maximum(n * (n - 1), 1)
+    return mean_of(swapped), mean_of(repeated[n > 1])

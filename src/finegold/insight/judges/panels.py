@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +20,13 @@ from finegold.insight.judges.answers import HALF, Share, mean_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended
 LARGEST_PANEL = 9
 MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
 PRIOR_ANSWERS = 4.0  # answers by chance that are added to those of each judge
-
-
-class Members(NamedTuple):
-    """What is known about the judges that panels are made of."""
-
-    names: list[str]
-    share: Floats  # [J, T, K] answers to the items with known truths; 0 where a judge has none
-    gold: Integers  # [T]
-    weight: Floats  # [J] log-odds of the accuracy
-    group: Integers  # [J] judges that err alike, -1 for none
-    excess: Floats  # [number of groups]
-    price: Floats  # [J] of an item
-    is_pairwise: bool = True
 
 
 @dataclass(frozen=True)
@@ -133,118 +121,113 @@ class JudgeComparison:
         )
 
 
+class Members(NamedTuple):
+    """What is known about the judges that panels are made of."""
+
+    names: list[str]
+    share: Floats  # [J, T, K] answers to the items with known truths; 0 where a judge has none
+    gold: Integers  # [T]
+    weight: Floats  # [J] log-odds of the accuracy
+    group: Integers  # [J] judges that err alike, -1 for none
+    excess: Floats  # [number of groups]
+    price: Floats  # [J] of an item
+    is_pairwise: bool = True
+
+    def credit(self, panels: Flags) -> Floats:
+        """[panels, T] Return how right the answers of panels, given as rows of booleans, are; NaN without an answer."""
+        weights = panels * self.weight
+        for g, excess in enumerate(self.excess):  # a discount for each further member of a group that errs alike
+            inside = self.group == g
+            others = np.maximum(panels[:, inside].sum(axis=1, keepdims=True) - 1, 0)
+            weights[:, inside] /= 1 + np.clip(excess, 0, 1) * others
+        J, T, K = self.share.shape
+        return self.credit_of((weights @ self.share.reshape(J, T * K)).reshape(-1, T, K))
+
+    def credit_of(self, points: Floats) -> Floats:
+        """[panels, T] Return how right the classes with most points [panels, T, K] are; several share the credit."""
+        is_top = (points >= points.max(axis=2, keepdims=True) - 1e-9) & (points > 0)
+        right, n = is_top[:, np.arange(points.shape[1]), self.gold], is_top.sum(axis=2)
+        shared = HALF if self.is_pairwise else right / np.maximum(n, 1)
+        return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
+
+    def accuracies(self, panels: Flags) -> Floats:
+        """Return the accuracy of each panel."""
+        parts = np.array_split(panels, max(len(panels) // 64, 1))
+        return np.concatenate([np.nan_to_num(np.nanmean(self.credit(part), axis=1)) for part in parts])
+
+
+def plain(figures: Panel | Cascade | JudgeComparison) -> dict[str, Any]:
+    """Return the figures as JSON has them."""
+    return {name: value._asdict() if isinstance(value, Share) else value for name, value in vars(figures).items()}
+
+
 def log_odds(right: Floats, n: Floats, n_classes: int) -> Floats:
     """Return the weight of a vote from the number of right answers: 0 for a judge no better than chance."""
     accuracy = (right + PRIOR_ANSWERS / n_classes) / (n + PRIOR_ANSWERS)
     return np.asarray(logit(accuracy) - logit(1 / n_classes))
 
 
-def every_panel(members: Members) -> NDArray[np.bool_]:
-    """Return the panels to consider, as rows of booleans: all of them, or extensions of the best ones of each size."""
+def frontier(members: Members) -> list[Panel]:
+    """Return the panels that are more accurate on the gold than every cheaper one, the cheapest first.
+
+    All panels are considered or, with many judges, extensions of the best ones of each size.
+    """
     J = len(members.names)
     if J <= ALL_PANELS_OF:
-        return (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
-    panels, single = [np.eye(J, dtype=bool)], np.eye(J, dtype=bool)
-    for size in range(2, min(LARGEST_PANEL, J) + 1):
-        longer = (panels[-1][:, None, :] | single[None]).reshape(-1, J)
-        longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-        panels.append(longer[np.argsort(-_accuracies(members, longer), kind="stable")[:BEAM]])
-    return np.concatenate([*panels, np.ones((1, J), dtype=bool)])
-
-
-def frontier(members: Members) -> list[Panel]:
-    """Return the panels that are more accurate on the gold than every cheaper one, the cheapest first."""
-    masks = every_panel(members)
-    accuracy, best, kept = _accuracies(members, masks), -np.inf, []
-    for row in np.lexsort((-accuracy, masks @ members.price)).tolist():
+        panels = (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
+    else:
+        sizes = [single := np.eye(J, dtype=bool)]
+        for size in range(2, min(LARGEST_PANEL, J) + 1):
+            longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
+            longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
+            sizes.append(longer[np.argsort(-members.accuracies(longer), kind="stable")[:BEAM]])
+        panels = np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
+    accuracy, best, kept = members.accuracies(panels), -np.inf, []
+    for row in np.lexsort((-accuracy, panels @ members.price)).tolist():
         if accuracy[row] > best + MIN_GAIN:
             best = accuracy[row]
-            kept.append(row)
-    return [score_panel(members, masks[row]) for row in kept]
-
-
-def score_panel(members: Members, mask: NDArray[np.bool_]) -> Panel:
-    """Return cost and accuracy of a panel."""
-    credit = panel_credit(members, mask)
-    return Panel(
-        judges=tuple(name for name, is_in in zip(members.names, mask, strict=True) if is_in),
-        cost=float(members.price[mask].sum()),
-        accuracy=mean_of(credit),
-        n_gold=int(np.isfinite(credit).sum()),
-    )
+            judges = tuple(name for name, is_in in zip(members.names, panels[row], strict=True) if is_in)
+            credit = members.credit(panels[row][None])[0]
+            cost, n_gold = float(members.price[panels[row]].sum()), int(np.isfinite(credit).sum())
+            kept.append(Panel(judges, cost, mean_of(credit), n_gold))
+    return kept
 
 
 def compare_panels(members: Members, first: Sequence[str], second: Sequence[str]) -> JudgeComparison:
     """Compare two judges or panels on the items with known truths that both answered."""
-    one, other = (panel_credit(members, _mask(members, names)) for names in (first, second))
+    if unknown := [name for name in (*first, *second) if name not in members.names]:
+        raise InputError(f"there is no judge {unknown[0]!r}; the judges are {', '.join(members.names)}")
+    one, other = members.credit(np.array([np.isin(members.names, list(names)) for names in (first, second)]))
     known = (one - other)[np.isfinite(one - other)]
     if not len(known):
         raise InputError(f"{' + '.join(first)} and {' + '.join(second)} answered no item with a known truth in common")
-    found = mean_of(known, -1.0, 1.0)
+    difference = mean_of(known, -1.0, 1.0)
     more = np.concatenate([known, [-1.0, 1.0]])
-    p = 2 * float(ndtr(-abs(found.value) / (more.std() / np.sqrt(len(more)))))
-    return JudgeComparison(tuple(first), tuple(second), len(known), found, p)
+    p = 2 * float(ndtr(-abs(difference.value) / (more.std() / np.sqrt(len(more)))))
+    return JudgeComparison(tuple(first), tuple(second), len(known), difference, p)
 
 
 def cascade(members: Members) -> Cascade | None:
     """Return the best pair of cheap judges that a dearer one decides between; None if no judge is dearer."""
-    order = np.argsort(members.price, kind="stable")
-    last = int(order[-1])
+    order = np.argsort(members.price, kind="stable").tolist()
+    last = order[-1]
     if len(order) < 3 or members.price[order[-2]] >= members.price[last]:
         return None
-    decided = np.asarray(_credit(members, members.share[last][None]))[0]
-    found = []
-    for one, other in combinations([int(j) for j in order[:-1]], 2):
+    decided = members.credit_of(members.share[last][None])[0]
+    cascades = []
+    for one, other in combinations(order[:-1], 2):
         both = members.share[one] + members.share[other]
         agree = (members.share[one] * members.share[other]).sum(axis=1) > 1 - 1e-9
-        credit = np.where(agree, _credit(members, both[None])[0], decided)
         asked = float((~agree).mean())
-        cost = float(members.price[one] + members.price[other] + asked * members.price[last])
-        found.append((mean_of(credit), cost, asked, one, other))
-    accuracy, cost, asked, one, other = max(found, key=lambda row: (row[0].value, -row[1]))
-    names = (members.names[one], members.names[other])
-    return Cascade(names, members.names[last], asked, cost, accuracy, mean_of(decided), float(members.price[last]))
-
-
-def _mask(members: Members, names: Sequence[str]) -> NDArray[np.bool_]:
-    unknown = [name for name in names if name not in members.names]
-    if unknown:
-        raise InputError(f"there is no judge {unknown[0]!r}; the judges are {', '.join(members.names)}")
-    return np.isin(members.names, list(names))
-
-
-def panel_credit(members: Members, mask: NDArray[np.bool_]) -> Floats:
-    """[T] Return how right the panel's answer to each item is; NaN where no member answered."""
-    return np.asarray(_credit(members, _answers(members, mask[None]))[0])
-
-
-def _credit(members: Members, answer: Floats) -> Floats:
-    """[panels, T] Return how right the answers [panels, T, K] are, of which several classes may share one."""
-    is_top = (answer >= answer.max(axis=2, keepdims=True) - 1e-9) & (answer > 0)
-    right, n = is_top[:, np.arange(answer.shape[1]), members.gold], is_top.sum(axis=2)
-    shared = HALF if members.is_pairwise else right / np.maximum(n, 1)
-    return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
-
-
-def _accuracies(members: Members, masks: NDArray[np.bool_]) -> Floats:
-    """Return the accuracy of each panel."""
-    parts = np.array_split(masks, max(len(masks) // 64, 1))
-    return np.concatenate(
-        [np.nan_to_num(np.nanmean(_credit(members, _answers(members, part)), axis=1)) for part in parts]
-    )
-
-
-def _answers(members: Members, masks: NDArray[np.bool_]) -> Floats:
-    """[panels, T, K] Return the points that panels give to each class."""
-    J, T, K = members.share.shape
-    return np.asarray((_weights(members, masks) @ members.share.reshape(J, T * K)).reshape(-1, T, K))
-
-
-def _weights(members: Members, masks: NDArray[np.bool_]) -> Floats:
-    """[panels, J] Return the weights of votes, discounted for each further member of a group that errs alike."""
-    weights = masks * members.weight
-    for g, excess in enumerate(members.excess):
-        inside = members.group == g
-        others = np.maximum(masks[:, inside].sum(axis=1, keepdims=True) - 1, 0)
-        weights[:, inside] /= 1 + np.clip(excess, 0, 1) * others
-    return np.asarray(weights)
+        cascades.append(
+            Cascade(
+                first=(members.names[one], members.names[other]),
+                then=members.names[last],
+                asked=asked,
+                cost=float(members.price[one] + members.price[other] + asked * members.price[last]),
+                accuracy=mean_of(np.where(agree, members.credit_of(both[None])[0], decided)),
+                alone=mean_of(decided),
+                cost_alone=float(members.price[last]),
+            )
+        )
+    return max(cascades, key=lambda each: (each.accuracy.value, -each.cost))

@@ -54,122 +54,90 @@ class Strengths:
 
 def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 500, seed: int = 0) -> Strengths:
     """Maximise the likelihood of the games, and draw bootstrap replicates."""
-    cells, counts, cell_of = _cells(games)
-    n_free = games.n_systems + (3 if learn_weights else 2) * games.n_judges
-    start = np.zeros(n_free)
-    model = Model(cells, games.n_systems, games.n_judges, learn_weights)
-    best = minimize(model.loss, start, args=(counts,), jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
-    best = best - model.step(best, counts, model.loss(best, counts)[1])  # polishes what the line search left
+    model = Model(games, learn_weights)
+    start, options = np.zeros(len(model.precision)), {"maxiter": 1000}
+    best = minimize(model.loss, start, jac=True, method="L-BFGS-B", options=options).x
+    best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])  # polishes what the line search left
     theta, position, tie, discrimination = model.split(best)
-    draws = _draws(games, model, best, counts, cell_of, n_draws, seed)
+    # Items are drawn with replacement, and each draw takes one Newton step.
+    shape = (games.n_items, len(model.counts))
+    scores = coo_array((games.weight, (games.item, model.cell_of)), shape=shape).tocsr() @ model.scores(best)
+    scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
+    influence = scores @ np.linalg.inv(model.hessian(best))[:, : games.n_systems]  # of each item on the strengths
+    influence -= influence.mean(axis=1, keepdims=True)
+    rng, n = np.random.default_rng(seed), len(influence)
+    weights = (np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws))
+    draws = np.array([theta + weight @ influence for weight in weights])
     return Strengths(theta, position, tie, discrimination, draws)
 
 
-def _cells(games: Games) -> tuple[Games, Floats, Integers]:
-    """Sum equal games; return the distinct ones, their weights, and the cell of each game."""
-    sizes = (games.n_systems, games.n_systems, games.n_judges, 3, 3)
-    key = np.ravel_multi_index((games.a, games.b, games.judge, games.order.astype(np.int64) + 1, games.outcome), sizes)
-    distinct, cell_of = np.unique(key, return_inverse=True)
-    a, b, judge, order, outcome = np.unravel_index(distinct, sizes)
-    counts = np.bincount(cell_of, games.weight).astype(float)
-    cells = Games(
-        a, b, judge, order.astype(np.float64) - 1, outcome, counts, a, games.n_systems, games.n_judges, games.n_items
-    )
-    return cells, counts, cell_of
-
-
 class Model:
-    """The negative log posterior of the parameters, and its derivatives."""
+    """The negative log posterior of the parameters, and its derivatives. Equal games are summed into cells."""
 
-    def __init__(self, cells: Games, n_systems: int, n_judges: int, learn_weights: bool) -> None:
-        self.cells, self.n_systems, self.n_judges, self.learn_weights = cells, n_systems, n_judges, learn_weights
-        sizes = [n_systems, n_judges, n_judges, n_judges if learn_weights else 0]
+    def __init__(self, games: Games, learn_weights: bool) -> None:
+        S, J = games.n_systems, games.n_judges
+        shape = (S, S, J, 3, 3)
+        order = games.order.astype(np.int64) + 1
+        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome), shape)
+        distinct, self.cell_of = np.unique(key, return_inverse=True)
+        self.a, self.b, self.judge, order, self.outcome = np.unravel_index(distinct, shape)
+        self.order, self.counts = order - 1.0, np.bincount(self.cell_of, games.weight)
+        self.learn_weights = learn_weights
+        sizes = [S, J, J, J if learn_weights else 0]
         self.ends = np.cumsum(sizes)
         spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD)
         self.precision: Floats = np.repeat(np.array([1 / sd**2 for sd in spread]), sizes)
+        # The parameters that each cell depends on.
+        parts = [self.a, self.b, S + self.judge, S + J + self.judge, S + 2 * J + self.judge]
+        self.columns = np.stack(parts if learn_weights else parts[:-1])
 
     def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         theta, position, tie, free = np.split(x, self.ends[:-1])
-        log_s = free - free.mean() if self.learn_weights else np.zeros(self.n_judges)
+        log_s = free - free.mean() if self.learn_weights else np.zeros(len(position))
         return theta - theta.mean(), position, tie, log_s
 
-    def loss(self, x: Floats, counts: Floats) -> tuple[float, Floats]:
+    def loss(self, x: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient."""
-        log_p, parts = self._derivatives(x)
-        value = -float(counts @ log_p) + 0.5 * float(self.precision @ x**2)
-        return value, self.precision * x - self._gradient(parts * counts)
+        log_p, by_column = self._derivatives(x)
+        value = -float(self.counts @ log_p) + 0.5 * float(self.precision @ x**2)
+        sums = np.bincount(self.columns.ravel(), (by_column * self.counts).ravel(), minlength=len(x))
+        return value, self.precision * x - self._centred(sums.astype(np.float64))
 
     def scores(self, x: Floats) -> Floats:
         """[cells, parameters] Return the gradient of the log likelihood of one game of each cell."""
-        _, parts = self._derivatives(x)
-        found = np.zeros((len(self.cells.a), len(x)))
-        rows = np.arange(len(found))
-        for column, values in self._columns(parts):
-            found[rows, column] += values
-        return self._centred(found)
+        gradients = np.zeros((len(self.counts), len(x)))
+        for column, values in zip(self.columns, self._derivatives(x)[1], strict=True):
+            gradients[np.arange(len(gradients)), column] += values
+        return self._centred(gradients)
 
-    def step(self, x: Floats, counts: Floats, gradient: Floats) -> Floats:
-        """Return the Newton step of this gradient."""
-        return np.asarray(np.linalg.solve(self.hessian(x, counts), gradient), dtype=np.float64)
-
-    def hessian(self, x: Floats, counts: Floats) -> Floats:
+    def hessian(self, x: Floats) -> Floats:
         """Return the second derivatives of the loss, as differences of its gradient."""
         width = 1e-4
         shifts = np.eye(len(x)) * width
-        rows = [(self.loss(x + h, counts)[1] - self.loss(x - h, counts)[1]) / (2 * width) for h in shifts]
-        matrix: Floats = np.array(rows)
+        matrix: Floats = np.array([(self.loss(x + h)[1] - self.loss(x - h)[1]) / (2 * width) for h in shifts])
         return (matrix + matrix.T) / 2 + 1e-9 * np.eye(len(x))
 
     def _derivatives(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the log probability of each cell, and its derivatives by theta_a, position, tie and log s."""
-        c = self.cells
+        """Return the log probability of each cell, and its derivatives by the parameters in `columns`."""
         theta, position, tie, log_s = self.split(x)
-        s, gap = np.exp(log_s)[c.judge], theta[c.a] - theta[c.b]
-        eta = s * gap + position[c.judge] * c.order
-        logits = np.stack([eta / 2, -eta / 2, tie[c.judge]])
+        s, gap = np.exp(log_s)[self.judge], theta[self.a] - theta[self.b]
+        eta = s * gap + position[self.judge] * self.order
+        logits = np.stack([eta / 2, -eta / 2, tie[self.judge]])
         logits -= logits.max(axis=0)
         log_p = logits - np.log(np.exp(logits).sum(axis=0))
         p = np.exp(log_p)
-        sign = np.where(c.outcome == A_WINS, 1.0, np.where(c.outcome == B_WINS, -1.0, 0.0))
+        sign = np.where(self.outcome == A_WINS, 1.0, np.where(self.outcome == B_WINS, -1.0, 0.0))
         by_eta = (sign - (p[A_WINS] - p[B_WINS])) / 2
-        by_tie = (c.outcome == TIE) - p[TIE]
-        chosen = np.take_along_axis(log_p, c.outcome[None], axis=0)[0]
-        return chosen, np.stack([by_eta * s, by_eta * c.order, by_tie, by_eta * s * gap])
-
-    def _columns(self, parts: Floats) -> list[tuple[Integers, Floats]]:
-        """Return the parameters that each cell depends on, and the derivatives."""
-        c, (S, J) = self.cells, (self.n_systems, self.n_judges)
-        by_theta, by_position, by_tie, by_log_s = parts
-        found = [(c.a, by_theta), (c.b, -by_theta), (S + c.judge, by_position), (S + J + c.judge, by_tie)]
-        return [*found, (S + 2 * J + c.judge, by_log_s)] if self.learn_weights else found
-
-    def _gradient(self, parts: Floats) -> Floats:
-        n = self.ends[-1]
-        sums = np.sum([np.bincount(column, values, minlength=n) for column, values in self._columns(parts)], axis=0)
-        return self._centred(sums)
+        by_tie = (self.outcome == TIE) - p[TIE]
+        by_column = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap][: len(self.columns)]
+        return np.take_along_axis(log_p, self.outcome[None], axis=0)[0], np.stack(by_column)
 
     def _centred(self, gradient: Floats) -> Floats:
         """Account for the centring of theta and log s in `split`."""
-        for part in (slice(0, self.n_systems), slice(self.ends[2], self.ends[3])):
+        for part in (slice(0, self.ends[0]), slice(self.ends[2], self.ends[3])):
             if part.stop > part.start:
                 gradient[..., part] -= gradient[..., part].mean(axis=-1, keepdims=True)
         return gradient
-
-
-def _draws(
-    games: Games, model: Model, best: Floats, counts: Floats, cell_of: Integers, n_draws: int, seed: int
-) -> Floats:
-    """[B, S] Draw items with replacement, and take one Newton step for each draw."""
-    rng = np.random.default_rng(seed)
-    shape = (games.n_items, len(counts))
-    scores = coo_array((games.weight, (games.item, cell_of)), shape=shape).tocsr() @ model.scores(best)
-    scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
-    inverse = np.linalg.inv(model.hessian(best, counts))
-    influence = scores @ inverse[:, : games.n_systems]  # of each item on the strengths
-    influence -= influence.mean(axis=1, keepdims=True)
-    n, theta = len(influence), model.split(best)[0]
-    weights = (np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws))
-    return np.array([theta + weight @ influence for weight in weights])
 
 
 Weights = Literal["learned", "equal"]
@@ -188,6 +156,19 @@ class Standing:
     win_rate: Share  # expected against an average opponent; a tie counts one half
     people: Share  # share of its pairs that it wins by the known truths, with the judges' help
     n_verdicts: int
+
+    def plain(self) -> dict[str, Any]:
+        """Return the figures as JSON and tables have them."""
+        shares = {"": self.strength, "win_": self.win_rate, "people_": self.people}
+        known = {start: share for start, share in shares.items() if share.value == share.value}
+        named = {"": "strength", "win_": "win_rate", "people_": "people_win_rate"}
+        figures = {
+            name: value
+            for start, share in known.items()
+            for name, value in zip((named[start], f"{start}low", f"{start}high"), share, strict=True)
+        }
+        ranks = "-".join(str(rank) for rank in dict.fromkeys((self.rank_low, self.rank_high)))
+        return {"system": self.system, "rank": self.rank, "ranks": ranks} | figures | {"n_verdicts": self.n_verdicts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +205,7 @@ class Ranking:
         data frame
             System, rank, range of ranks, strength with interval, expected win rate, number of verdicts.
         """
-        rows = [_row(one) for one in self.standings]
+        rows = [one.plain() for one in self.standings]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
 
     def matrix(self) -> Any:
@@ -248,7 +229,7 @@ class Ranking:
             Systems, win rates, judges and notes.
         """
         return {
-            "systems": [_row(one) for one in self.standings],
+            "systems": [one.plain() for one in self.standings],
             "win_rates": self.win_rates.tolist(),
             "judges": {
                 name: {"position": self.position[name], "discrimination": self.discrimination[name]}
@@ -261,26 +242,6 @@ class Ranking:
         from finegold.insight.notebook import ranking_html
 
         return ranking_html(self)
-
-
-def _row(one: Standing) -> dict[str, Any]:
-    return {
-        "system": one.system,
-        "rank": one.rank,
-        "ranks": str(one.rank_low) if one.rank_low == one.rank_high else f"{one.rank_low}-{one.rank_high}",
-        "strength": one.strength.value,
-        "low": one.strength.low,
-        "high": one.strength.high,
-        "win_rate": one.win_rate.value,
-        "win_low": one.win_rate.low,
-        "win_high": one.win_rate.high,
-        **({} if one.people.value != one.people.value else _people_row(one.people)),
-        "n_verdicts": one.n_verdicts,
-    }
-
-
-def _people_row(people: Share) -> dict[str, float]:
-    return {"people_win_rate": people.value, "people_low": people.low, "people_high": people.high}
 
 
 def rank_systems(
@@ -297,39 +258,51 @@ def rank_systems(
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
-    games = _games(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
-    _check_connected(log, games)
-    found = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
-    order = np.argsort(-found.theta, kind="stable")
-    ranks = np.argsort(np.argsort(-found.draws, axis=1), axis=1) + 1
-    low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
+    games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
+    fit = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
+    order = np.argsort(-fit.theta, kind="stable")
+    ranks = np.argsort(np.argsort(-fit.draws, axis=1), axis=1) + 1
+    low, high = np.quantile(fit.draws, [0.025, 0.975], axis=0)
     rank_low, rank_high = np.quantile(ranks, [0.025, 0.975], axis=0, method="nearest").astype(int)
-    wins, n = _wins(games)
-    nu = float(np.exp(found.tie).mean())
-    average, win_low, win_high = (_against_average(theta, nu) for theta in (found.theta, low, high))
+    # Wins of rows over columns, with ties as halves, and the number of verdicts.
+    S = games.n_systems
+    points = np.where(games.outcome == A_WINS, 1.0, np.where(games.outcome == TIE, 0.5, 0.0))
+    forward, backward = games.a * S + games.b, games.b * S + games.a
+    wins = np.bincount(forward, points, minlength=S * S) + np.bincount(backward, 1 - points, minlength=S * S)
+    n = np.bincount(forward, minlength=S * S) + np.bincount(backward, minlength=S * S)
+    wins, n = wins.reshape(S, S), n.reshape(S, S)
+    # The expected score against a system of strength 0.
+    nu = float(np.exp(fit.tie).mean())
+    theta = np.stack([fit.theta, low, high])
+    average = (np.exp(theta / 2) + nu / 2) / (np.exp(theta / 2) + np.exp(-theta / 2) + nu)
     people = _people(log, answers)
     standings = [
         Standing(
             system=log.system_names[s],
-            strength=Share(float(found.theta[s]), float(low[s]), float(high[s])),
+            strength=Share(float(fit.theta[s]), float(low[s]), float(high[s])),
             rank=place,
             rank_low=int(rank_low[s]),
             rank_high=int(rank_high[s]),
-            win_rate=Share(float(average[s]), float(win_low[s]), float(win_high[s])),
+            win_rate=Share(*average[:, s].tolist()),
             people=people[s],
             n_verdicts=int(n[s].sum()),
         )
         for place, s in enumerate(order.tolist(), start=1)
     ]
+    total, notes = wins.sum(axis=1), []
+    if (is_extreme := (total == 0) | (total == n.sum(axis=1))).any():
+        extreme = [log.system_names[s] for s in np.flatnonzero(is_extreme)]
+        have = "has" if len(extreme) == 1 else "have"
+        limited = "so that strengths there are limited by the prior only"
+        notes.append(f"{_listed(extreme)} {have} won or lost every verdict, {limited}")
     with np.errstate(invalid="ignore"):
         rates = (wins / np.where(n > 0, n, np.nan))[np.ix_(order, order)]
-    names = log.judge_names
     return Ranking(
         standings=standings,
         win_rates=rates,
-        position=dict(zip(names, found.position.tolist(), strict=True)),
-        discrimination=dict(zip(names, np.exp(found.discrimination).tolist(), strict=True)),
-        notes=_notes(log, wins, n),
+        position=dict(zip(log.judge_names, fit.position.tolist(), strict=True)),
+        discrimination=dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True)),
+        notes=notes,
     )
 
 
@@ -354,7 +327,8 @@ def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
     return rates
 
 
-def _games(log: JudgeLog, judge_weights: Floats) -> Games:
+def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
+    """Return the verdicts on pairs of systems; systems that no chain of comparisons connects are refused."""
     if log.kind != "pairwise":
         raise InputError("a ranking needs pairwise verdicts, but these judge one answer each; see finegold judges LOG")
     if not log.system_names:
@@ -367,63 +341,31 @@ def _games(log: JudgeLog, judge_weights: Floats) -> Games:
             ],
         )
     used = np.flatnonzero(log.answer != MISSING)
-    item, judge = log.item[used].astype(np.int64), log.judge[used].astype(np.int64)
+    item, judge, S = log.item[used].astype(np.int64), log.judge[used].astype(np.int64), len(log.system_names)
+    a, b = log.system_a[item].astype(np.int64), log.system_b[item].astype(np.int64)
+    n_groups, group = connected_components(coo_array((np.ones(len(a)), (a, b)), shape=(S, S)), directed=False)
+    if n_groups > 1:
+        groups = ([log.system_names[s] for s in np.flatnonzero(group == g)] for g in range(n_groups))
+        raise InputError(
+            f"the systems fall into {n_groups} groups that were never compared with each other: "
+            f"{'; '.join(map(_listed, groups))}. Strengths of different groups cannot be compared; add verdicts on "
+            "pairs across groups, or rank each group on its own"
+        )
     _, place, n = np.unique(item * log.n_judges + judge, return_inverse=True, return_counts=True)
     return Games(
-        a=log.system_a[item].astype(np.int64),
-        b=log.system_b[item].astype(np.int64),
+        a=a,
+        b=b,
         judge=judge,
         order=np.array([1.0, -1.0, 0.0])[log.first[used]],
         outcome=log.answer[used].astype(np.int64),
         weight=judge_weights[judge] / n[place],  # verdicts of a judge on an item are one opinion
         item=item,
-        n_systems=len(log.system_names),
+        n_systems=S,
         n_judges=log.n_judges,
         n_items=log.n_items,
-    )
-
-
-def _check_connected(log: JudgeLog, games: Games) -> None:
-    """Refuse systems that no chain of comparisons connects."""
-    n = games.n_systems
-    graph = coo_array((np.ones(len(games.a)), (games.a, games.b)), shape=(n, n))
-    n_groups, group = connected_components(graph, directed=False)
-    if n_groups == 1:
-        return
-    listed = "; ".join(_listed([log.system_names[s] for s in np.flatnonzero(group == g)]) for g in range(n_groups))
-    raise InputError(
-        f"the systems fall into {n_groups} groups that were never compared with each other: {listed}. Strengths of "
-        "different groups cannot be compared; add verdicts on pairs across groups, or rank each group on its own"
     )
 
 
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"({', '.join(names[:NAMED])}{more})"
-
-
-def _wins(games: Games) -> tuple[Floats, NDArray[np.int64]]:
-    """[S, S] Return wins of rows over columns, with ties as halves, and the number of verdicts."""
-    S = games.n_systems
-    points = np.where(games.outcome == 0, 1.0, np.where(games.outcome == 2, 0.5, 0.0))
-    forward, backward = games.a * S + games.b, games.b * S + games.a
-    wins = np.bincount(forward, points, minlength=S * S) + np.bincount(backward, 1 - points, minlength=S * S)
-    n = np.bincount(forward, minlength=S * S) + np.bincount(backward, minlength=S * S)
-    return wins.reshape(S, S).astype(float), n.reshape(S, S).astype(np.int64)
-
-
-def _against_average(theta: Floats, nu: float) -> Floats:
-    """Return the expected score of each system against one of strength 0."""
-    up, down = np.exp(theta / 2), np.exp(-theta / 2)
-    return np.asarray((up + nu / 2) / (up + down + nu))
-
-
-def _notes(log: JudgeLog, wins: Floats, n: NDArray[np.int64]) -> list[str]:
-    total, all_of = wins.sum(axis=1), n.sum(axis=1)
-    extreme = [log.system_names[s] for s in np.flatnonzero((total == 0) | (total == all_of))]
-    if not extreme:
-        return []
-    are = "has" if len(extreme) == 1 else "have"
-    return [
-        f"{_listed(extreme)} {are} won or lost every verdict, so that strengths there are limited by the prior only"
-    ]

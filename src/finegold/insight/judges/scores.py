@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,18 +14,16 @@ from finegold.insight.judges.answers import (
     UNDECIDED,
     Answers,
     Share,
+    consistency,
     interval,
     mean_of,
     position_bias,
-    repeat_consistency,
     share_of,
-    swap_consistency,
 )
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.encoding import MISSING
 
 Floats = NDArray[np.float64]
-Table = NDArray[np.int64]
 
 MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/judges.py measures the coverage
 
@@ -94,159 +91,141 @@ class JudgeScore:
     cost: float
     partners: list[str]
 
+    def plain(self) -> dict[str, Any]:
+        """Return the figures as JSON has them, and all that is shown anywhere: None where nothing is known."""
+        row: dict[str, Any] = {}
+        intervals = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Share):
+                is_known = value.value == value.value
+                if is_known:
+                    intervals[name] = [value.low, value.high]
+                value = (value._asdict() if name == "accuracy" else value.value) if is_known else None
+            row[name] = None if isinstance(value, float) and value != value else value
+        return row | {"intervals": intervals}
 
-def plain(score: JudgeScore) -> dict[str, Any]:
-    """Return the figures of a judge as JSON has them, and all that is shown anywhere: None where nothing is known."""
-    row: dict[str, Any] = {}
-    intervals = {}
-    for each in fields(score):
-        value = getattr(score, each.name)
-        if isinstance(value, Share):
-            if known := value.value == value.value:
-                intervals[each.name] = [value.low, value.high]
-            value = (value._asdict() if each.name == "accuracy" else value.value) if known else None
-        row[each.name] = None if isinstance(value, float) and value != value else value
-    return row | {"intervals": intervals}
+
+FIGURES = [each.name for each in fields(JudgeScore) if each.type == "Share"]
 
 
-def best_first(found: list[JudgeScore]) -> list[JudgeScore]:
+def best_first(scores: list[JudgeScore]) -> list[JudgeScore]:
     """Return the judges by accuracy or, without gold, by their agreement with the others and with themselves."""
 
-    def key(one: JudgeScore) -> tuple[float, float, str]:
-        alike = one.agreement.value * (one.swap_consistency.value if known(one.swap_consistency) else 1.0)
-        accuracy, support = (-value if value == value else 1.0 for value in (one.accuracy.value, alike))
-        return accuracy, support, one.judge
+    def key(score: JudgeScore) -> tuple[float, float, str]:
+        alike, same = score.agreement.value, score.swap_consistency.value
+        accuracy, support = score.accuracy.value, alike * same if same == same else alike
+        return 1.0 if accuracy != accuracy else -accuracy, 1.0 if support != support else -support, score.judge
 
-    return sorted(found, key=key)
-
-
-def known(share: Share) -> bool:
-    """Return whether the log can tell."""
-    return share.value == share.value
+    return sorted(scores, key=key)
 
 
-def places(found: list[JudgeScore]) -> dict[str, tuple[int, int]]:
+def places(scores: list[JudgeScore]) -> dict[str, tuple[int, int]]:
     """Return the first and the last place that each judge may have.
 
     One judge stands above another if the intervals of their accuracies are apart. Without gold, those of their
     agreement and of their consistency must both be apart, in the same direction.
     """
-    names = ("accuracy",) if any(known(one.accuracy) for one in found) else ("agreement", "swap_consistency")
-
-    def is_above(one: JudgeScore, other: JudgeScore) -> bool:
-        pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-        pairs = [pair for pair in pairs if known(pair[0]) and known(pair[1])]
-        return bool(pairs) and all(mine.low > theirs.high for mine, theirs in pairs)
-
-    return {
-        one.judge: (
-            1 + sum(is_above(other, one) for other in found),
-            len(found) - sum(is_above(one, other) for other in found),
-        )
-        for one in found
-    }
+    is_measured = any(score.accuracy.value == score.accuracy.value for score in scores)
+    names = ["accuracy"] if is_measured else ["agreement", "swap_consistency"]
+    ends = np.array([[getattr(score, name)[1:] for score in scores] for name in names])  # [figures, J, 2]
+    low, high = ends[:, :, None, 0], ends[:, None, :, 1]
+    can_compare = np.isfinite(low + high)
+    is_above = ((low > high) | ~can_compare).all(axis=0) & can_compare.any(axis=0)
+    firsts, lasts = 1 + is_above.sum(axis=0), len(scores) - is_above.sum(axis=1)
+    return {score.judge: (int(first), int(last)) for score, first, last in zip(scores, firsts, lasts, strict=True)}
 
 
-def scores(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]) -> list[JudgeScore]:
+def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]] | None = None) -> list[JudgeScore]:
     """Return what each judge is worth, in the order of the log's judges."""
     rows = np.searchsorted(answers.judge, np.arange(log.n_judges + 1))
     calls = np.bincount(log.judge, minlength=log.n_judges)
     used = log.answer != MISSING
     n_used = np.bincount(log.judge[used], minlength=log.n_judges)
-    is_tie = used & (log.answer == (TIED if log.kind == "pairwise" else UNDECIDED))
-    n_ties = np.bincount(log.judge[is_tie], minlength=log.n_judges)
+    n_ties = np.bincount(log.judge[used & (log.answer == TIED)], minlength=log.n_judges)
     costs = np.bincount(log.judge, np.nan_to_num(log.cost), minlength=log.n_judges)
     priced = np.bincount(log.judge[np.isfinite(log.cost)], minlength=log.n_judges)
-    bias, swaps, repeats = position_bias(log), swap_consistency(log), repeat_consistency(log)
-    alike, failures = _agreement(answers, log.n_items), log.failures()
-    values = np.array([float(name) for name in log.class_names]) if log.is_ordered else None
-    found = []
+    failures, alike = log.failures(), _agreement(answers, log.n_items)
+    scores = []
     for j, name in enumerate(log.judge_names):
         mine = slice(rows[j], rows[j + 1])
         answered = answers.answer[mine] != MISSING
-        against = _against_gold(answers, mine, values)
-        found.append(
+        bias, p = position_bias(answers, mine)
+        swaps, repeats = consistency(answers, mine)
+        scores.append(
             JudgeScore(
                 judge=name,
                 n_verdicts=int(calls[j]),
                 n_items=int(answered.sum()),
                 n_gold=int(np.isfinite(answers.credit[mine]).sum()),
-                **against,
+                **_against_gold(log, answers, mine),
                 undecided=mean_of((answers.answer[mine] == UNDECIDED)[answered].astype(float)),
-                position_bias=bias[j][0],
-                position_p=bias[j][1],
-                swap_consistency=swaps[j],
-                repeat_consistency=repeats[j],
+                position_bias=bias,
+                position_p=p,
+                swap_consistency=swaps,
+                repeat_consistency=repeats,
                 ties=share_of(n_ties[j], n_used[j]) if log.kind == "pairwise" else NOTHING,
                 failed=share_of(calls[j] - n_used[j], calls[j]),
                 agreement=mean_of(alike[mine]),
                 failures=failures[name],
                 cost=float(costs[j] / n_used[j]) if priced[j] and n_used[j] else np.nan,
-                partners=partners.get(name, []),
+                partners=(partners or {}).get(name, []),
             )
         )
-    return found
+    return scores
 
 
 AGAINST_GOLD = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
 
 
-def _against_gold(answers: Answers, mine: slice, values: Floats | None) -> dict[str, Share]:
+def _against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Share]:
     """Return the figures that need known truths."""
-    nothing = dict.fromkeys(AGAINST_GOLD, NOTHING)
+    figures = dict.fromkeys(AGAINST_GOLD, NOTHING)
     known = np.isfinite(answers.credit[mine])
     if known.sum() < MIN_GOLD:
-        return nothing
-    truth, answer = answers.gold[answers.item[mine]][known], answers.answer[mine][known]
+        return figures
+    truth, answer = log.gold[answers.item[mine]][known], answers.answer[mine][known]
     K = len(answers.names)
     table = np.zeros((K, K + 1), np.int64)  # the last column is for undecided answers
     np.add.at(table, (truth, np.where(answer == UNDECIDED, K, answer)), 1)
-    found = nothing | {
+    figures |= {
         "accuracy": mean_of(answers.credit[mine]),
         "strict_accuracy": mean_of(answers.strict[mine]),
         "pair_accuracy": mean_of(answers.pair[mine]),
-        "kappa": jackknife(_kappa, table),
+        "kappa": _kappa(table),
     }
-    if values is not None:
+    if log.is_ordered:
+        values = np.array([float(name) for name in log.class_names])
         said = answers.points[mine][known]
         score = said @ values / said.sum(axis=1)
         distance, span = score - values[truth], float(np.ptp(values))
-        found |= {
+        figures |= {
             "error": mean_of(np.abs(distance), 0.0, span, at_ends=0),
             "bias": mean_of(distance, -span, span, at_ends=0),
             "weighted_kappa": _concordance(score, values[truth]),
         }
-    return found
+    return figures
 
 
-def jackknife(figure: Callable[[Table], float], table: Table) -> Share:
-    """Return a figure of a table of counts, with an interval from leaving out one item at a time."""
-    n, value = int(table.sum()), figure(table)
+def _kappa(table: NDArray[np.int64]) -> Share:
+    """Return Cohen's kappa of truths and answers; undecided ones, in the last column, are half right."""
+
+    def kappa(table: NDArray[np.int64]) -> float:
+        share = table / table.sum()
+        undecided = HALF * float(share[:, -1].sum())
+        expected = float(share.sum(axis=1) @ share[:, :-1].sum(axis=0)) + undecided
+        return (float(np.trace(share)) + undecided - expected) / (1 - expected) if expected < 1 else np.nan
+
     cells = np.argwhere(table > 0)
-    counts = table[tuple(cells.T)]
-    without = []
+    counts, without = table[tuple(cells.T)], []  # one item less
     for cell in cells:
         table[tuple(cell)] -= 1
-        without.append(figure(table))
+        without.append(kappa(table))
         table[tuple(cell)] += 1
-    left = np.array(without)
-    if value != value or not np.isfinite(left).all():
-        return NOTHING
-    variance = (n - 1) / n * float(counts @ (left - counts @ left / n) ** 2)
-    return interval(value, value, float(np.sqrt(variance)), n, -1.0, 1.0)
-
-
-def _kappa(table: Table) -> float:
-    """Return Cohen's kappa; undecided answers, in the last column, are half right."""
-    share = table / table.sum()
-    undecided = HALF * float(share[:, -1].sum())
-    seen = float(np.trace(share)) + undecided
-    expected = float(share.sum(axis=1) @ share[:, :-1].sum(axis=0)) + undecided
-    return (seen - expected) / (1 - expected) if expected < 1 else np.nan
+    return _jackknife(kappa(table), np.repeat(without, counts))
 
 
 def _concordance(score: Floats, truth: Floats) -> Share:
-    """Return the kappa with quadratic weights (Lin's concordance), with an interval by the jackknife."""
+    """Return the kappa with quadratic weights (Lin's concordance)."""
     n = len(score)
     parts = np.stack([(score - truth) ** 2, score, truth, score**2, truth**2])
     sums = np.column_stack([parts.sum(axis=1), parts.sum(axis=1)[:, None] - parts])
@@ -254,8 +233,16 @@ def _concordance(score: Floats, truth: Floats) -> Share:
     chance = xx - x**2 + yy - y**2 + (x - y) ** 2
     if (chance <= 0).any():
         return NOTHING
-    value, *left = (1 - apart / chance).tolist()
-    error = float(np.sqrt((n - 1) / n * ((np.array(left) - np.mean(left)) ** 2).sum()))
+    value, *without = (1 - apart / chance).tolist()
+    return _jackknife(value, np.array(without))
+
+
+def _jackknife(value: float, without: Floats) -> Share:
+    """Return a figure with an interval, from its values without one item at a time."""
+    if not np.isfinite([value, *without]).all():
+        return NOTHING
+    n = len(without)
+    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
     return interval(value, value, error, n, -1.0, 1.0)
 
 

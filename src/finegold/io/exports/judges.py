@@ -406,19 +406,6 @@ def _votes(
 # How they are recognised.
 
 
-def _fits_mt_bench(seen: Peek) -> bool:
-    has_verdict = any(name in seen.record for name in ("score", "g1_winner", "winner"))
-    return has_verdict and seen.record.keys() >= {"question_id", "judge"}
-
-
-def _fits_judge_bench(seen: Peek) -> bool:
-    return seen.record.keys() >= JUDGE_BENCH and isinstance(seen.record["judgments"], list)
-
-
-def _fits_alpaca_eval(seen: Peek) -> bool:
-    return seen.source.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL
-
-
 def _fits_arena(seen: Peek) -> bool:
     names = seen.record.keys() or set(seen.columns)
     if names >= ARENA_HARD:
@@ -433,7 +420,10 @@ EXPORTS = (
         name="mt-bench",
         title="MT-bench",
         remedy="write it again with gen_judgment.py of FastChat",
-        fits=_fits_mt_bench,
+        fits=lambda seen: (
+            seen.record.keys() >= {"question_id", "judge"}
+            and bool({"score", "g1_winner", "winner"} & seen.record.keys())
+        ),
         read=partial(_read, _mt_bench, EITHER),
         include=(GAMES,),
     ),
@@ -441,7 +431,7 @@ EXPORTS = (
         name="judgebench",
         title="JudgeBench",
         remedy="write it again with run_judge.py of JudgeBench",
-        fits=_fits_judge_bench,
+        fits=lambda seen: seen.record.keys() >= JUDGE_BENCH and isinstance(seen.record["judgments"], list),
         read=partial(_read, _judge_bench, ("A>B", "B>A", "A=B")),
         include=(GAMES,),
         takes_task=True,
@@ -451,7 +441,7 @@ EXPORTS = (
         name="alpaca-eval",
         title="AlpacaEval",
         remedy="write it again with alpaca_eval: annotations.json in the folder of the results",
-        fits=_fits_alpaca_eval,
+        fits=lambda seen: seen.source.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL,
         read=partial(_read, _alpaca_eval, EITHER),
         takes_task=True,
     ),

@@ -8,46 +8,55 @@ import altair as alt
 
 from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Drawn, Spec, data, spec_of
 from finegold.report.views.common import percent
-from finegold.report.views.judges import Judges
 
 ROW_HEIGHT = 26  # pixels per judge or system
 
 
-def judge_charts(judges: Judges) -> dict[str, Drawn]:
-    """Return the charts that can be drawn of these judges."""
+def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
+    """Return the charts that can be drawn of what `JudgeReport.view` returns."""
     charts = {}
-    if any(one.position_bias is not None for one in judges.rows):
+    placed = [one for one in judges["judges"] if one["position_bias"] is not None]
+    if placed:
+        most = max(placed, key=lambda one: abs(one["position_bias"]))
+        side = "first" if most["position_bias"] > 0 else "second"
+        words = (
+            f"{most['judge']} follows the position most: {percent(abs(most['position_bias']))} for the {side} answer."
+        )
         note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
-        charts["judge-position"] = Drawn("Position bias", _position_words(judges), _position(judges), note=note)
-    if judges.pairs:
+        ends = [dict(zip(("low", "high"), one["intervals"]["position_bias"], strict=True)) for one in placed]
+        rows = [
+            {"judge": one["judge"], "value": one["position_bias"]} | end for one, end in zip(placed, ends, strict=True)
+        ]
+        axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
+        charts["judge-position"] = Drawn("Position bias", words, _intervals(rows, "judge", axis, ORANGE), note=note)
+    if judges["pairs"]:
+        alike = max(judges["pairs"], key=lambda pair: pair["excess"])
+        words = (
+            f"Map of pairs of judges; {alike['one']} and {alike['other']} agree most beyond their accuracy "
+            f"({alike['excess']:.2f})."
+        )
         note = "Agreement beyond what the accuracies explain; a stronger colour means more."
-        charts["judge-pairs"] = Drawn("Judges that err alike", _pair_words(judges), _pairs(judges), note=note)
-    if len(judges.panels) > 1:
+        charts["judge-pairs"] = Drawn("Judges that err alike", words, _pairs(judges), note=note)
+    if len(judges["panels"]) > 1:
+        first, last = judges["panels"][0], judges["panels"][-1]
+        words = (
+            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g} per item to "
+            f"{percent(last['accuracy']['value'])} for {last['cost']:.3g}."
+        )
         note = "Every panel shown is more accurate than all cheaper ones."
-        charts["judge-panels"] = Drawn("Accuracy against cost", _panel_words(judges), _panels(judges), note=note)
-    if judges.ranking:
+        charts["judge-panels"] = Drawn("Accuracy against cost", words, _panels(judges), note=note)
+    if ranking := judges["ranking"]:
+        words = f"{len(ranking)} systems by strength with intervals; {ranking[0]['system']} is first."
         note = "Bradley-Terry strengths with 95 % intervals; 0 is the average system."
-        charts["judge-ranking"] = Drawn("Strength of the systems", _ranking_words(judges), _ranking(judges), note=note)
+        rows = [
+            {"system": one["system"], "value": one["strength"], "low": one["low"], "high": one["high"]}
+            for one in ranking
+        ]
+        axis = alt.Axis(title="strength, in log-odds", tickCount=5)
+        charts["judge-ranking"] = Drawn(
+            "Strength of the systems", words, _intervals(rows, "system", axis, BLUE), note=note
+        )
     return charts
-
-
-def _position(judges: Judges) -> Spec:
-    rows = [
-        {"judge": one.judge, "value": one.position_bias}
-        | dict(zip(("low", "high"), one.intervals["position_bias"], strict=True))
-        for one in judges.rows
-        if one.position_bias is not None
-    ]
-    axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
-    return _intervals(rows, "judge", axis, ORANGE)
-
-
-def _ranking(judges: Judges) -> Spec:
-    rows = [
-        {"system": one.system, "value": one.strength.value, "low": one.strength.low, "high": one.strength.high}
-        for one in judges.ranking
-    ]
-    return _intervals(rows, "system", alt.Axis(title="strength, in log-odds", tickCount=5), BLUE)
 
 
 def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: str) -> Spec:
@@ -66,10 +75,10 @@ def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: st
     return spec_of(chart, rows=rows, zero=[{"x": 0}])
 
 
-def _pairs(judges: Judges) -> Spec:
+def _pairs(judges: dict[str, Any]) -> Spec:
     """Return a map of pairs of judges: a stronger colour means more excess agreement."""
-    names = [one.judge for one in judges.rows]
-    excess = {(pair.one, pair.other): pair.excess for pair in judges.pairs}
+    names = [one["judge"] for one in judges["judges"]]
+    excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
     rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
     base = alt.Chart(data()).encode(
         x=alt.X("one:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False)),
@@ -82,17 +91,8 @@ def _pairs(judges: Judges) -> Spec:
     return spec_of(chart, rows=rows)
 
 
-def _panels(judges: Judges) -> Spec:
-    rows = [
-        {
-            "cost": one.cost,
-            "value": one.accuracy.value,
-            "low": one.accuracy.low,
-            "high": one.accuracy.high,
-            "judges": ", ".join(one.judges),
-        }
-        for one in judges.panels
-    ]
+def _panels(judges: dict[str, Any]) -> Spec:
+    rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
     shares, near = alt.Axis(format=SHARE, tickCount=5), alt.Scale(zero=False)
     accuracy = alt.Y("low:Q", title="accuracy", axis=shares, scale=near)
     base = alt.Chart(data()).encode(
@@ -107,27 +107,3 @@ def _panels(judges: Judges) -> Spec:
     path = base.mark_line(color=BLUE, interpolate="step-after", opacity=0.5).encode(y="value:Q")
     dot = base.mark_point(color=BLUE, filled=True, opacity=1, size=60).encode(y="value:Q")
     return spec_of(alt.layer(path, line, dot).properties(width="container", height=260), rows=rows)
-
-
-def _position_words(judges: Judges) -> str:
-    name, bias = max(((one.judge, one.position_bias or 0.0) for one in judges.rows), key=lambda row: abs(row[1]))
-    side = "first" if bias > 0 else "second"
-    return f"{name} follows the position most: {percent(abs(bias))} for the {side} answer."
-
-
-def _pair_words(judges: Judges) -> str:
-    most = max(judges.pairs, key=lambda pair: pair.excess)
-    return f"Map of pairs of judges; {most.one} and {most.other} agree most beyond their accuracy ({most.excess:.2f})."
-
-
-def _panel_words(judges: Judges) -> str:
-    first, last = judges.panels[0], judges.panels[-1]
-    return (
-        f"Accuracy by cost: from {percent(first.accuracy.value)} for {first.cost:.3g} per item to "
-        f"{percent(last.accuracy.value)} for {last.cost:.3g}."
-    )
-
-
-def _ranking_words(judges: Judges) -> str:
-    best = judges.ranking[0]
-    return f"{len(judges.ranking)} systems by strength with intervals; {best.system} is first."

@@ -13,7 +13,6 @@ from finegold.io.truth import match_truth
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record
-from finegold.report.views.judges import Judges
 from finegold.report.views.quality import Quality, quality
 from finegold.report.views.tasks import Reading, Tasks, reading, tasks
 from finegold.report.views.trust import Trust, judge, trust_of
@@ -33,7 +32,7 @@ class View:
     classes: Classes
     trust: Trust
     record: Record
-    judges: Judges | None = None  # of a log of LLM judges
+    judges: dict[str, Any] | None = None  # of a log of LLM judges: `JudgeReport.view`
 
 
 def view(
@@ -42,7 +41,7 @@ def view(
     *,
     title: str = "Labels",
     command: str | None = None,
-    judges: Judges | None = None,
+    judges: dict[str, Any] | None = None,
 ) -> View:
     """Return everything that the report shows. `truth` is what `finegold.io.read.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)

@@ -15,11 +15,11 @@ export async function render(root, { project }) {
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, headline(judges)), h("p", { class: "muted" }, summary(judges)))),
     judges.notes.length ? h("div", { class: "note" }, h("ul", {}, judges.notes.map((note) => h("li", {}, note)))) : null,
-    table("judges", judges.by_gold ? "Judges, the most accurate first" : "Judges, in the order of their agreement", judgeColumns(judges.rows), judges.rows),
+    table("judges", judges.by_gold ? "Judges, the most accurate first" : "Judges, in the order of their agreement", judgeColumns(judges.judges), judges.judges),
     h(
       "div",
       { class: "grid" },
-      judges.rows.some((one) => one.position_bias !== null) ? chart("judge-position", "Position bias") : null,
+      judges.judges.some((one) => one.position_bias !== null) ? chart("judge-position", "Position bias") : null,
       judges.pairs.length ? chart("judge-pairs", "Judges that err alike") : null,
     ),
     judges.panels.length > 1 ? h("div", { class: "grid" }, chart("judge-panels", "Accuracy against cost"), table("panels", "The best panels for the money", PANELS, judges.panels)) : null,
@@ -28,8 +28,8 @@ export async function render(root, { project }) {
 }
 
 function headline(judges) {
-  const n = judges.rows.length;
-  return `${count(n, "judge")} ${n === 1 ? "is" : "are"} worth ${judges.effective.toFixed(1)} independent ${judges.effective.toFixed(1) === "1.0" ? "one" : "ones"}`;
+  const n = judges.judges.length;
+  return `${count(n, "judge")} ${n === 1 ? "is" : "are"} worth ${judges.effective_judges.toFixed(1)} independent ${judges.effective_judges.toFixed(1) === "1.0" ? "one" : "ones"}`;
 }
 
 function summary(judges) {
@@ -89,9 +89,9 @@ const PANELS = [
 const RANKING = [
   ["rank", (one) => number(one.rank), "number"],
   ["system", (one) => h("b", {}, one.system), "who"],
-  ["possible ranks", (one) => one.ranks, ""],
-  ["strength", (one) => h("div", { class: "lines" }, h("span", {}, signed(one.strength.value, 2)), interval(one.strength.low, one.strength.high, (value) => signed(value, 2))), "number"],
-  ["wins against the average", (one) => h("div", { class: "lines" }, h("span", {}, percent(one.win_rate.value)), interval(one.win_rate.low, one.win_rate.high, percent)), "number"],
+  ["possible ranks", (one) => one.ranks.replace("-", " to "), ""],
+  ["strength", (one) => h("div", { class: "lines" }, h("span", {}, signed(one.strength, 2)), interval(one.low, one.high, (value) => signed(value, 2))), "number"],
+  ["wins against the average", (one) => h("div", { class: "lines" }, h("span", {}, percent(one.win_rate)), interval(one.win_low, one.win_high, percent)), "number"],
 ];
 
 function table(id, title, columns, rows) {
