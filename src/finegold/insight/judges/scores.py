@@ -92,7 +92,13 @@ class JudgeScore:
     partners: list[str]
 
     def plain(self) -> dict[str, Any]:
-        """Return the figures as JSON has them, and all that is shown anywhere: None where nothing is known."""
+        """Return the figures as plain values, which is all that is shown anywhere.
+
+        Returns
+        -------
+        dict
+            None where nothing is known; `intervals` has the ends of the intervals.
+        """
         row: dict[str, Any] = {}
         intervals = {}
         for name, value in vars(self).items():
