@@ -21,17 +21,27 @@ def lines(path: Path, *records: dict[str, Any]) -> Path:
 FIRST, SECOND, TIE = "model_1", "model_2", "tie"
 
 
+SAID = {
+    "A>B": ("A>B", "A>>B", "B<A", "B<<A", "[[A>B]]"),
+    "B>A": ("B>A", "B>>A", "A<B", "A<<B"),
+    "A=B": ("A=B", "B=A"),
+    None: (None, "", "error", "I cannot answer that"),
+}
+GAMES = [
+    (["A>B", "B>A"], "A>B"), (["A>B", "A>B"], "A=B"), (["A>B", "A=B"], "A=B"), (["A>B", None], None),
+    (["B>A"], "B>A"), ([], None),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("said", "winner"),
-    [(said, "A>B") for said in ("A>B", "A>>B", "B<A", "B<<A", "[[A>B]]")]
-    + [(said, "B>A") for said in ("B>A", "B>>A", "A<B", "A<<B")]
-    + [(said, "A=B") for said in ("A=B", "B=A")]
-    + [(said, None) for said in (None, "", "error", "I cannot answer that")],
+    ("decisions", "label"), [*(([said], label) for label, each in SAID.items() for said in each), *GAMES]
 )
-def test_verdicts_are_winners(tmp_path: Path, said: str | None, winner: str | None) -> None:
-    found = read(lines(tmp_path / "log.jsonl", pair("a", said), pair("b", "A>B")))
-    assert {label for _, who, label in votes_of(found) if who == "a"} == ({winner} if winner else set())
-    assert sum(found.counts.left_out.values()) == (winner is None)
+def test_verdicts_of_one_or_two_games_make_one_vote(
+    tmp_path: Path, decisions: list[str | None], label: str | None
+) -> None:
+    found = read(lines(tmp_path / "log.jsonl", pair("a", *decisions), pair("b", "A>B")))
+    assert {said for _, who, said in votes_of(found) if who == "a"} == ({label} if label else set())
+    assert sum(found.counts.left_out.values()) == (label is None)
 
 
 @pytest.mark.parametrize("odd", ["A>C", 3, "model_a"])
@@ -95,17 +105,6 @@ def test_the_model_of_a_judge_may_be_in_the_judgement(tmp_path: Path) -> None:
     record["judgments"][0]["judgment"]["judge_model"] = "o1"
     found = read(lines(tmp_path / "judge_model=gpt-4o.jsonl", record))
     assert votes_of(found) == {("p1", "vanilla o1", "A>B")}
-
-
-@pytest.mark.parametrize(
-    ("decisions", "label"),
-    [(["A>B", "B>A"], "A>B"), (["A>B", "A>B"], "A=B"), (["A>B", "A=B"], "A=B"), (["A>B", None], None),
-     (["B>A"], "B>A"), ([], None)],
-)  # fmt: skip
-def test_games_make_one_vote(tmp_path: Path, decisions: list[str | None], label: str | None) -> None:
-    found = read(lines(tmp_path / "log.jsonl", pair("a", *decisions), pair("b", "A>B")))
-    assert {said for _, who, said in votes_of(found) if who == "a"} == ({label} if label else set())
-    assert sum(found.counts.left_out.values()) == (label is None)
 
 
 def hard(judge: str, model: str, *scores: str | None, **more: Any) -> dict[str, Any]:
@@ -178,15 +177,8 @@ def single(question: int, model: str, judge: Any, score: Any, turn: int = 1) -> 
 
 
 def games(question: int, models: tuple[str, str], judge: Any, first: str, second: str) -> dict[str, Any]:
-    return {
-        "question_id": question,
-        "model_1": models[0],
-        "model_2": models[1],
-        "judge": judge,
-        "g1_winner": first,
-        "g2_winner": second,
-        "turn": 1,
-    }
+    about = {"question_id": question, "model_1": models[0], "model_2": models[1], "judge": judge, "turn": 1}
+    return about | {"g1_winner": first, "g2_winner": second}
 
 
 GPT4, CLAUDE = ["gpt-4", "single-v1"], ["claude", "single-v1"]
@@ -233,12 +225,9 @@ def test_two_games_are_one_vote(tmp_path: Path) -> None:
 
 
 def test_games_are_votes_of_their_own_when_asked(tmp_path: Path) -> None:
-    path = lines(
-        tmp_path / "log.jsonl",
-        games(1, ("alpaca", "llama"), ["gpt-4", "pair-v2"], "model_1", "model_2"),
-        games(2, ("alpaca", "llama"), ["gpt-4", "pair-v2"], "tie", "error"),
-    )
-    found = read(path, include="games")
+    both = [(1, "model_1", "model_2"), (2, "tie", "error")]
+    records = [games(number, ("alpaca", "llama"), ["gpt-4", "pair-v2"], *said) for number, *said in both]
+    found = read(lines(tmp_path / "log.jsonl", *records), include="games")
     assert votes_of(found) == {
         ("1, alpaca vs llama, turn 1", "gpt-4 (game 1)", "model_1"),
         ("1, alpaca vs llama, turn 1", "gpt-4 (game 2)", "model_2"),

@@ -337,70 +337,65 @@ def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
 def _read(
     calls_of: CallsOf, classes: tuple[str, str, str], seen: Peek, options: ExportOptions
 ) -> Iterator[pl.DataFrame]:
+    """Yield one vote per record, or one per game if these are included."""
+    from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
+
     if seen.record:
         records = read_records(seen)
     else:
         records = read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
 
-    known: set[tuple[str, str]] = set()  # forms and verdicts that are all right; few of them differ
+    def numbered(pair: tuple[int, Any]) -> Iterator[tuple[int, Call]]:
+        return ((pair[0], call) for call in calls_of(pair[1], options, seen))
 
-    def check(record: Any) -> Iterator[Call]:
-        numbers[0] += 1
-        for call in calls_of(record, options, seen):
-            for said in (call.verdict, call.gold):
-                if said is None or call.form not in FORMS or (call.form, str(said)) in known:
-                    continue
-                accepted, expected = FORMS[call.form]
-                if meaning_of(str(said)) not in (*accepted, *FAILED_CALLS):
-                    raise DamagedExport(f"found {said!r:.40} for {expected}")
-                known.add((call.form, str(said)))
-            yield call
-
-    numbers = [0]  # of the record that is being read
-    calls: dict[str, list[Call]] = {"score": [], "winner": []}  # by question
-    records_of: dict[str, list[int]] = {"score": [], "winner": []}
-    for call in with_numbers(records, check):
-        question = "score" if call.form == "score" else "winner"
-        calls[question].append(call)
-        records_of[question].append(numbers[0])
-    for question, made in calls.items():
-        if made:
-            yield _votes(made, records_of[question], question, classes, options, seen.source.name)
-
-
-def _votes(
-    calls: list[Call], records: list[int], question: str, classes: Sequence[str], options: ExportOptions, source: str
-) -> pl.DataFrame:
-    """Return one vote per record, or one per game if these are included."""
-    from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
-
-    columns = {"judge": "judge", "verdict": "verdict"}
-    if question == "winner":
-        columns |= {"order": "order"} | ({"gold": "gold"} if options.gold else {})
-        columns |= {"system_a": "model_a", "system_b": "model_b"} if calls[0].model_a is not None else {}
-    fields = dict(zip(Call._fields, zip(*calls, strict=True), strict=True))
-    texts = {name: [None if value is None else str(value) for value in fields[own]] for name, own in columns.items()}
-    texts["item"] = [call.task for call in calls]
-    table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
-    log = (pointwise_log if question == "score" else pairwise_log)(table, source)
-    votes = table.select("judge", task="item").with_columns(
-        record=pl.Series(records), answer=pl.Series(log.answer), gold=pl.Series(log.gold[log.item])
-    )
-    if GAMES in options.include:
-        game = pl.format("{} (game {})", "judge", pl.int_range(1, pl.len() + 1).over("record"))
-        votes = votes.with_columns(judge=pl.when(pl.len().over("record") > 1).then(game).otherwise("judge"))
-    else:
-        answer = pl.col("answer")
-        merged = pl.when(answer.min() < 0).then(-1).when(answer.n_unique() == 1).then(answer.first()).otherwise(TIED)
-        votes = votes.group_by("record", maintain_order=True).agg(pl.first("task", "judge", "gold"), answer=merged)
-    if failed := int((votes["answer"] < 0).sum()):
-        options.left_out[FAILED] += failed
-    names = dict(enumerate(log.class_names if question == "score" else classes))
-    label, gold = (
-        pl.col(name).replace_strict(names, default=None, return_dtype=pl.String) for name in ("answer", "gold")
-    )
-    annotator = pl.when(pl.col("answer") >= 0).then("judge")  # otherwise the task was only asked
-    return votes.select("task", annotator=annotator, label=label, question=pl.lit(question), gold=gold)
+    made = list(with_numbers(enumerate(records, start=1), numbered))
+    is_right: set[tuple[str, str]] = set()  # forms and verdicts; few of them differ
+    for number, call in made:
+        for said in (call.verdict, call.gold):
+            if said is None or call.form not in FORMS or (call.form, str(said)) in is_right:
+                continue
+            accepted, expected = FORMS[call.form]
+            if meaning_of(str(said)) not in (*accepted, *FAILED_CALLS):
+                raise DamagedExport(f"found {said!r:.40} for {expected}", record=number)
+            is_right.add((call.form, str(said)))
+    for question in ("score", "winner"):
+        chosen = [(number, call) for number, call in made if (call.form == "score") == (question == "score")]
+        if not chosen:
+            continue
+        calls = [call for _, call in chosen]
+        columns = {"judge": "judge", "verdict": "verdict"}
+        if question == "winner":
+            columns |= {"order": "order"} | ({"gold": "gold"} if options.gold else {})
+            columns |= {"system_a": "model_a", "system_b": "model_b"} if calls[0].model_a is not None else {}
+        fields = dict(zip(Call._fields, zip(*calls, strict=True), strict=True))
+        texts = {
+            name: [None if value is None else str(value) for value in fields[own]] for name, own in columns.items()
+        }
+        texts["item"] = [call.task for call in calls]
+        table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+        log = (pointwise_log if question == "score" else pairwise_log)(table, seen.source.name)
+        votes = table.select("judge", task="item").with_columns(
+            record=pl.Series([number for number, _ in chosen]),
+            answer=pl.Series(log.answer),
+            gold=pl.Series(log.gold[log.item]),
+        )
+        if GAMES in options.include:
+            game = pl.format("{} (game {})", "judge", pl.int_range(1, pl.len() + 1).over("record"))
+            votes = votes.with_columns(judge=pl.when(pl.len().over("record") > 1).then(game).otherwise("judge"))
+        else:
+            answer = pl.col("answer")
+            merged = (
+                pl.when(answer.min() < 0).then(-1).when(answer.n_unique() == 1).then(answer.first()).otherwise(TIED)
+            )
+            votes = votes.group_by("record", maintain_order=True).agg(pl.first("task", "judge", "gold"), answer=merged)
+        if failed := int((votes["answer"] < 0).sum()):
+            options.left_out[FAILED] += failed
+        names = dict(enumerate(log.class_names if question == "score" else classes))
+        label, gold = (
+            pl.col(name).replace_strict(names, default=None, return_dtype=pl.String) for name in ("answer", "gold")
+        )
+        annotator = pl.when(pl.col("answer") >= 0).then("judge")  # otherwise the task was only asked
+        yield votes.select("task", annotator=annotator, label=label, question=pl.lit(question), gold=gold)
 
 
 # How they are recognised.
