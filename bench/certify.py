@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from finegold.api.certify import RIVALS
 from finegold.api.job import fit
+from finegold.api.sample import RIVALS
 from finegold.insight import certify as c
 from finegold.methods.lookup import make_method
 from real_data import RealSet, load

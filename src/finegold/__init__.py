@@ -38,7 +38,7 @@ _HOME = {
     "read": "finegold.io.read",
     "read_each": "finegold.io.read",
     "register": "finegold.methods.lookup",
-    "sample": "finegold.api.certify",
+    "sample": "finegold.api.sample",
     "simulate": "finegold.votes.simulation",
     "write_back": "finegold.io.writeback",
     "write_votes": "finegold.io.writers",

@@ -6,7 +6,6 @@ from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
 from finegold.api.certify import certify as certify
-from finegold.api.certify import sample as sample
 from finegold.api.crowd_estimators import DawidSkene as DawidSkene
 from finegold.api.crowd_estimators import MajorityVote as MajorityVote
 from finegold.api.crowd_estimators import Wawa as Wawa
@@ -17,6 +16,7 @@ from finegold.api.evaluate import compare as compare
 from finegold.api.evaluate import evaluate as evaluate
 from finegold.api.result import Result as Result
 from finegold.api.result import load as load
+from finegold.api.sample import sample as sample
 from finegold.errors import FinegoldError as FinegoldError
 from finegold.errors import FinegoldWarning as FinegoldWarning
 from finegold.errors import InputError as InputError

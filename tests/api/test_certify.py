@@ -11,6 +11,7 @@ import pytest
 
 import finegold
 from finegold.api import certify as api
+from finegold.api.sample import Sample
 from finegold.insight.certify import Recalibration
 from finegold.results.data import exact_intervals, suggested
 
@@ -28,7 +29,7 @@ def truths(n: int = N_TASKS) -> dict[int, int]:
     return {task: task % 2 for task in range(n)}
 
 
-def checked(drawn: api.Sample) -> dict[str, int]:
+def checked(drawn: Sample) -> dict[str, int]:
     return {task: int(task) % 2 for task, *_ in drawn.plan.rows}
 
 

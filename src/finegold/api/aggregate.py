@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from finegold.api.job import IN_PYTHON, Job, OnStep, has_predictions, job_of, names_given, refuse_for_model, saved
+from finegold.api.job import IN_PYTHON, Job, OnStep, has_predictions, names_given, result_for
 from finegold.api.result import Result
 from finegold.api.settings import Settings
 from finegold.engines.base import Engine
@@ -171,11 +171,7 @@ def next_votes(
     >>> finegold.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
     [1]
     """
-    result = saved(votes)
-    if result is None:
-        result = job_of(votes, keywords, method=method or DEFAULT_METHOD).run()
-    else:
-        refuse_for_model({"method": method, **keywords})
+    result, _ = result_for(votes, method, keywords)
     return result.next(budget, annotators=annotators, safe=safe)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from finegold.api.job import Job, job_of, refuse_for_model, saved
+from finegold.api.job import Job, job_of, refuse_for_model, result_for, saved
 from finegold.api.result import Result
 from finegold.errors import InputError
 from finegold.insight import comparison, measures
@@ -90,7 +90,9 @@ def evaluate_job(
         votes = job.read()
         match: Any = match_sets if votes.multi else match_truth
         known = match(votes, truth, task=truth_task, label=truth_label)
-        return [_figures(fit(method, votes), known, job.is_ordered) for method in methods]
+        return [
+            _figures(fit(method, votes), known, job.reading_keywords.get("ordered") is not None) for method in methods
+        ]
 
 
 def methods_of(methods: Methods) -> list[Method]:
@@ -270,11 +272,7 @@ def audit(
     >>> found["task"].to_list(), found["p_wrong"].round(2).to_list(), found["votes_against"].to_list()
     ([2, 1], [1.0, 0.33], [2, 1])
     """
-    result = saved(votes)
-    if result is None:
-        result = job_of(votes, keywords, method=method or DEFAULT_METHOD).run()
-    else:
-        refuse_for_model({"method": method, **keywords})
+    result, _ = result_for(votes, method, keywords)
     return audit_result(result, labels, labels_task=labels_task, labels_label=labels_label)
 
 

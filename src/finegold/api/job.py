@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -47,34 +47,24 @@ Fit = Callable[[Method, Annotations], Result]
 def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywords: Any) -> Result:
     """Fit the method, with an earlier result as the prior of the annotators if `prior` is given.
 
-    Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are the options.
+    Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are the options. If enough
+    truths are known, the confidences of the default are those that the truths support: what confidences are worth is
+    seen in a second fit that does not know the truths.
     """
-    if not annotations.multi:
-        result = fit_with_prior(method, annotations, prior, **keywords)
-        return Result.of(_tempered_by_gold(result, method, prior, keywords))
-    refused = {"prior": prior, "checkpoint": keywords.get("checkpoint")}
-    if names := names_given(refused):
-        raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
-
-    def fit_option(answers: Annotations) -> ResultData:
-        return fit_with_prior(method, answers, None, **keywords)
-
-    return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
-
-
-def _tempered_by_gold(result: ResultData, method: Method, prior: Any, keywords: Mapping[str, Any]) -> ResultData:
-    """Return the default's result with confidences that known truths support, if there are enough of these.
-
-    What confidences are worth is seen in a second fit that does not know the truths.
-    """
+    if annotations.multi:
+        if names := names_given({"prior": prior, "checkpoint": keywords.get("checkpoint")}):
+            raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
+        fit_option = partial(fit_with_prior, method, prior=None, **keywords)
+        return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
+    result = fit_with_prior(method, annotations, prior, **keywords)
     votes = result.annotations
-    if method.name != DEFAULT_METHOD or votes is None or (votes.gold >= 0).sum() < MIN_GOLD:
-        return result
-    from finegold.insight.expected import calibration
+    if method.name == DEFAULT_METHOD and votes is not None and (votes.gold >= 0).sum() >= MIN_GOLD:
+        from finegold.insight.expected import calibration
 
-    blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
-    more = {name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")}
-    return calibration(fit_with_prior(method, blind, prior, **more), votes.gold).apply(result)
+        blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
+        more = {name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")}
+        result = calibration(fit_with_prior(method, blind, prior, **more), votes.gold).apply(result)
+    return Result.of(result)
 
 
 class Progress(NamedTuple):
@@ -133,11 +123,6 @@ class Job(FitOptions):
             return dict(self.reading)
         return {name: getattr(self.reading, name) for name in self.reading.given()}
 
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the order of the classes is given."""
-        return self.reading_keywords.get("ordered") is not None
-
     def run(self) -> Result:
         """Read the votes, fit the method to them, and return the result."""
         method = self.chosen_method
@@ -186,7 +171,13 @@ class Job(FitOptions):
         votes are read.
         """
         self._check(methods)
-        checkpoints = {method.name: self._checkpoint(method, len(methods) > 1) for method in methods}
+        checkpoints: dict[str, Checkpoint | None] = {}
+        for method in methods:
+            checkpoints[method.name] = None
+            if self.checkpoint is not None:
+                path = self.checkpoint if len(methods) == 1 else f"{self.checkpoint}.{method.name}"
+                kept = checkpoints[method.name] = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
+                kept.inspect()
         with ExitStack() as stack:
 
             @cache  # methods of the same precision share an engine
@@ -196,20 +187,21 @@ class Job(FitOptions):
             def fit_method(method: Method, votes: Annotations) -> Result:
                 if votes.multi:
                     self._check_sets(method)
-                predictions = None
+                predictions, checkpoint = None, checkpoints[method.name]
                 if has_predictions(self.predictions):
                     from finegold.io.predictions import read_predictions
 
                     predictions = read_predictions(self.predictions, votes)
-                with self.progress.fitting(method.name) as line, _how_to_resume(checkpoints[method.name]):
-                    result = fit(
-                        method,
-                        votes,
-                        prior=self.prior,
-                        engine=engine_of(method.single),
-                        on_step=self.on_step or line,
-                        checkpoint=checkpoints[method.name],
-                    )
+                with self.progress.fitting(method.name) as line:
+                    more = {"engine": engine_of(method.single), "on_step": self.on_step or line}
+                    try:
+                        result = fit(method, votes, prior=self.prior, checkpoint=checkpoint, **more)
+                    except KeyboardInterrupt:  # Ctrl-C: add to the message how to continue
+                        if checkpoint is None or not checkpoint.owned:
+                            raise
+                        instead = " instead of overwriting it" if checkpoint.overwrite else ""
+                        words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
+                        raise KeyboardInterrupt(words) from None
                 return result if predictions is None else Result.of(combine(result, predictions, method))
 
             engine_of(methods[0].single)
@@ -252,14 +244,6 @@ class Job(FitOptions):
                 f"for sets of labels, the method {method.name} runs on this machine", remedies=[leave_out("engine")]
             )
 
-    def _checkpoint(self, method: Method, is_among_several: bool) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        path = f"{self.checkpoint}.{method.name}" if is_among_several else self.checkpoint
-        kept = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
-        kept.inspect()
-        return kept
-
 
 def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
     """Return the job of a function of Python: what is not an option of every fit says how the votes are read."""
@@ -267,19 +251,6 @@ def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
     fitting = {name: value for name, value in keywords.items() if name in names}
     reading = {name: value for name, value in keywords.items() if name not in names}
     return Job(votes, reading, **{"progress": IN_PYTHON, **fitting, **more})
-
-
-@contextmanager
-def _how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """After Ctrl-C, add to the message how to continue from the checkpoint."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is None or not checkpoint.owned:
-            raise
-        instead = " instead of overwriting it" if checkpoint.overwrite else ""
-        words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
-        raise KeyboardInterrupt(words) from None
 
 
 def has_predictions(given: Any) -> bool:
@@ -302,6 +273,18 @@ def refuse_for_model(given: Mapping[str, Any]) -> None:
     if names := names_given(given):
         remedy = leave_out(names[0], text="because it needs votes")
         raise InputError("this is a saved model, which is fitted already", remedies=[remedy])
+
+
+def result_for(
+    votes: Any, method: str | Method | None, keywords: Mapping[str, Any], otherwise: str = DEFAULT_METHOD
+) -> tuple[Result, Job | None]:
+    """Return a result that was given, or that of a job with these options, and the job."""
+    result = saved(votes)
+    if result is not None:
+        refuse_for_model({"method": method, **keywords})
+        return result, None
+    job = job_of(votes, keywords, method=method or otherwise)
+    return job.run(), job
 
 
 def names_given(options: Mapping[str, Any]) -> list[str]:

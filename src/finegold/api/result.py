@@ -22,7 +22,8 @@ from finegold.votes.notebook import cell_html, meter_html, name_html, page_html,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from finegold.api.certify import Certificate, Sample
+    from finegold.api.certify import Certificate
+    from finegold.api.sample import Sample
     from finegold.insight import Trust
     from finegold.insight.next_votes import Plan
 
@@ -450,9 +451,9 @@ class Result(ResultData):
         Sample
             `save(path)` writes the sheet and its plan.
         """
-        from finegold.api.certify import draw
+        from finegold.api.sample import sample
 
-        return draw(self, n, **options)
+        return sample(self, n, **options)
 
     def certify(self, checks: Any, plan: Any = None) -> Certificate:
         """Tell how right all labels are, from a filled sheet of a sample of this result.

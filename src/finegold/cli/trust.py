@@ -47,7 +47,7 @@ def sample(
     raw: o.Raw = False,
 ) -> None:
     """Draw tasks for a person to check, so that finegold certify can tell how right all labels are."""
-    from finegold.api import certify as api
+    from finegold.api import sample as api
 
     plan = str(api.plan_path(output))
     out.check_outputs([output], [plan], [*files, items], reading, fit)
@@ -60,8 +60,8 @@ def sample(
     result = result_of(files, reading, fit)
     shown = items if items is not None else None if _is_model(files) else api.Content(files, reading)
     options: dict[str, Any] = {"purpose": purpose, "risk": share, "seed": draw, "looks": looks}
-    drawn = api.draw(result, n, **options, truth_column=truth_column, items=shown, show_labels=show_labels)
-    out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.write_plan})
+    drawn = api.sample(result, n, **options, truth_column=truth_column, items=shown, show_labels=show_labels)
+    out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.plan.write})
     if json:
         figures = {"sheet": output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n, **drawn.plan.expected}
         out.print_json(figures)
@@ -100,8 +100,8 @@ def certify(
     if "method" not in fit.given and not _is_model(files):
         fit = replace(fit, method=drawn.method)
     result = result_of(files, reading, fit)
-    made = api.certify_result(result, checks, drawn)
-    if verify is not None and (wrong := api.differences(verify, made)):
+    made = api.certify(result, checks, plan=drawn)
+    if verify is not None and (wrong := made.differences(verify)):
         raise InputError(f"the certificate does not hold: by these votes and checks, {wrong[0]} is different", verify)
     labels = made.labels(result) if output is not None else None
     out.write_all({output: out.frame_writer(lambda: labels, raw), certificate: made.save})

@@ -13,7 +13,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.certify import Plan, certify_result, draw, promise_of
+from finegold.api.certify import certify
+from finegold.api.sample import Plan
+from finegold.api.sample import sample as draw_sample
 from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Projects, now
@@ -47,7 +49,12 @@ class Audits:
         if row is None:
             return None
         certificate = json.loads(row["certificate"] or "null")
-        return {**row, "plan": _plan(row["plan"]), "auditors": json.loads(row["auditors"]), "certificate": certificate}
+        return {
+            **row,
+            "plan": Plan.from_json(row["plan"]),
+            "auditors": json.loads(row["auditors"]),
+            "certificate": certificate,
+        }
 
     def need(self, project: int) -> Row:
         found = self.get(project)
@@ -86,12 +93,6 @@ class Audits:
 
     def keep_certificate(self, audit: int, certificate: Any) -> None:
         self.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit)
-
-
-def _plan(text: str) -> Plan:
-    content = json.loads(text)
-    del content["format"], content["digest"]
-    return Plan(**{**content, "rows": [tuple(row) for row in content["rows"]]})
 
 
 def is_shared(place: int, overlap: float) -> bool:
@@ -200,7 +201,7 @@ def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Aud
     fit = services.projects.get(project)["shown"]
     if fit is None:
         raise no_votes_yet()
-    sample = draw(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed)
+    sample = draw_sample(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed)
     services.audits.add(project, fit, sample.plan, people, wanted.overlap if len(people) > 1 else 0.0)
     return get_audit(project, services)
 
@@ -327,7 +328,7 @@ def _described(services: Services, project: int, audit: Row) -> Audit:
         method=plan.method,
         risk=plan.risk,
         is_current=is_current,
-        promise=promise_of(plan),
+        promise=plan.promise,
         auditors=[Progress(auditor=who, done=len(mine[who]), total=len(tasks_for(audit, who))) for who in people],
         shared=len(shared),
         agreed=len(shared) - len(apart),
@@ -348,7 +349,8 @@ def _described(services: Services, project: int, audit: Row) -> Audit:
 
 
 def _certified(result: Browser, truths: dict[str, str | None], plan: Plan) -> dict[str, Any]:
-    found = certify_result(result.result, {task: label for task, label in truths.items() if label is not None}, plan)
+    known = {task: label for task, label in truths.items() if label is not None}
+    found = certify(result.result, known, plan=plan)
     return {
         "answers": _listed(truths),
         "values": json.loads(json.dumps(found.to_dict())),

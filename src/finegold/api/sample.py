@@ -1,0 +1,413 @@
+"""Draw the tasks that a person checks: `finegold.sample`.
+
+A `Sample` is a sheet that a person fills in and the plan of how its tasks were drawn. The plan says which result the
+sheet belongs to, so that it cannot be confused with another one's, and what was promised before any task was checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finegold.api.job import fit, result_for
+from finegold.errors import InputError, use
+from finegold.insight import certify as maths
+from finegold.insight.certify import CERTAINTY, Acceptance
+from finegold.insight.votes import votes_of
+from finegold.io.columns import TASK, TRUTH, candidates
+from finegold.io.options import ReadOptions
+from finegold.io.sheets import KEY, content_of_votes
+from finegold.io.tables import open_table
+from finegold.io.writers import write_frame
+from finegold.methods.lookup import make_method
+from finegold.results.data import ResultData
+from finegold.results.sets import refuse_sets
+from finegold.results.tables import with_predicted_tasks
+from finegold.system.files import replacing_all
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.votes.frames import to_polars
+
+if TYPE_CHECKING:
+    from finegold.api.options import Fitting
+    from finegold.methods.base import Method
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Purpose = Literal["accuracy", "acceptance", "choice"]
+
+PURPOSES = ("accuracy", "acceptance", "choice")
+RIVALS = ("mv", "ds", "glad", "bwa", "ibcc", "ptbcc")  # what the labels are compared with to choose a method
+FORMAT = "finegold plan 1"
+SAMPLE = "sample"  # the column of a sheet that says which plan it belongs to
+DIGITS = 6  # of confidences by which tasks are ranked, so that rounding on another machine changes nothing
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the tasks of a sheet were drawn, and what that promises."""
+
+    purpose: Purpose
+    n: int  # checks
+    seed: int
+    looks: int  # how often the sheet may be evaluated
+    risk: float  # the share of wrong labels that is accepted at most
+    method: str  # that made the labels
+    votes: str  # checksums of the votes and of the labels
+    labels: str
+    tasks: int  # that the sample speaks for
+    sizes: list[int]  # the tasks, the checks and the mean confidence of each stratum
+    checks: list[int]
+    confidence: list[float]
+    first: int  # the nested sets that are tested for acceptance, in steps of 5 % of the tasks
+    last: int
+    columns: list[str]  # of the tasks and of the truths in the sheet
+    rivals: list[str]  # methods that are compared with the labels, for the purpose "choice"
+    rows: list[tuple[str, int, int]]  # the name, the stratum and the rank by falling confidence of each checked task
+    expected: dict[str, float] = field(default_factory=dict)  # of these checks before they were made
+
+    @property
+    def id(self) -> str:
+        """A short name that the sheet and the certificate carry."""
+        return f"s{self.digest[:7]}"  # with a letter in front, so that no spreadsheet takes it for a number
+
+    @property
+    def digest(self) -> str:
+        """A checksum of everything in the plan."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def alpha(self) -> float:
+        """One minus the certainty of each look, so that all looks together keep theirs."""
+        return (1 - CERTAINTY) / self.looks
+
+    @property
+    def fewest_checks(self) -> int:
+        """The number of checks below which no label can be accepted."""
+        return maths.fewest_checks(self.risk, 1 - self.alpha)
+
+    @property
+    def look_ends(self) -> list[int]:
+        """The number of rows that each planned look is about."""
+        return [sum(n * look // self.looks for n in self.checks) for look in range(1, self.looks + 1)]
+
+    @property
+    def promise(self) -> list[str]:
+        """Sentences that say what the checks can show, before any of them is made."""
+        said = []
+        if self.purpose == "accuracy":
+            half = 100 * self.expected["width"] / 2
+            said.append(f"{self.n:,} checks will show the share of right labels to about ±{half:.0f} points (95 %).")
+        if self.purpose == "choice":
+            said.append(
+                f"{self.n:,} checks of tasks on which methods differ show which method is better here. They say "
+                "nothing of the accuracy of all labels: that needs a sample of its own."
+            )
+        elif self.n < self.fewest_checks:
+            said.append(
+                f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of {self.risk:.0%}; here "
+                f"are {self.n:,}."
+            )
+        elif self.purpose == "acceptance":
+            said.append(
+                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted unseen, with at most "
+                f"{self.risk:.0%} of them wrong (with 95 % certainty)."
+            )
+        if self.looks > 1:
+            ends = ", ".join(f"{end:,}" for end in self.look_ends)
+            said.append(f"Looks are planned when rows 1 to {ends} are filled in.")
+        return said
+
+    def write(self, path: Path) -> None:
+        """Write the plan as it is kept beside the sheet."""
+        path.write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """Return the plan as text, with its checksum."""
+        return json.dumps({"format": FORMAT, "digest": self.digest, **asdict(self)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "") -> Plan:
+        """Return the plan that `to_json` wrote, and refuse one that was edited."""
+        try:
+            content = json.loads(text)
+            digest, written_as = content.pop("digest"), content.pop("format")
+            content["rows"] = [(str(task), int(stratum), int(rank)) for task, stratum, rank in content["rows"]]
+            plan = cls(**content)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError("this is not a plan of a sample", where=where) from None
+        if written_as != FORMAT:
+            raise InputError("this is not a plan of a sample", where=where)
+        if plan.digest != digest:
+            raise InputError(
+                "the plan was edited since the sample was drawn", where=where, remedies=[use(text="draw a new sample")]
+            )
+        return plan
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The tasks to check.
+
+    Attributes
+    ----------
+    plan : Plan
+        How they were drawn.
+    sheet : DataFrame
+        One row per task, with an empty column for the truth.
+    """
+
+    plan: Plan
+    sheet: pl.DataFrame = field(repr=False)
+
+    @property
+    def promise(self) -> list[str]:
+        """Sentences that say what these checks can show."""
+        return self.plan.promise
+
+    def save(self, path: str | Path) -> Path:
+        """Write the sheet (.csv, .xlsx or another table) and the plan beside it.
+
+        Parameters
+        ----------
+        path : path
+            The file of the sheet.
+
+        Returns
+        -------
+        Path
+            The file of the plan: NAME.plan.json.
+        """
+        sheet, plan = Path(path), plan_path(path)
+        with replacing_all([sheet, plan]) as (sheet_part, plan_part):
+            write_frame(self.sheet, sheet_part)
+            self.plan.write(plan_part)
+        return plan
+
+
+def plan_path(sheet: str | Path) -> Path:
+    """Return the file of a sheet's plan."""
+    path = Path(sheet)
+    return path.with_name(f"{path.name.split('.')[0]}.plan.json")
+
+
+class Content(NamedTuple):
+    """The votes' own table, whose other columns are shown in a sheet."""
+
+    votes: Any
+    options: ReadOptions
+
+
+def sample(
+    votes: Any,
+    n: int = 100,
+    *,
+    purpose: Purpose = "accuracy",
+    risk: float = 0.05,
+    seed: int = 0,
+    looks: int = 1,
+    truth_column: str = "truth",
+    items: Any = None,
+    show_labels: bool = False,
+    method: str | Method | None = None,
+    **keywords: Unpack[Fitting],
+) -> Sample:
+    """Draw the tasks that a person checks, so that `certify` can tell how right all labels are.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, Annotations, or Result
+        The votes, as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+    n : int, default 100
+        The number of tasks to check.
+    purpose : {"accuracy", "acceptance", "choice"}, default "accuracy"
+        To measure the accuracy of all labels; to accept as many labels as possible unseen; or to choose a method.
+    risk : float, default 0.05
+        The share of wrong labels among the accepted ones that is tolerated.
+    seed : int, default 0
+        The seed of the draw.
+    looks : int, default 1
+        How often the sheet may be evaluated while it is being filled in.
+    truth_column : str, default "truth"
+        The name of the empty column for the truths.
+    items : path, data frame or mapping, optional
+        What is shown of each task: a table with a column of tasks, or task -> text. By default, the columns of the
+        votes' own table that are the same in all rows of a task.
+    show_labels : bool, default False
+        Show the labels, which influences the person who checks.
+    method : str or Method, optional
+        The method that is fitted to votes. The default is that of `finegold.aggregate`.
+    **keywords : dict
+        What a fit takes, and how to read the votes, as in `finegold.aggregate`.
+
+    Returns
+    -------
+    Sample
+        `save(path)` writes the sheet and its plan, `promise` says what the checks can show.
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read, or there is nothing to check.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))
+    >>> finegold.sample(votes, 2).sheet.columns
+    ['task', 'truth', 'sample']
+    """
+    if purpose not in PURPOSES:
+        raise InputError(f"{purpose!r} is not a purpose of checks; choose from {', '.join(PURPOSES)}")
+    if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
+        raise InputError("checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed from 0")
+    fitted, job = result_for(votes, method, keywords)
+    if job is not None and items is None and not isinstance(votes, Annotations):
+        items = Content(votes, ReadOptions(**job.reading_keywords))
+    result = all_labels(fitted)
+    rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
+    ranked = rank_tasks(result, _is_disputed(fitted, rivals) if rivals else None)
+    n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
+    alpha = (1 - CERTAINTY) / looks
+    sets = Acceptance(1, maths.GRID, 0.0)
+    stratum = np.zeros(n_tasks, np.int64)
+    if purpose == "accuracy":
+        stratum = maths.stratify(ranked.confidence, maths.strata_for(n))
+    elif purpose == "acceptance":
+        sets = maths.plan_acceptance(ranked.confidence, n, risk, seed, 1 - alpha)
+        last = int(maths.set_sizes(n_tasks)[sets.last - 1])
+        stratum = np.where(ranked.rank < last, 0, 1)  # checks are drawn from the last set only
+        n = min(n, last)
+    sizes = np.bincount(stratum)
+    checks = maths.allocate(sizes, n) if purpose == "accuracy" else np.array([n, *[0] * (len(sizes) - 1)])
+    chosen = _draw(stratum, checks, looks, np.random.default_rng(seed))
+    names = [text_of(name) for name in to_list(result.task_names[ranked.tasks[chosen]])]
+    column = "task" if result.annotations is None else str(result.annotations.columns[0])
+    if truth_column in (column, SAMPLE, ""):
+        raise InputError(f'"{truth_column}" cannot be the column of the truths; choose another name')
+    plan = Plan(
+        purpose=purpose,
+        n=n,
+        seed=seed,
+        looks=looks,
+        risk=risk,
+        method=result.method,
+        votes=votes_digest(result),
+        labels=labels_digest(result),
+        tasks=n_tasks,
+        sizes=sizes.tolist(),
+        checks=checks.tolist(),
+        confidence=[round(float(value), DIGITS) for value in np.bincount(stratum, ranked.confidence) / sizes],
+        first=sets.first,
+        last=sets.last,
+        columns=[column, truth_column],
+        rivals=rivals,
+        rows=list(zip(names, stratum[chosen].tolist(), ranked.rank[chosen].tolist(), strict=True)),
+        expected={
+            "width": round(maths.expected_width(ranked.confidence, n, alpha), 4),
+            "accepted": round(sets.expected, 4),
+        },
+    )
+    sheet = pl.DataFrame({column: names}).with_columns(_content(items, result, plan, names))
+    if show_labels:
+        label = [text_of(name) for name in to_list(result.label[ranked.tasks[chosen]])]
+        sheet = sheet.with_columns(pl.Series("label", label))
+    empty = pl.Series(truth_column, [None] * len(names), dtype=pl.String)
+    return Sample(plan, sheet.with_columns(empty, pl.Series(SAMPLE, [plan.id] * len(names))))
+
+
+class RankedTasks(NamedTuple):
+    """The tasks that a sample speaks for, with their confidences and their ranks, the surest first."""
+
+    tasks: Codes
+    confidence: Floats
+    rank: Codes
+
+
+def rank_tasks(result: ResultData, among: Bools | None = None) -> RankedTasks:
+    """Rank the tasks without a known truth, or those of them that are `among` the given ones."""
+    unknown = result.gold == MISSING
+    tasks = np.flatnonzero(unknown if among is None else unknown & among)
+    if not len(tasks):
+        raise InputError("there is nothing to check: every label is a known truth, or the methods never differ")
+    confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
+    rank = np.empty(len(tasks), np.int64)
+    rank[maths.ranked(confidence)] = np.arange(len(tasks))
+    return RankedTasks(tasks, confidence, rank)
+
+
+def all_labels(result: ResultData) -> ResultData:
+    """Return the result with the tasks that have predictions only."""
+    refuse_sets(result, "sample of checks")
+    return with_predicted_tasks(result)
+
+
+def rival_labels(result: ResultData, rivals: Sequence[str]) -> list[Codes]:
+    """Fit other methods to the votes of a result, and return their labels."""
+    votes = votes_of(result)
+    return [fit(make_method(name, {}), votes).label_codes.astype(np.int64) for name in rivals]
+
+
+def _is_disputed(result: ResultData, rivals: Sequence[str]) -> Bools:
+    if result.combined is not None:
+        raise InputError("methods cannot be compared on labels that were combined with predictions")
+    return np.asarray(np.any([codes != result.label_codes for codes in rival_labels(result, rivals)], axis=0))
+
+
+def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> list[pl.Series]:
+    """Return the columns of the sheet that show what the tasks are about."""
+    if items is None:
+        return []
+    if isinstance(items, Content):
+        classes = [text_of(name) for name in to_list(result.class_names)]
+        content = content_of_votes(items.votes, items.options, names, classes)
+    elif isinstance(items, Mapping):
+        content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
+    else:
+        opened = open_table(items)
+        columns = [str(column) for column in opened.columns]
+        by_task = next((name for name in (plan.columns[0], *candidates(columns, TASK)) if name in columns), None)
+        if by_task is None:
+            raise InputError(f'the items have no column "{plan.columns[0]}"; the columns are {", ".join(columns)}')
+        frame = to_polars(opened.load(columns).frame.to_native())
+        keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
+        content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
+    joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
+    return [joined[name] for name in joined.columns if name not in {KEY, *plan.columns, SAMPLE}]
+
+
+def _draw(stratum: Codes, checks: Codes, looks: int, generator: np.random.Generator) -> Codes:
+    """Return the tasks to check in random order; every look ends with the same share of each stratum."""
+    parts: list[list[int]] = [[] for _ in range(looks)]
+    for number, n in enumerate(checks.tolist()):
+        some = generator.choice(np.flatnonzero(stratum == number), n, replace=False)
+        for look in range(looks):
+            parts[look].extend(some[n * look // looks : n * (look + 1) // looks].tolist())
+    return np.array([task for part in parts for task in generator.permutation(np.array(part, np.int64))], np.int64)
+
+
+def votes_digest(result: ResultData) -> str:
+    """Return a checksum of the votes, the same whatever the order of their rows."""
+    votes = result.annotations
+    if votes is None:
+        return ""
+    arrays = (votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator)
+    digest = hashlib.sha256(b"".join(np.ascontiguousarray(array).astype("<i8").tobytes() for array in arrays))
+    for names in (votes.task_names, votes.annotator_names, votes.class_names):
+        digest.update("\n".join(text_of(name) for name in to_list(names)).encode())
+    return digest.hexdigest()
+
+
+def labels_digest(result: ResultData) -> str:
+    """Return a checksum of the tasks and their labels."""
+    pairs = zip(to_list(result.task_names), to_list(result.label), strict=True)
+    return hashlib.sha256("\n".join(f"{text_of(a)}\t{text_of(b)}" for a, b in pairs).encode()).hexdigest()
