@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from finegold.api.job import fit
 from finegold.api.sample import RIVALS
@@ -73,7 +72,9 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
     figures: dict[str, float] = {"accuracy": truth, "ece": ece(confidence, right)}
     for n in SIZES:
         found = [audit_accuracy(confidence, right, n, generator) for _ in range(audits)]
-        uniform = [exact(int(right[generator.choice(POPULATION, n, replace=False)].sum()), n) for _ in range(audits)]
+        uniform = [
+            c.exact_interval(int(right[generator.choice(POPULATION, n, replace=False)].sum()), n) for _ in range(audits)
+        ]
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
         figures[f"uniform width {n}"] = float(np.mean([high - low for low, high in uniform]))
@@ -168,12 +169,6 @@ def report_choice(rows: list[dict[str, Any]]) -> None:
     for key in ("best", *(f"choice {n}" for n in CALIBRATING)):
         means = [100 * np.mean([row[key] for row in rows if row["family"] == f]) for f in families]
         print(f"| {key} | {np.mean(means):+.2f} | {min(means):+.2f} |")
-
-
-def exact(k: int, n: int) -> tuple[float, float]:
-    """Return the interval of Clopper and Pearson."""
-    low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
-    return low, float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
 
 
 def ece(confidence: Floats, right: Bools) -> float:

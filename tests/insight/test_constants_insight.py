@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -72,9 +71,8 @@ def test_a_group_is_confirmed_by_three_standard_errors(agreed: int, found: bool)
 
 
 def test_less_agreement_than_expected_is_usual_down_to_a_rho_of_minus_a_fifth() -> None:
-    apart, some = (correlated_pairs._pair_sums(pairs_of((100, n)), np.ones(100, np.bool_), 2) for n in (20, 45))
-    assert correlated_pairs._baseline_rho((apart, apart), np.arange(2), 0.0) == pytest.approx(-0.2)
-    assert correlated_pairs._baseline_rho((some, some), np.arange(2), 0.0) == pytest.approx(-0.1)
+    apart, some = (correlated_pairs._find_groups(pairs_of((100, n)), 2)[1] for n in (20, 45))
+    assert (apart, some) == pytest.approx((-0.2, -0.1))
 
 
 def test_two_votes_of_everybody_are_added_to_the_matrix_of_an_annotator() -> None:
@@ -93,14 +91,16 @@ def test_copies_are_worth_one_annotator_together() -> None:
 
 
 def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
-    assert correlation._as_if(0.41) == "as if they copied"
-    assert correlation._as_if(0.39).startswith("by erring alike")
+    for excess, words in ((0.41, "as if they copied"), (0.39, "by erring alike")):
+        said = correlation._warnings(np.array(["a", "b"]), np.zeros(2, np.int64), np.array([excess]), np.ones(2), [])
+        assert words in said[0]
 
 
 @pytest.mark.parametrize(("n", "warned"), [(3, False), (4, True)])
 def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: bool) -> None:
     kin = [Family("gpt", list(range(n)), [f"gpt-{i}" for i in range(n)], 0.0, False)]
-    assert bool(correlation._family_warnings(kin, np.ones(6))) == warned
+    nobody = np.full(6, -1)
+    assert bool(correlation._warnings(np.arange(6), nobody, np.empty(0), np.ones(6), kin)) == warned
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
@@ -150,9 +150,12 @@ def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:
     assert odds[:, 0] / odds[:, 1] == pytest.approx([3.0, 1.0])
 
 
-def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first() -> None:
-    order = next_votes._best(np.array([0.1, 0.2, 0.1, 0.1]), np.arange(4), np.array([5, 9, 3, 4]), None)
-    assert order.tolist() == [1, 2, 3, 0]
+def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = np.repeat(np.arange(4), [5, 9, 3, 4])
+    result = finegold.aggregate(Annotations.from_arrays(task, np.arange(21), np.arange(21) % 2), "mv")
+    gain = np.array([0.1, 0.2, 0.1, 0.1])
+    monkeypatch.setattr(next_votes, "expected_gains", lambda *_: (gain, np.zeros(4, np.bool_)))
+    assert next_votes.plan(result).ask.tolist() == [1, 2, 3, 0]
 
 
 def test_a_label_is_safe_from_95_percent_on() -> None:
@@ -180,9 +183,13 @@ def test_a_class_counts_as_seen_from_half_a_vote_on() -> None:
 
 
 @pytest.mark.parametrize(("temperature", "warned"), [(1.45, False), (1.55, True)])
-def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(temperature: float, warned: bool) -> None:
-    found: Any = SimpleNamespace(temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9)
-    assert bool(overview._calibration_warnings(found)) == warned
+def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(
+    temperature: float, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9)
+    monkeypatch.setattr(overview, "calibration", lambda *_: found)
+    said = overview.trust(of_one([0] * 40), {task: task % 2 for task in range(100)}).warnings
+    assert any("a temperature of" in words for words in said) == warned
 
 
 def test_words_of_a_report_are_those_of_climate_assessments() -> None:

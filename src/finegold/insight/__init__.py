@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from finegold.insight.correlation import CorrelatedAnnotators as CorrelatedAnnotators
-    from finegold.insight.correlation import correlated_annotators as correlated_annotators
-    from finegold.insight.coverage_table import coverage as coverage
-    from finegold.insight.expected import Calibration as Calibration
-    from finegold.insight.expected import calibration as calibration
-    from finegold.insight.expected import expected_accuracy as expected_accuracy
-    from finegold.insight.majority import contested as contested
-    from finegold.insight.majority import flips as flips
-    from finegold.insight.majority import n_flips as n_flips
-    from finegold.insight.majority import why as why
-    from finegold.insight.measures import Agreement as Agreement
-    from finegold.insight.measures import agreement as agreement
-    from finegold.insight.overview import Trust as Trust
-    from finegold.insight.overview import trust as trust
-    from finegold.insight.spam import spammers as spammers
+from typing import Any
 
 # The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
 _MODULES = {

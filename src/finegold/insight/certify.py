@@ -92,16 +92,9 @@ def allocate(sizes: Codes, n: int) -> Codes:
 
 
 def accuracy_interval(sizes: Codes, checks: Codes, right: Floats, confidence: Floats, alpha: float = 0.05) -> Interval:
-    """Return the share of right labels among all tasks, from checks by stratum.
+    """Return the share of right labels among all tasks.
 
-    Parameters
-    ----------
-    sizes, checks, right : ndarray of shape (H,)
-        The tasks of each stratum, those checked, and those whose label is right.
-    confidence : ndarray of shape (H,)
-        The mean confidence of each stratum.
-    alpha : float
-        One minus the certainty of the interval.
+    For each stratum [H]: its tasks, those checked, those whose label is right, and its mean confidence.
     """
     used = checks > 0
     weight = sizes[used] / sizes[used].sum()
@@ -115,10 +108,14 @@ def accuracy_interval(sizes: Codes, checks: Codes, right: Floats, confidence: Fl
         return Interval(estimate, estimate, estimate, total)
     mean = float(weight @ smooth)
     effective = mean * (1 - mean) / variance
-    hits = estimate * effective
-    low = 0.0 if hits <= 0 else float(betaincinv(hits, effective - hits + 1, alpha / 2))
-    high = 1.0 if hits >= effective else float(betaincinv(hits + 1, effective - hits, 1 - alpha / 2))
+    low, high = exact_interval(estimate * effective, effective, alpha)
     return Interval(estimate, min(low, estimate), max(high, estimate), total)
+
+
+def exact_interval(hits: float, n: float, alpha: float = 0.05) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson; numbers of checks need not be whole."""
+    low = 0.0 if hits <= 0 else float(betaincinv(hits, n - hits + 1, alpha / 2))
+    return low, 1.0 if hits >= n else float(betaincinv(hits + 1, n - hits, 1 - alpha / 2))
 
 
 def expected_width(confidence: Floats, n: int, alpha: float = 0.05) -> float:
@@ -205,18 +202,10 @@ def _shares_if_last(
 def accepted_share(
     rank: Codes, wrong: NDArray[np.bool_], plan: Acceptance, ends: Codes, risk: float, certainty: float = CERTAINTY
 ) -> int:
-    """Return how many of the most confident tasks are accepted.
+    """Return how many of the most confident tasks are accepted: nested sets are tested until one fails.
 
-    Parameters
-    ----------
-    rank : ndarray of shape (n,)
-        The position of each checked task in the order of falling confidence, from 0.
-    wrong : ndarray of shape (n,)
-        Whether its label is wrong.
-    plan : Acceptance
-        The sets to test.
-    ends : ndarray of shape (GRID,)
-        The number of tasks in each set.
+    `rank` is the position of each checked task in the order of falling confidence, from 0, `wrong` says whether its
+    label is wrong, and `ends` [GRID] is the number of tasks in each set.
     """
     accepted = 0
     for number in range(plan.first - 1, plan.last):
@@ -252,24 +241,23 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
     return Recalibration(float(at[0]), float(at[1]))
 
 
-def recalibrated(result: ResultData, found: Recalibration) -> ResultData:
+def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
     """Return the same labels with these confidences; the other classes share what is left. Known truths stay."""
+
+    def with_confidence(posterior: Floats, label: NDArray[np.integer]) -> Floats:
+        at = label.astype(np.int64)[:, None]
+        before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
+        after = mapping.apply(before)
+        shared = (1 - after) / max(posterior.shape[1] - 1, 1)
+        rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
+        np.put_along_axis(rows, at, after, axis=1)
+        return rows
+
     posterior, tasks, combined = result.posterior.copy(), np.flatnonzero(result.gold == MISSING), result.combined
-    posterior[tasks] = _with_confidence(posterior[tasks], result.label_codes[tasks], found)
+    posterior[tasks] = with_confidence(posterior[tasks], result.label_codes[tasks])
     if combined is not None:
-        predicted = _with_confidence(combined.posterior, combined.posterior.argmax(axis=1), found)
-        combined = replace(combined, posterior=predicted)
+        combined = replace(combined, posterior=with_confidence(combined.posterior, combined.posterior.argmax(axis=1)))
     return replace(result, posterior=posterior, combined=combined)
-
-
-def _with_confidence(posterior: Floats, label: NDArray[np.integer], found: Recalibration) -> Floats:
-    at = label.astype(np.int64)[:, None]
-    before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
-    after = found.apply(before)
-    shared = (1 - after) / max(posterior.shape[1] - 1, 1)
-    rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
-    np.put_along_axis(rows, at, after, axis=1)
-    return rows
 
 
 def accepted_strata(
@@ -287,8 +275,8 @@ def accepted_strata(
     accepted = 0
     for least in large[::-1].tolist():
         top = slice(least, None)
-        found = accuracy_interval(sizes[top], checks[top], checks[top] - errors[top], confidence[top], 2 * alpha)
-        if 1 - found.low > risk:
+        right = checks[top] - errors[top]
+        if 1 - accuracy_interval(sizes[top], checks[top], right, confidence[top], 2 * alpha).low > risk:
             break
         accepted = int(sizes[top].sum())
     return accepted
@@ -298,10 +286,7 @@ def weighted_interval(weight: Floats, right: NDArray[np.bool_], alpha: float = 0
     """Return the share of right labels among a part of the tasks, from checks with weights."""
     estimate = float(weight @ right / weight.sum())
     effective = float(weight.sum() ** 2 / (weight**2).sum())
-    hits = estimate * effective
-    low = 0.0 if hits <= 0 else float(betaincinv(hits, effective - hits + 1, alpha / 2))
-    high = 1.0 if hits >= effective else float(betaincinv(hits + 1, effective - hits, 1 - alpha / 2))
-    return Interval(estimate, low, high, len(right))
+    return Interval(estimate, *exact_interval(estimate * effective, effective, alpha), len(right))
 
 
 def calibration_error(confidence: Floats, right: NDArray[np.bool_], weight: Floats, bins: int = 5) -> float:

@@ -15,11 +15,12 @@ from finegold.methods.base import Method
 from finegold.methods.lookup import method_class
 from finegold.results import metrics
 from finegold.results.data import ResultData, votes_of
-from finegold.votes.annotations import Annotations, Predictions
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import make_frame, take
 from finegold.votes.key import Key
 
+Floats = NDArray[np.float64]
 Fit = Callable[[Method, Annotations], ResultData]
 
 
@@ -43,7 +44,27 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dict per method: flips of the majority vote, bound, time, and accuracy if truths are known."""
-        return [self._row(result) for result in self.results]
+        rows = []
+        for result in self.results:
+            bound = result.steps[-1].bound
+            row: dict[str, Any] = {
+                "method": result.method,
+                "flips": n_flips(result),
+                "ties": int(np.count_nonzero(result.tied)),
+                "mean_confidence": float(result.confidence.mean()),
+                "bound": bound if np.isfinite(bound) else None,
+                "iterations": result.iterations,
+                "converged": result.converged,
+                "seconds": result.seconds,
+            }
+            if self.truth is not None:
+                flips = flipped_tasks(result) & (self.truth >= 0)
+                row["accuracy"] = metrics.accuracy(result.posterior, self.truth)
+                row["log_loss"] = metrics.log_loss(result.posterior, self.truth)
+                row["flips_right"] = int(np.count_nonzero(flips & (result.label_codes == self.truth)))
+                row["flips_wrong"] = int(np.count_nonzero(flips & (self.majority.label_codes == self.truth)))
+            rows.append(row)
+        return rows
 
     def labels(self) -> Any:
         """Return a data frame with a row per task and a column per method, with the labels."""
@@ -55,33 +76,6 @@ class Comparison:
 
         return comparison_html(self)
 
-    def _row(self, result: ResultData) -> dict[str, Any]:
-        bound = result.steps[-1].bound
-        row: dict[str, Any] = {
-            "method": result.method,
-            "flips": n_flips(result),
-            "ties": int(np.count_nonzero(result.tied)),
-            "mean_confidence": float(result.confidence.mean()),
-            "bound": bound if np.isfinite(bound) else None,
-            "iterations": result.iterations,
-            "converged": result.converged,
-            "seconds": result.seconds,
-        }
-        if self.truth is not None:
-            row |= self._judgement(result, self.truth)
-        return row
-
-    def _judgement(self, result: ResultData, truth: Codes) -> dict[str, float]:
-        flips = flipped_tasks(result) & (truth >= 0)
-        better = np.count_nonzero(flips & (result.label_codes == truth))
-        worse = np.count_nonzero(flips & (self.majority.label_codes == truth))
-        return {
-            "accuracy": metrics.accuracy(result.posterior, truth),
-            "log_loss": metrics.log_loss(result.posterior, truth),
-            "flips_right": int(better),
-            "flips_wrong": int(worse),
-        }
-
 
 def compare(
     annotations: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
@@ -89,9 +83,6 @@ def compare(
     """Fit each method to the votes. `run` can be a fit function that shows progress."""
     majority = fit(method_class("mv")(), annotations)
     return Comparison([run(method, annotations) for method in methods], majority, truth)
-
-
-Floats = NDArray[np.float64]
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
@@ -104,45 +95,32 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
     order = np.lexsort((tasks, -p_wrong))
     tasks, p_wrong = tasks[order], p_wrong[order]
     current = key.codes[tasks]
-    for_label = _votes_for(result, len(everything.posterior), tasks, current)
+    task, _, label = votes_of(result).votes()
+    agreeing = np.bincount(task[label == key.codes[task]], minlength=len(key.codes))[tasks]
     columns = {
         "task": take(everything.task_names, tasks.astype(np.int32)),
         "current": [key.class_names[code] for code in current.tolist()],
         "p_wrong": p_wrong,
         "label": take(everything.class_names, everything.label_codes[tasks]),
         "confidence": everything.confidence[tasks].astype(np.float64),
-        "votes_for": for_label,
-        "votes_against": everything.votes_per_task[tasks] - for_label,
+        "votes_for": agreeing,
+        "votes_against": everything.votes_per_task[tasks] - agreeing,
     }
-    if result.combined:
-        columns |= _opinion(everything, result.combined.predictions, tasks, current)
+    if result.combined:  # what the models predict, on average and as they gave it; null without a prediction
+        predictions = result.combined.predictions
+        n_models = predictions.known[:, tasks].sum(axis=0)
+        mean = predictions.probabilities[:, tasks].sum(axis=0) / np.maximum(n_models, 1)[:, None]
+        predicted = np.where(n_models > 0, mean.argmax(axis=1), MISSING).astype(np.int32)
+        shares = zip(_probability(mean, current).tolist(), n_models.tolist(), strict=True)
+        columns["predicted"] = take(everything.class_names, predicted)
+        columns["p_current_predicted"] = [share if n else None for share, n in shares]
     return make_frame(columns, like=everything.task_names)
 
 
 def _probability(probabilities: Floats, codes: Codes) -> Floats:
     """[n] Return the probability of the class in each row; 0 for a class that the votes do not have."""
-    known = np.flatnonzero(codes < probabilities.shape[1])
-    found = np.zeros(len(codes))
-    found[known] = probabilities[known, codes[known]]
-    return found
-
-
-def _votes_for(result: ResultData, n_tasks: int, tasks: NDArray[Any], current: Codes) -> NDArray[np.int64]:
-    """[n] Return the number of votes for the label in use."""
-    wanted = np.full(n_tasks, MISSING, np.int32)
-    wanted[tasks] = current
-    task, _, label = votes_of(result).votes()
-    agreeing = np.bincount(task[label == wanted[task]], minlength=n_tasks)
-    return np.asarray(agreeing[tasks], dtype=np.int64)
-
-
-def _opinion(result: ResultData, predictions: Predictions, tasks: NDArray[Any], current: Codes) -> dict[str, Any]:
-    """Return what the models predict, on average and as they gave it, for each task; null without a prediction."""
-    n_models = predictions.known[:, tasks].sum(axis=0)
-    mean = predictions.probabilities[:, tasks].sum(axis=0) / np.maximum(n_models, 1)[:, None]
-    has_any = n_models > 0
-    share = _probability(mean, current).tolist()
-    return {
-        "predicted": take(result.class_names, np.where(has_any, mean.argmax(axis=1), MISSING).astype(np.int32)),
-        "p_current_predicted": [p if has else None for p, has in zip(share, has_any.tolist(), strict=True)],
-    }
+    return np.where(
+        codes < probabilities.shape[1],
+        probabilities[np.arange(len(codes)), np.minimum(codes, probabilities.shape[1] - 1)],
+        0.0,
+    )

@@ -147,55 +147,39 @@ def _pair_sums(pairs: Pairs, chosen: NDArray[np.bool_], n: int) -> PairSums:
 
 
 def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
-    """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
-    halves = _pair_sums(pairs, pairs.half, n), _pair_sums(pairs, ~pairs.half, n)
+    """Return the group of each annotator and the baseline, which is the rho of all pairs at first.
+
+    Of the groups of two thresholds, the second half of the tasks selects the better ones: a low threshold finds weak
+    correlation, but adds unrelated annotators by chance if votes are sparse.
+    """
+    halves = first, second = _pair_sums(pairs, pairs.half, n), _pair_sums(pairs, ~pairs.half, n)
     group, baseline = np.arange(n), 0.0
     for _ in range(MAX_ROUNDS):
-        baseline = _baseline_rho(halves, group, baseline)
-        before, group = group, _best_groups(*halves, n, baseline)
+        excess = sum(float(sums.excess[sums.outside(group)].sum()) for sums in halves)
+        possible = sum(float(sums.possible[sums.outside(group)].sum()) for sums in halves)
+        baseline = max(excess / possible, MIN_BASELINE_RHO) if possible > 0 else baseline
+        gain = second.gain(baseline + min(LINK_THRESHOLDS))
+        groupings = [_cluster(first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
+        before, group = group, max(groupings, key=lambda each: float(gain[~second.outside(each)].sum()))
         if np.array_equal(before, group):
             break
     return group, baseline
 
 
-def _baseline_rho(halves: tuple[PairSums, PairSums], group: Integers, otherwise: float) -> float:
-    """Return rho over the pairs of annotators from different groups."""
-    excess = sum(float(sums.excess[sums.outside(group)].sum()) for sums in halves)
-    possible = sum(float(sums.possible[sums.outside(group)].sum()) for sums in halves)
-    return max(excess / possible, MIN_BASELINE_RHO) if possible > 0 else otherwise
-
-
-def _best_groups(first: PairSums, second: PairSums, n: int, baseline: float) -> Integers:
-    """Return the better groups of two thresholds, judged by the second half of the tasks.
-
-    A low threshold finds weak correlation, but adds unrelated annotators by chance if votes are sparse.
-    """
-    gain = second.gain(baseline + min(LINK_THRESHOLDS))
-    found = [_cluster(first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
-    return max(found, key=lambda group: float(gain[~second.outside(group)].sum()))
-
-
 def _cluster(sums: PairSums, n: int, threshold: float) -> Integers:
-    """Form groups, then groups of groups, until nothing changes."""
-    gain = sums.gain(threshold)
+    """Form groups, then groups of groups, until nothing changes: each moves to the group with the largest gain."""
     group = np.arange(n)
     for _ in range(MAX_LEVELS):
-        moved = _move(group[sums.one], group[sums.other], gain, n)
+        a, b, gain = group[sums.one], group[sums.other], sums.gain(threshold)
+        apart = a != b
+        a, b, gain = a[apart], b[apart], gain[apart]
+        key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
+        total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(np.float64)
+        moved = np.arange(n)
+        move(np.searchsorted(key, np.arange(n + 1) * n), key % n, total, moved, MAX_SWEEPS)
         if np.array_equal(moved[group], group):
             break
         group = moved[group]
-    return group
-
-
-def _move(a: Integers, b: Integers, gain: Floats, n: int) -> Integers:
-    """Form one level of groups: sum the gains of pairs, then move each node to the group with the largest gain."""
-    different = a != b
-    a, b, gain = a[different], b[different], gain[different]
-    key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
-    total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(np.float64)
-    ptr = np.searchsorted(key, np.arange(n + 1) * n)
-    group = np.arange(n)
-    move(ptr, key % n, total, group, MAX_SWEEPS)
     return group
 
 
@@ -254,24 +238,16 @@ def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
     enough = shared >= MIN_SHARED_TASKS
     rows = enough[pair]
     pair = (np.cumsum(enough) - 1)[pair[rows]]
-    observed, kappa = _kappas(pair, label[one[rows]], label[other[rows]], int(enough.sum()), votes.n_classes)
+    n, K, one, other = int(enough.sum()), votes.n_classes, label[one[rows]], label[other[rows]]
+    n_shared = np.maximum(np.bincount(pair, minlength=n), 1)
+    observed = np.bincount(pair, one == other, minlength=n) / n_shared
+    # chance: the product of both annotators' vote counts, summed over classes without an array [n, K]
+    (code, counts), (other_code, other_counts) = (np.unique(pair * K + x, return_counts=True) for x in (one, other))
+    both, i, j = np.intersect1d(code, other_code, assume_unique=True, return_indices=True)
+    chance = np.bincount(both // K, counts[i] * other_counts[j], minlength=n) / n_shared**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kappa = np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
     key = key[enough]
     return AnnotatorPairs(
         key // votes.n_annotators, key % votes.n_annotators, shared[enough].astype(np.int64), observed, kappa, note
     )
-
-
-def _kappas(pair: Integers, one: Integers, other: Integers, n: int, K: int) -> tuple[Floats, Floats]:
-    """[n] Return the observed agreement and Cohen's kappa of each pair."""
-    shared = np.maximum(np.bincount(pair, minlength=n), 1)
-    observed = np.bincount(pair, one == other, minlength=n) / shared
-    chance = _products(pair * K + one, pair * K + other, n, K) / shared**2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return observed, np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
-
-
-def _products(one: Integers, other: Integers, n: int, K: int) -> Floats:
-    """[n] Sum over classes the product of both annotators' vote counts, without an array [n, K]."""
-    (key, counts), (other_key, other_counts) = (np.unique(side, return_counts=True) for side in (one, other))
-    both, i, j = np.intersect1d(key, other_key, assume_unique=True, return_indices=True)
-    return np.bincount(both // K, counts[i] * other_counts[j], minlength=n).astype(np.float64)

@@ -48,18 +48,13 @@ def families(names: Sequence[str]) -> dict[str, list[int]]:
     >>> families(["gpt-4o", "openai/gpt-4o-mini", "claude-3-haiku", "worker-1", "worker-2"])
     {'gpt': [0, 1]}
     """
-    found: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        if stem := _stem(name):
-            found.setdefault(stem, []).append(place)
-    return {stem: places for stem, places in found.items() if len(places) > 1}
-
-
-def _stem(name: str) -> str | None:
-    """Return the first letters of a model's name, without its provider; None if it does not look like a model."""
-    model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
-    begins = STEM.match(model)
-    return begins[1] if begins and (begins[1] in MODELS or SIZES_AND_VARIANTS.search(model)) else None
+    members: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]  # without its provider
+        begins = STEM.match(model)
+        if begins and (begins[1] in MODELS or SIZES_AND_VARIANTS.search(model)):
+            members.setdefault(begins[1], []).append(position)
+    return {stem: positions for stem, positions in members.items() if len(positions) > 1}
 
 
 Floats = NDArray[np.float64]
@@ -152,7 +147,15 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
         Groups, pairs, and the number of independent annotators that all annotators are worth.
     """
     votes = votes_of(result)
-    votes, posterior = (votes, _posterior(result, votes)) if truth is None else _known(result, votes, truth)
+    if truth is None:  # PTBCC's annotators share prototypes, so a group cannot dominate the labels
+        posterior = result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
+    else:  # votes on tasks whose truth is known and is one of the classes, and these truths as a posterior
+        codes = truth_codes(result, truth, with_gold=True)
+        known = (codes != MISSING) & (codes < votes.n_classes)
+        task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
+        names = (votes.task_names, votes.annotator_names, votes.class_names)
+        votes = Annotations.from_codes(task, annotator, label, *names, repeated="all")
+        posterior = np.eye(votes.n_classes)[codes[known]]
     pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed), MAX_VOTE_PAIRS)
     evidence = _evidence(pairs, votes.n_annotators)
     llm_families = _families(votes.annotator_names, pairs)
@@ -168,26 +171,10 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
         evidence=evidence,
         names=votes.annotator_names,
         warnings=[
-            *_family_warnings(llm_families, weights),
-            *_group_warnings(votes.annotator_names, group, excess, weights, llm_families),
+            *_warnings(votes.annotator_names, group, excess, weights, llm_families),
             *([sample.note] if sample.note else []),
         ],
     )
-
-
-def _posterior(result: ResultData, votes: Annotations) -> Floats:
-    """Return the posterior of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels."""
-    return result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
-
-
-def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotations, Floats]:
-    """Return the votes on tasks whose truth is known and is one of the classes, and these truths as a posterior."""
-    codes = truth_codes(result, truth, with_gold=True)
-    known = (codes != MISSING) & (codes < votes.n_classes)
-    task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
-    names = (votes.task_names, votes.annotator_names, votes.class_names)
-    some = Annotations.from_codes(task, annotator, label, *names, repeated="all")
-    return some, np.eye(votes.n_classes)[codes[known]]
 
 
 class Sums(NamedTuple):
@@ -282,49 +269,36 @@ def _groups(copying: Integers, evidence: Evidence, llm_families: list[Family]) -
     return group
 
 
-def _family_warnings(llm_families: list[Family], weights: Floats) -> list[str]:
+def _warnings(names: Names, group: Integers, excess: Floats, weights: Floats, families: list[Family]) -> list[str]:
+    """Return warnings about families, and about groups that are not families, the largest groups first."""
     warnings = []
-    for stem, members, names, excess, errs_alike in llm_families:
-        listed = ", ".join(names)
+    for stem, members, texts, family_excess, errs_alike in families:
+        listed = ", ".join(texts)
         if errs_alike:
             warnings.append(
-                f"{listed} are of one family and err alike (excess agreement {excess:.2f}): together they are worth "
-                f"about {max(weights[members].sum(), 1.0):.1f} independent judges, "
-                f"so do not count them as {len(members)}"
+                f"{listed} are of one family and err alike (excess agreement {family_excess:.2f}): together they are "
+                f"worth about {max(weights[members].sum(), 1.0):.1f} independent judges, so do not count them as "
+                f"{len(members)}"
             )
         elif len(members) >= DOMINANT_FAMILY_SHARE * len(weights):
             warnings.append(
                 f"{len(members)} of {len(weights)} annotators are of the family {stem} ({listed}): errors that they "
                 "share pass for the truth and do not show in votes; add judges of other families, or gold truths"
             )
+    reported = [family.members for family in families if family.errs_alike]
+    groups = [np.flatnonzero(group == g) for g in range(len(excess))]
+    largest_first = np.argsort([-len(members) for members in groups], kind="stable")
+    new = [g for g in largest_first if groups[g].tolist() not in reported]
+    for g in new[:MAX_NAMED_GROUPS]:
+        members = groups[g]
+        listed = ", ".join(str(name) for name in to_list(names[members[:MAX_NAMED_MEMBERS]]))
+        more = f" and {len(members) - MAX_NAMED_MEMBERS:,} more" if len(members) > MAX_NAMED_MEMBERS else ""
+        is_copying = excess[g] > COPYING_EXCESS
+        how = "as if they copied" if is_copying else "by erring alike or on tasks that are hard for all of them"
+        warnings.append(
+            f"annotators {listed}{more} agree more than their skill explains, {how} (excess agreement "
+            f"{excess[g]:.2f}): they are worth about {max(weights[members].sum(), 1.0):.1f} independent ones"
+        )
+    if len(new) > MAX_NAMED_GROUPS:
+        warnings.append(f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way")
     return warnings
-
-
-def _group_warnings(
-    names: Names, group: Integers, excess: Floats, weights: Floats, llm_families: list[Family]
-) -> list[str]:
-    """Return warnings about groups that are not families, the largest groups first."""
-    reported = {tuple(family.members) for family in llm_families if family.errs_alike}
-    members = [np.flatnonzero(group == g) for g in range(len(excess))]
-    new = [
-        g for g in np.argsort([-len(m) for m in members], kind="stable") if tuple(members[g].tolist()) not in reported
-    ]
-    warnings = [
-        f"annotators {_listed(names, members[g])} agree more than their skill explains, {_as_if(excess[g])} (excess "
-        f"agreement {excess[g]:.2f}): they are worth about {max(weights[members[g]].sum(), 1.0):.1f} independent ones"
-        for g in new[:MAX_NAMED_GROUPS]
-    ]
-    return warnings + (
-        [f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way"] if len(new) > MAX_NAMED_GROUPS else []
-    )
-
-
-def _as_if(excess: float) -> str:
-    return (
-        "as if they copied" if excess > COPYING_EXCESS else "by erring alike or on tasks that are hard for all of them"
-    )
-
-
-def _listed(names: Names, members: Integers) -> str:
-    shown = ", ".join(str(name) for name in to_list(names[members[:MAX_NAMED_MEMBERS]]))
-    return shown + (f" and {len(members) - MAX_NAMED_MEMBERS:,} more" if len(members) > MAX_NAMED_MEMBERS else "")

@@ -5,7 +5,8 @@ Only sums over votes and cells are computed, never a dense table of tasks and an
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,9 @@ from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame, series_like
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
@@ -32,16 +32,6 @@ NEVER_VOTED_VALUES: dict[str, Any] = {  # for annotators who never voted; all ot
     "accuracy_high": None,
     "empirical_accuracy": None,
 }
-
-
-class Counted(NamedTuple):
-    """Numbers of tasks, for each annotator [W] and in total."""
-
-    voted: Integers
-    shared: Integers
-    disputed: Integers
-    n_shared: int
-    n_disputed: int
 
 
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
@@ -93,89 +83,69 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     if annotations.multi:
         truth = None if truth is None else true_answers(annotations, truth)
         annotations = single_votes(annotations)
-    columns = _covered(annotations)
+    voted, shared, disputed, _ = _count(annotations)
+    n_tasks, absent = annotations.n_tasks + len(annotations.unlabelled), len(annotations.never_voted)
+    seen = _classes_of(annotations)
+    class_names = to_list(annotations.class_names)
+    if len({type(name) for name in class_names}) > 1:
+        class_names = [str(name) for name in class_names]  # the lists of a data frame hold values of one type
+    columns: dict[str, Any] = {
+        "n_votes": np.bincount(annotations.annotator, minlength=annotations.n_annotators),
+        "coverage": voted / n_tasks,
+        "polarity": [[class_names[k] for k in seen.indices[a:b]] for a, b in pairwise(seen.indptr.tolist())],
+        "overlaps": shared / n_tasks,
+        "conflicts": disputed / n_tasks,
+    }
     if isinstance(votes, ResultData):
         columns |= {"accuracy": votes.accuracy, **known_intervals(votes)}
     if truth is not None:
-        columns |= _judged(annotations, truth_codes(annotations, truth, with_gold=True))
-    return make_frame(_with_never_voted(columns, annotations), like=annotations.annotator_names)
+        codes = truth_codes(annotations, truth, with_gold=True)
+        task, who, label = annotations.votes()
+        n, right = (
+            np.bincount(who[which], minlength=annotations.n_annotators)
+            for which in (codes[task] != MISSING, codes[task] == label)
+        )
+        shares = [r / m if m else None for r, m in zip(right.tolist(), n.tolist(), strict=True)]
+        columns |= {"n_truths": n, "empirical_accuracy": shares}
+    names = annotations.annotator_names
+    if absent:
+        names = series_like([*to_list(names), *to_list(annotations.never_voted)], names)
+        for name, values in columns.items():  # rows of the same type for annotators who never voted
+            nothing = NEVER_VOTED_VALUES.get(name, 0)
+            if isinstance(values, np.ndarray) and nothing is not None:
+                columns[name] = np.append(values, np.full(absent, nothing, values.dtype))
+            else:
+                columns[name] = [*values, *[nothing] * absent]
+    return make_frame({"annotator": names, **columns}, like=annotations.annotator_names)
 
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:
     """Return the same shares for all annotators together: tasks with votes, with several annotators, in conflict."""
     votes = single_votes(votes)
-    counted, n_tasks = _count(votes), votes.n_tasks + len(votes.unlabelled)
-    n_voted_for = np.diff(_classes_of(votes).indptr)
+    n_shared, n_disputed = _count(votes)[3]
+    n_tasks, n_voted_for = votes.n_tasks + len(votes.unlabelled), np.diff(_classes_of(votes).indptr)
     return {
         "n_tasks": n_tasks,
         "n_annotators": votes.n_annotators + len(votes.never_voted),
         "n_votes": votes.n_votes,
         "classes": to_list(votes.class_names),
         "coverage": votes.n_tasks / n_tasks,
-        "overlaps": counted.n_shared / n_tasks,
-        "conflicts": counted.n_disputed / n_tasks,
+        "overlaps": n_shared / n_tasks,
+        "conflicts": n_disputed / n_tasks,
         "n_one_class": int((n_voted_for == 1).sum()),
         "never_voted": to_list(votes.never_voted),
     }
 
 
-def _count(votes: Annotations) -> Counted:
+def _count(votes: Annotations) -> tuple[Integers, Integers, Integers, tuple[int, int]]:
+    """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are shared and disputed."""
     voted, shared, disputed = (np.zeros(votes.n_annotators, np.int64) for _ in range(3))
     pointers = votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64)
     in_all = count_tasks(*pointers, votes.annotator.view(np.uint32), voted, shared, disputed)
-    return Counted(voted, shared, disputed, *in_all)
-
-
-def _covered(votes: Annotations) -> dict[str, Any]:
-    counted, n_tasks = _count(votes), votes.n_tasks + len(votes.unlabelled)
-    return {
-        "n_votes": np.bincount(votes.annotator, minlength=votes.n_annotators),
-        "coverage": counted.voted / n_tasks,
-        "polarity": _polarity(votes),
-        "overlaps": counted.shared / n_tasks,
-        "conflicts": counted.disputed / n_tasks,
-    }
-
-
-def _polarity(votes: Annotations) -> list[list[Any]]:
-    """Return the classes that each annotator votes for at least once."""
-    seen = _classes_of(votes)
-    names = to_list(votes.class_names)
-    if len({type(name) for name in names}) > 1:
-        names = [str(name) for name in names]  # the lists of a data frame hold values of one type
-    voted = [names[code] for code in seen.indices.tolist()]
-    return [voted[first:end] for first, end in zip(seen.indptr[:-1].tolist(), seen.indptr[1:].tolist(), strict=True)]
+    return voted, shared, disputed, in_all
 
 
 def _classes_of(votes: Annotations) -> csr_array:
     """[W, K] Return a sparse matrix that is True where the annotator votes for the class at least once."""
     _, who, label = votes.votes()
     return csr_array((np.ones(len(who), np.bool_), (who, label)), shape=(votes.n_annotators, votes.n_classes))
-
-
-def _judged(votes: Annotations, truth: Codes) -> dict[str, Any]:
-    task, who, label = votes.votes()
-    known = truth[task] != MISSING
-    n = np.bincount(who[known], minlength=votes.n_annotators)
-    right = np.bincount(who[known & (truth[task] == label)], minlength=votes.n_annotators)
-    shares = [r / m if m else None for r, m in zip(right.tolist(), n.tolist(), strict=True)]
-    return {"n_truths": n, "empirical_accuracy": shares}
-
-
-def _with_never_voted(columns: dict[str, Any], votes: Annotations) -> dict[str, Any]:
-    n = len(votes.never_voted)
-    if n:
-        columns = {name: _extended(name, values, n) for name, values in columns.items()}
-    return {"annotator": _all_names(votes) if n else votes.annotator_names, **columns}
-
-
-def _extended(name: str, values: Any, n: int) -> Any:
-    """Append n rows of the same type to a column, for annotators who never voted."""
-    nothing = NEVER_VOTED_VALUES.get(name, 0)
-    if isinstance(values, np.ndarray) and nothing is not None:
-        return np.append(values, np.full(n, nothing, values.dtype))
-    return [*values, *[nothing] * n]
-
-
-def _all_names(votes: Annotations) -> Names:
-    return series_like([*to_list(votes.annotator_names), *to_list(votes.never_voted)], votes.annotator_names)

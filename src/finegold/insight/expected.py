@@ -18,6 +18,9 @@ from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame
 
+Floats = NDArray[np.float64]
+AnyResult = TypeVar("AnyResult", bound=ResultData)
+
 
 def expected_accuracy(result: ResultData) -> float | None:
     """Return the share of right labels by the method's own confidences; None if every label is a known truth."""
@@ -35,9 +38,6 @@ def caution(result: ResultData) -> str:
     """Return a warning if the result has few tasks; empty for results of methods other than the default."""
     return small_data_caution(len(result.label_codes)) if result.method == DEFAULT_METHOD else ""
 
-
-Floats = NDArray[np.float64]
-AnyResult = TypeVar("AnyResult", bound=ResultData)
 
 N_FOLDS = 5
 MAX_LOG_TEMPERATURE = np.log(20.0)  # temperatures lie between 1/20 and 20
@@ -89,7 +89,8 @@ class Calibration:
         combined = result.combined and replace(
             result.combined, posterior=temper(result.combined.posterior, self.temperature)
         )
-        posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
+        tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), self.temperature)
+        posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
         made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
         note = f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
         return replace(
@@ -122,10 +123,6 @@ def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
         truth=truths,
         names=result.task_names,
     )
-
-
-def _tempered(result: ResultData, temperature: float) -> Floats:
-    return temper(np.maximum(result.posterior, MIN_PROBABILITY), temperature)
 
 
 def _best_temperature(posterior: Floats, truth: Codes) -> float:

@@ -22,7 +22,6 @@ from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
-from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, look_up, to_list
 from finegold.votes.frames import make_frame, take
 from finegold.votes.pairs import rows_of
@@ -32,15 +31,6 @@ Integers = NDArray[np.int64]
 
 CLOSE = 0.2  # a label is contested if it leads the next class by less
 MAX_NAMED = 3  # number of annotators named on each side of a flip
-
-
-class Flipped(NamedTuple):
-    """The flipped tasks, most confident labels first."""
-
-    task: Integers
-    majority: Codes  # the class with the most votes; the first of them if several are tied
-    votes_majority: Integers
-    votes_label: Integers
 
 
 class Weights(NamedTuple):
@@ -78,20 +68,31 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
 
 
 def flips(result: ResultData) -> Any:
-    """Return a data frame with one row per flipped task, most confident labels first."""
+    """Return a data frame with one row per flipped task, most confident labels first.
+
+    The majority is the class with the most votes; the first of them if several are tied.
+    """
     result = single_labels(result)
-    found = flipped(result)
-    label = result.label_codes[found.task]
+    votes = votes_of(result)
+    n, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    most = np.maximum.reduceat(n, first)
+    own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], n, 0), minlength=votes.n_tasks)
+    leading = np.flatnonzero(n == most[task])
+    majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
+    tasks = np.flatnonzero(flipped_tasks(result))
+    tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
+    label = result.label_codes[tasks]
     return make_frame(
         {
-            "task": take(result.task_names, found.task.astype(np.int32)),
-            "majority": take(result.class_names, found.majority),
+            "task": take(result.task_names, tasks.astype(np.int32)),
+            "majority": take(result.class_names, majority[tasks]),
             "label": take(result.class_names, label),
-            "confidence": result.confidence[found.task],
-            "votes_majority": found.votes_majority,
-            "votes_label": found.votes_label,
-            "n_votes": result.votes_per_task[found.task],
-            "why": np.array(_reasons(result, found.task, label, found.majority), dtype=np.str_),
+            "confidence": result.confidence[tasks],
+            "votes_majority": most[tasks],
+            "votes_label": own[tasks].astype(np.int64),
+            "n_votes": result.votes_per_task[tasks],
+            "why": np.array(_reasons(result, tasks, label, majority[tasks]), dtype=np.str_),
         },
         like=result.task_names,
     )
@@ -127,10 +128,13 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     code = int(look_up([task], result.task_names)[0])
     if code == MISSING:
         raise InputError(f"there is no task {task!r} with votes")
-    other = _opponent(result, code) if against is None else int(look_up([against], result.class_names)[0])
-    if other == MISSING:
+    label, votes = result.label_codes[[code]], votes_of(result)
+    if against is None:
+        cells = slice(votes.task_ptr[code], votes.task_ptr[code + 1])
+        other = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
+        other = other if other != label[0] else int(margins(result)[0][code])
+    elif (other := int(look_up([against], result.class_names)[0])) == MISSING:
         raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
-    label = result.label_codes[[code]]
     found = _weights(result, np.array([code]), label, np.array([other], np.int32))
     order = np.argsort(-found.weight, kind="stable")
     annotator = np.append(np.int32(MISSING), found.annotator[order])
@@ -153,30 +157,6 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
     return runner_up, result.confidence - second
 
 
-def flipped(result: ResultData) -> Flipped:
-    votes = votes_of(result)
-    m = np.diff(votes.cell_ptr)
-    first, task = votes.task_ptr[:-1], _task_of_cell(votes)
-    most = np.maximum.reduceat(m, first)
-    own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], m, 0), minlength=votes.n_tasks)
-    leading = np.flatnonzero(m == most[task])
-    majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
-    tasks = np.flatnonzero(flipped_tasks(result))
-    tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
-    return Flipped(tasks, majority[tasks], most[tasks], own[tasks].astype(np.int64))
-
-
-def _task_of_cell(votes: Annotations) -> Integers:
-    return np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-
-
-def _opponent(result: ResultData, task: int) -> int:
-    votes = votes_of(result)
-    cells = slice(votes.task_ptr[task], votes.task_ptr[task + 1])
-    majority = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
-    return majority if majority != result.label_codes[task] else int(margins(result)[0][task])
-
-
 def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
     """Return the votes on these tasks, in the order of the tasks."""
     votes = votes_of(result)
@@ -195,23 +175,17 @@ def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
 
 def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
     """Return texts such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
-    found = _weights(result, tasks, label, majority)
+    support = _weights(result, tasks, label, majority)
     names = [str(name) for name in to_list(result.annotator_names)]
-    end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))
+    end = np.cumsum(np.bincount(support.task, minlength=len(tasks)))
     reasons = []
     for row, shares in enumerate(_prior_weight(result, label, majority).tolist()):
         votes = slice(end[row - 1] if row else 0, end[row])
-        parts = [(weight, names[who]) for weight, who in zip(found.weight[votes], found.annotator[votes], strict=True)]
-        reasons.append(f"{_reason(parts)}; class shares {shares:+.1f}")
+        parts = [(w, names[j]) for w, j in zip(support.weight[votes], support.annotator[votes], strict=True)]
+        pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
+        sides = [f"{side}: {_listed(some)}" for side, some in (("for", pro), ("against", contra)) if some]
+        reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
     return reasons
-
-
-def _reason(parts: list[tuple[float, str]]) -> str:
-    sides = (
-        ("for", sorted((part for part in parts if part[0] > 0), reverse=True)),
-        ("against", sorted(part for part in parts if part[0] <= 0)),
-    )
-    return "; ".join(f"{side}: {_listed(some)}" for side, some in sides if some)
 
 
 def _listed(parts: list[tuple[float, str]]) -> str:

@@ -21,16 +21,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.insight import coefficients
-from finegold.insight.coefficients import Cells, by_annotator, by_class, cells_of, ranks
+from finegold.insight.coefficients import by_annotator, by_class, cells_of, ranks
 from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
 from finegold.insight.votes import single_votes
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
-from finegold.votes.encoding import Names, to_list
+from finegold.votes.encoding import to_list
 from finegold.votes.frames import make_frame, take
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -170,38 +169,25 @@ class Agreement:
 
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
-    """Measure how far annotators agree beyond chance.
-
-    Parameters
-    ----------
-    votes : path, data frame or Annotations
-        The votes, as in `finegold.read`.
-    level : {"nominal", "ordinal", "interval"}, default "nominal"
-        How alpha interprets classes: as names, ranks (give `classes` if their order is not alphabetical) or numbers.
-    **reading : dict
-        Keywords of `finegold.read`. Repeated votes are read as well, unless `repeated` says otherwise.
-
-    Returns
-    -------
-    Agreement
-        Krippendorff's alpha, Fleiss' and Cohen's kappa and Gwet's AC1, by class, annotator and pair of annotators.
-
-    Raises
-    ------
-    InputError
-        If the votes cannot be read, or if classes are not numbers with `level="interval"`.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> finegold.agreement(finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
-    0.5
-    """
+    """Measure how far annotators agree beyond chance; `finegold.agreement` documents it."""
     annotations = single_votes(read(votes, **{"repeated": "all", **reading}))
     repeats = count_repeats(*annotations.votes())
-    single = _one_vote_each(annotations) if repeats.pairs else annotations
+    single = annotations
+    if repeats.pairs:  # one vote per annotator and task
+        names = (single.task_names, single.annotator_names, single.class_names)
+        single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
     cells, pairs = cells_of(single), annotator_pairs(single)
-    scale = _scale(level, cells, single.class_names)
+    scale = None  # the position of each class on its scale; None if classes are names
+    if level not in get_args(Level):
+        raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level == "ordinal":
+        scale = ranks(cells)
+    elif level == "interval":
+        classes = to_list(single.class_names)
+        try:
+            scale = np.array([float(name) for name in classes])
+        except (TypeError, ValueError):
+            raise InputError(f"level interval needs classes that are numbers, not {classes}; try ordinal") from None
     found = {
         "alpha": coefficients.alpha(cells, scale),
         "fleiss": coefficients.fleiss(cells),
@@ -221,26 +207,3 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         votes=single,
         pairs_found=pairs,
     )
-
-
-def _scale(level: str, cells: Cells, names: Names) -> NDArray[np.float64] | None:
-    """Return the position of each class on its scale; None if classes are names."""
-    if level not in get_args(Level):
-        raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
-    if level == "nominal":
-        return None
-    if level == "ordinal":
-        return ranks(cells)
-    try:
-        return np.array([float(name) for name in to_list(names)])
-    except (TypeError, ValueError):
-        raise InputError(f"level interval needs classes that are numbers, not {to_list(names)}; try ordinal") from None
-
-
-def _one_vote_each(annotations: Annotations) -> Annotations:
-    names: tuple[Names, Names, Names] = (
-        annotations.task_names,
-        annotations.annotator_names,
-        annotations.class_names,
-    )
-    return Annotations.from_codes(*majority_of_repeats(*annotations.votes()), *names)

@@ -153,15 +153,11 @@ def plan(
         shape = result.posterior.shape
         gain, nobody = gain.reshape(shape).sum(axis=1), np.asarray(nobody.reshape(shape).any(axis=1))
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
-    ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)
-    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(asked))
-
-
-def _best(gain: Floats, tasks: Codes, votes: NDArray[np.int64], budget: int | None) -> Codes:
-    """Return the tasks with the largest gains within the budget; tasks with equal gains by their number of votes."""
+    tasks = np.flatnonzero(~(is_safe | nobody))
     if budget is not None and budget < len(tasks):
         tasks = np.sort(tasks[np.argpartition(-gain[tasks], budget - 1)[:budget]])
-    return tasks[np.lexsort((votes[tasks], -gain[tasks]))]
+    tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))]  # equal gains by their number of votes
+    return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, _advice(asked))
 
 
 def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, NDArray[np.bool_]]:
@@ -170,22 +166,25 @@ def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) 
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
     matrices = np.ascontiguousarray(group_matrices(result, activity, group, n_groups).transpose(0, 2, 1))
-    left = _remaining(result, activity, group, n_groups)
-    gain = np.empty(len(left))
+    task, annotator, _ = votes_of(result).votes()
+    n_tasks, place = len(result.posterior), task * np.int64(n_groups) + group[annotator]
+    voted = np.bincount(place, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
+    left: Floats = np.bincount(group, activity, n_groups).astype(np.float64) - voted  # [T, G] of a vote from each group
+    left[left < MIN_PROBABILITY] = 0.0
+    gain = np.empty(n_tasks)
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
         expected_gain(_less_confident(result.posterior[rows]), matrices, left[rows], gain[rows])
 
-    in_threads(work, ranges(len(gain)))
+    in_threads(work, ranges(n_tasks))
     return gain, left.sum(axis=1) == 0
 
 
 def _less_confident(posterior: Floats) -> Floats:
     """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/next.md)."""
     roots = np.sqrt(posterior, dtype=np.float64)
-    less_confident: Floats = roots / roots.sum(axis=1, keepdims=True)
-    return less_confident
+    return np.asarray(roots / roots.sum(axis=1, keepdims=True))
 
 
 def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
@@ -211,40 +210,24 @@ def _groups(accuracy: Floats, activity: Floats) -> NDArray[np.int64]:
     return group
 
 
-def _remaining(result: ResultData, activity: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
-    """[T, G] Return the probability of a vote from each group, without those who have voted on the task."""
-    n_tasks = len(result.posterior)
-    whole = np.bincount(group, activity, n_groups).astype(np.float64)
-    task, annotator, _ = votes_of(result).votes()
-    voted = np.bincount(task * np.int64(n_groups) + group[annotator], activity[annotator], n_tasks * n_groups)
-    left: Floats = whole - voted.reshape(n_tasks, n_groups)
-    left[left < MIN_PROBABILITY] = 0.0
-    return left
-
-
 def _advice(result: ResultData) -> list[Advice]:
-    """Return advice on annotators who are clearly less accurate than the median."""
+    """Return advice on annotators who are clearly less accurate than the median; votes with little gain are useless."""
     judged = result.votes_per_annotator >= MIN_VOTES
-    if not judged.any():
-        return []
-    usual = float(np.median(result.accuracy[judged]))
+    usual = float(np.median(result.accuracy[judged])) if judged.any() else 0.0
     worse = np.flatnonzero(judged & (suggested(result)[1] < usual - MIN_GAP))
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
-    least = MIN_RELATIVE_GAIN * _average_gain(result)
+    everybody = group_matrices(result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1)
+    least = MIN_RELATIVE_GAIN * float(_gain_without_votes(everybody, result)[0])
     step = max(CHUNK_NUMBERS // len(result.class_names) ** 2, 1)
-    runs = (worse[first : first + step] for first in range(0, len(worse), step))
-    return [one for some in runs for one in _advise(result, some, usual, least)]
-
-
-def _advise(result: ResultData, annotators: Codes, usual: float, least: float) -> list[Advice]:
-    """Return advice on these annotators; votes with a smaller gain than `least` are useless."""
-    counts = votes_by_truth(result, annotators)
-    useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
-    return [
-        _advice_on(result, int(j), n, usual, bool(no)) for j, n, no in zip(annotators, counts, useless, strict=True)
-    ]
+    advice = []
+    for first in range(0, len(worse), step):
+        some = worse[first : first + step]
+        counts = votes_by_truth(result, some)
+        useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
+        advice += [_advice_on(result, j, n, usual, no) for j, n, no in zip(some.tolist(), counts, useless, strict=True)]
+    return advice
 
 
 def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
@@ -259,12 +242,6 @@ def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
     return chance
 
 
-def _average_gain(result: ResultData) -> float:
-    """Return the gain of a vote of the average annotator."""
-    everybody = group_matrices(result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1)
-    return float(_gain_without_votes(everybody, result)[0])
-
-
 def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
     """[n] Return the gain of a vote on a task without votes."""
     tau = result.learned.class_prior
@@ -277,11 +254,10 @@ def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
 def _shares(counts: Floats) -> Floats:
     """Return confusion matrices; rows with few votes are close to the annotator's votes over all truths."""
     blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
-    shares: Floats = (counts + blind) / (counts.sum(axis=2, keepdims=True) + 1)
-    return shares
+    return np.asarray((counts + blind) / (counts.sum(axis=2, keepdims=True) + 1))
 
 
-def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: bool) -> Advice:
+def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool) -> Advice:
     right = (
         f"judged by the labels, right in {result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes, where "
         f"{usual:.0%} is usual"

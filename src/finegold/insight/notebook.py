@@ -28,10 +28,13 @@ COEFFICIENTS = {
 
 
 def agreement_html(found: Agreement) -> str:
-    rows = [
-        [words, cell_html(_number(getattr(found, name))), cell_html(_interval(found, name))]
-        for name, words in COEFFICIENTS.items()
-    ]
+    rows = []
+    for name, words in COEFFICIENTS.items():
+        value, interval = getattr(found, name), ""
+        if name in found.errors and isfinite(value):
+            low, high = found.interval(name)
+            interval = f"{low:.3f} to {high:.3f}"
+        rows.append([words, cell_html(_number(value)), cell_html(interval)])
     return page_html(
         f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with two votes or more, "
         f"{found.n_annotators:,} annotators",
@@ -55,7 +58,7 @@ def trust_html(found: Trust) -> str:
         figures += [("calibration error", f"{tested.ece:.4f}"), ("best temperature", f"{tested.temperature:.2f}")]
     return page_html(
         f"<b>Trust</b> in {escape(found.method)}: {found.n_tasks:,} tasks, {found.agreement.n_annotators:,} annotators",
-        _figures_html(figures),
+        table_html(["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures)),
         *(escape(warning) for warning in found.warnings),
     )
 
@@ -101,19 +104,8 @@ def comparison_html(found: Comparison) -> str:
     return page_html(title, table_html(heads, rows, len(rows)))
 
 
-def _figures_html(figures: Sequence[tuple[str, str]]) -> str:
-    return table_html(["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures))
-
-
 def _number(value: float) -> str:
     return f"{value:.3f}" if isfinite(value) else "undefined"
-
-
-def _interval(found: Agreement, name: str) -> str:
-    if name not in found.errors or not isfinite(getattr(found, name)):
-        return ""
-    low, high = found.interval(name)
-    return f"{low:.3f} to {high:.3f}"
 
 
 ROWS_SHOWN = 20

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.expected import Calibration, calibration, expected_accuracy
@@ -16,7 +15,6 @@ from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
 from finegold.results.data import ResultData
-from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
@@ -81,13 +79,9 @@ class Trust:
         dict
             The figures and the warnings.
         """
+        counts = ("method", "n_tasks", "n_flips", "n_tied", "n_contested", "n_spammers")
         return {
-            "method": self.method,
-            "n_tasks": self.n_tasks,
-            "n_flips": self.n_flips,
-            "n_tied": self.n_tied,
-            "n_contested": self.n_contested,
-            "n_spammers": self.n_spammers,
+            **{name: getattr(self, name) for name in counts},
             "effective_annotators": self.correlated.effective,
             "agreement": self.agreement.figures(),
             "calibration": None if self.calibration is None else self.calibration.figures(),
@@ -104,8 +98,34 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
     votes = votes_of(result)
     truth = None if truth is None else match_truth(result, truth)
     agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
-    correlated = _correlated(result, truth)
+    correlated = correlated_annotators(result)
+    if truth is not None:  # truths may show more correlation than votes
+        by_truth = correlated_annotators(result, truth)
+        correlated = min((correlated, by_truth), key=lambda each: each.effective / each.n_annotators)
     calibrated = None if truth is None else calibration(result, truth)
+    warnings, votes_per_task = [], votes.n_votes / votes.n_tasks
+    if votes_per_task < MIN_VOTES_PER_TASK and result.method != "mv":
+        warnings.append(
+            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
+            "from little more than its own guesses; ask for more votes, or give gold truths"
+        )
+    if agreed.alpha < MIN_ALPHA:
+        warnings.append(
+            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
+            "the hardest classes before you trust any method"
+        )
+    warnings += [*tie_warnings(result), *correlated.warnings]
+    if suspects.size:
+        names = ", ".join(str(name) for name in to_list(result.annotator_names[suspects[:MAX_NAMED]]))
+        more = f" and {len(suspects) - MAX_NAMED:,} more" if len(suspects) > MAX_NAMED else ""
+        who = "annotator" if len(suspects) == 1 else "annotators"
+        warnings.append(f"the votes of {who} {names}{more} do not depend on the truth, or contradict it")
+    c = calibrated
+    if c is not None and c.temperature >= OVERCONFIDENT_TEMPERATURE and c.ece_after < c.ece:
+        warnings.append(
+            f"labels are less often right ({c.accuracy:.1%}) than they are sure ({c.confidence:.1%}): a temperature of "
+            f"{c.temperature:.2g} brings the calibration error from {c.ece:.3f} to {c.ece_after:.3f}"
+        )
     return Trust(
         method=result.method,
         n_tasks=votes.n_tasks,
@@ -117,72 +137,21 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         correlated=correlated,
         calibration=calibrated,
         expected=expected_accuracy(result),
-        warnings=[
-            *_vote_warnings(agreed, votes.n_votes / votes.n_tasks, result.method),
-            *tie_warnings(result),
-            *correlated.warnings,
-            *_spammer_warnings([str(name) for name in to_list(result.annotator_names[suspects])]),
-            *_calibration_warnings(calibrated),
-        ],
+        warnings=warnings,
     )
-
-
-def _correlated(result: ResultData, truth: Any) -> CorrelatedAnnotators:
-    """Return the correlation found from the votes, or from the truths if these show more of it."""
-    found = [correlated_annotators(result)]
-    if truth is not None:
-        found.append(correlated_annotators(result, truth))
-    return min(found, key=lambda one: one.effective / one.n_annotators)
-
-
-def _vote_warnings(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:
-    said = []
-    if votes_per_task < MIN_VOTES_PER_TASK and method != "mv":
-        said.append(
-            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
-            "from little more than its own guesses; ask for more votes, or give gold truths"
-        )
-    if agreed.alpha < MIN_ALPHA:
-        said.append(
-            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
-            "the hardest classes before you trust any method"
-        )
-    return said
 
 
 def tie_warnings(result: ResultData) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
     if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
         return []
-    tied = int(_is_tied(votes_of(result)).sum())
+    votes = votes_of(result)
+    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
+    tied = int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [
         f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels hang on which annotators "
         "the method believes, so ask for one more vote on each, or check some (finegold sample)"
-    ]
-
-
-def _is_tied(votes: Annotations) -> NDArray[np.bool_]:
-    """[T] Return whether several classes have the most votes."""
-    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
-    most = np.maximum.reduceat(size, first)
-    return np.asarray(np.add.reduceat(size == np.repeat(most, np.diff(votes.task_ptr)), first, dtype=np.int64) > 1)
-
-
-def _spammer_warnings(names: list[str]) -> list[str]:
-    if not names:
-        return []
-    who = "annotator" if len(names) == 1 else "annotators"
-    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return [f"the votes of {who} {', '.join(names[:MAX_NAMED])}{more} do not depend on the truth, or contradict it"]
-
-
-def _calibration_warnings(found: Calibration | None) -> list[str]:
-    if found is None or found.temperature < OVERCONFIDENT_TEMPERATURE or found.ece_after >= found.ece:
-        return []
-    return [
-        f"labels are less often right ({found.accuracy:.1%}) than they are sure ({found.confidence:.1%}): a "
-        f"temperature of {found.temperature:.2g} brings the calibration error from {found.ece:.3f} to "
-        f"{found.ece_after:.3f}"
     ]

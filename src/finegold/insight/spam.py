@@ -79,7 +79,7 @@ def spammers(result: ResultData) -> Any:
 def spam(result: ResultData) -> Spam:
     annotations = votes_of(result)
     votes = _counted(annotations, result.label_codes.astype(np.int64))
-    own = _by_label(votes)
+    own = table_of(votes.who, votes.label, votes.n, *votes.shape)  # [W, K] by class
     n = own.sum(axis=1)
     share = own.max(axis=1) / np.maximum(n, 1)
     evidence = _evidence(votes, own)
@@ -101,25 +101,14 @@ def _counted(annotations: Annotations, labels: Integers) -> Votes:
     return Votes(who, truth, label, n.astype(np.float64), pooled / pooled.sum(axis=1, keepdims=True), (W, K))
 
 
-def _by_label(votes: Votes) -> Floats:
-    """[W, K]"""
-    return table_of(votes.who, votes.label, votes.n, *votes.shape)
-
-
-def _by_truth(votes: Votes) -> Floats:
-    """[W, K]"""
-    return table_of(votes.who, votes.truth, votes.n, *votes.shape)
-
-
 def _evidence(votes: Votes, own: Floats) -> Floats:
     """Return log p(votes | one distribution) - log p(votes | one for each truth)."""
     W, _ = votes.shape
-    total = own.sum(axis=0) + MIN_COUNT
-    blind = (_log_rising(PRIOR_VOTES * total / total.sum(), own)).sum(axis=1) - _log_rising(
-        PRIOR_VOTES, own.sum(axis=1)
-    )
+    total, by_truth = own.sum(axis=0) + MIN_COUNT, table_of(votes.who, votes.truth, votes.n, *votes.shape)
+    blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1)
+    blind -= _log_rising(PRIOR_VOTES, own.sum(axis=1))
     cells = _log_rising(PRIOR_VOTES * votes.pooled[votes.truth, votes.label], votes.n)
-    seeing = np.bincount(votes.who, cells, minlength=W) - _log_rising(PRIOR_VOTES, _by_truth(votes)).sum(axis=1)
+    seeing = np.bincount(votes.who, cells, minlength=W) - _log_rising(PRIOR_VOTES, by_truth).sum(axis=1)
     return np.asarray(blind - seeing)
 
 
@@ -137,18 +126,12 @@ def _score(votes: Votes) -> Floats:
     W, K = votes.shape
     if K == 1:
         return np.zeros(W)
-    size = _by_truth(votes) + PRIOR_VOTES
+    size = table_of(votes.who, votes.truth, votes.n, W, K) + PRIOR_VOTES
     before = PRIOR_VOTES * votes.pooled
-    squares = np.bincount(votes.who, _gained_squares(votes, before, size), minlength=W) + (1 / size**2) @ (
-        before**2
-    ).sum(1)
+    old = before[votes.truth, votes.label]
+    gained = ((old + votes.n) ** 2 - old**2) / size[votes.who, votes.truth] ** 2  # squares beyond those of the prior
+    squares = np.bincount(votes.who, gained, minlength=W) + (1 / size**2) @ (before**2).sum(1)
     rows = table_of(votes.who, votes.label, votes.n / size[votes.who, votes.truth], W, K)
     together = rows + (1 / size) @ before
     score: Floats = (K * squares - (together**2).sum(axis=1)) / (K * (K - 1))
     return score
-
-
-def _gained_squares(votes: Votes, before: Floats, size: Floats) -> Floats:
-    """Return by how much the votes raise the squares of the prior's pseudo-votes, relative to the row sums."""
-    old = before[votes.truth, votes.label]
-    return ((old + votes.n) ** 2 - old**2) / size[votes.who, votes.truth] ** 2
