@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from finegold.paper.datasets import data_set
-from finegold.paper.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
+from finegold.paper.document import Block, Heading, Picture, Table, to_html, to_markdown
 
 TITLE = "Finegold and other libraries on the same votes"
 COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]
@@ -24,7 +24,7 @@ REFERENCE = ("finegold", "ptbcc")
 def write_page(kept: Path, out: Path) -> Path:
     """rivals.html, and rivals.md with its pictures in a folder beside it."""
     found = json.loads(kept.read_text())
-    names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).n_labels)
+    names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1])
     pictures = {what: _plot(found["figures"], names, what) for what in ("seconds", "peak_mib")}
     page = _blocks(found, names)
     (out / "rivals").mkdir(parents=True, exist_ok=True)
@@ -39,39 +39,33 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
     figures, machine = found["figures"], found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
     return [
-        Text(
-            "What this means for you: of all libraries, Finegold's default (anchored) and ptbcc have the highest mean "
-            "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little "
-            "about which method is best in general; the page on choosing compares them on 80. Finegold's other methods "
-            "run with the paper's settings here, and with the recommended settings there, so their figures differ."
-        ),
-        Text(
-            "Each fit ran in a process of its own, with one thread, on the same files. "
-            "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
-            "code is loaded then. Memory is the peak of the whole process, libraries included."
-        ),
-        Text(f"Versions: {versions}. Settings are each library's defaults."),
+        "What this means for you: of all libraries, Finegold's default (anchored) and ptbcc have the highest mean "
+        "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little "
+        "about which method is best in general; the page on choosing compares them on 80. Finegold's other methods "
+        "run with the paper's settings here, and with the recommended settings there, so their figures differ.",
+        "Each fit ran in a process of its own, with one thread, on the same files. "
+        "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
+        "code is loaded then. Memory is the peak of the whole process, libraries included.",
+        f"Versions: {versions}. Settings are each library's defaults.",
         _table(figures, names, "accuracy", "Accuracy; ties share their credit", 4),
         _table(figures, names, "seconds", "Seconds of a fit", 4),
         Picture("seconds", "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel."),
         _table(figures, names, "peak_mib", "Peak memory of the process in MiB", 0),
         Picture("peak_mib", "Peak memory of the process by number of labels."),
         Heading("What failed"),
-        Items(_failures(figures) or ["nothing"]),
+        _failures(figures) or ["nothing"],
         Heading("Notes"),
-        Items(
-            [
-                "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
-                "CROWDLAB is given the shares of the votes instead of a classifier's predictions.",
-                "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
-                "Finegold's default was measured two days after the others, on a machine with other work to do: its "
-                "seconds are an upper bound.",
-                "Some libraries return one label per task: ties are broken there, by lot or by order.",
-            ]
-        ),
+        [
+            "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
+            "CROWDLAB is given the shares of the votes instead of a classifier's predictions.",
+            "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
+            "Finegold's default was measured two days after the others, on a machine with other work to do: its "
+            "seconds are an upper bound.",
+            "Some libraries return one label per task: ties are broken there, by lot or by order.",
+        ],
         Heading("Machine"),
-        Items([f"{name}: {value}" for name, value in machine.items() if name != "rivals"]),
-        Text("This page is made by bench/rivals.py."),
+        [f"{name}: {value}" for name, value in machine.items() if name != "rivals"],
+        "This page is made by bench/rivals.py.",
     ]
 
 
@@ -144,7 +138,7 @@ def _line(
     width: float,
 ) -> None:
     of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
-    points = [(data_set(name).n_labels, of_set[name]) for name in names if of_set.get(name) is not None]
+    points = [(data_set(name).counts[-1], of_set[name]) for name in names if of_set.get(name) is not None]
     label = "finegold PTBCC" if pair == REFERENCE else pair[1]
     if points:
         panel.plot(*zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label)

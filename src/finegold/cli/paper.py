@@ -15,12 +15,11 @@ from finegold.cli.messages import count, say
 from finegold.errors import InputError
 
 EXPECTED = "val5/ with label.csv and truth.csv"
-COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 
 
 def list_data_sets() -> None:
     """List the data sets, with their counts and whether they are in the cache."""
-    from finegold.paper.datasets import cache_folder, data_sets, find
+    from finegold.paper.datasets import COUNTS, cache_folder, data_sets, find
 
     out.print_figures(
         None,
@@ -41,7 +40,7 @@ def list_data_sets() -> None:
 
 def data_set_info(name: str = typer.Argument(metavar="NAME", help="A name from `finegold datasets list`.")) -> None:
     """Show the details of a data set."""
-    from finegold.paper.datasets import cache_folder, data_set, find
+    from finegold.paper.datasets import COUNTS, cache_folder, data_set, find
 
     entry = data_set(name)
     details = {"name": f"{entry.name} ({entry.title} in the paper)", "domain": entry.domain}

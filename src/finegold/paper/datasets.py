@@ -5,6 +5,7 @@ A data set is a folder with label.csv (one row per vote) and truth.csv (one row 
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import shutil
@@ -24,9 +25,15 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 
 FILES = ("label.csv", "truth.csv")
+COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 SOURCE = (
     "https://raw.githubusercontent.com/JuJuCHEN-HHU/CodeForFGBCC/3d1a21686dc710bbbf196504adb7802b4ceb6e2b/datasets/"
 )
+TIMEOUT = 30  # seconds without a response
+
+Counts = tuple[int, ...]  # in the order of COUNTS
+Bar = Callable[[str], Any]  # name of a file -> a progress bar for Pooch
+Check = Callable[[Path], None]  # raises if the file is not the expected one
 
 
 @dataclass(frozen=True)
@@ -36,95 +43,34 @@ class DataSet:
     name: str
     title: str
     domain: str
-    n_tasks: int
-    n_annotators: int
-    n_truths: int
-    n_classes: int
-    n_labels: int
+    counts: Counts
     sha256: dict[str, str]  # file name -> checksum
     address: str = ""  # address of the folder with the two files; empty if it cannot be fetched
 
     @property
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """Numbers of tasks, annotators, truths, classes and labels."""
-        return self.n_tasks, self.n_annotators, self.n_truths, self.n_classes, self.n_labels
-
-    @property
-    def is_papers(self) -> bool:
-        return self in _PAPER
-
-    @property
-    def source_folder(self) -> str:
-        """Name of the folder at its source."""
-        return self.address.rstrip("/").rpartition("/")[2]
+    def folders(self) -> list[str]:
+        """The names that its folder may have: Finegold's and that of its source."""
+        return list(dict.fromkeys(name for name in (self.name, self.address.rstrip("/").rpartition("/")[2]) if name))
 
 
-def _paper(
-    title: str, domain: str, counts: tuple[int, int, int, int, int], folder: str, label: str, truth: str
-) -> DataSet:
-    sums = dict(zip(FILES, (label, truth), strict=True))
-    return DataSet(title.lower(), title, domain, *counts, sha256=sums, address=f"{SOURCE}{folder}/")
+def _read_registry() -> dict[str, DataSet]:
+    """Return the data sets of the paper, in the order of its Table 3."""
+    with (Path(__file__).parent / "datasets.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            row["title"].lower(): DataSet(
+                row["title"].lower(),
+                row["title"],
+                row["domain"],
+                tuple(int(row[name]) for name in COUNTS),
+                {name: row[name] for name in FILES},
+                f"{SOURCE}{row['folder']}/",
+            )
+            for row in csv.DictReader(file)
+        }
 
 
-# In the order of the paper's Table 3: tasks, annotators, truths, classes, labels.
-_PAPER = [
-    _paper(
-        *("Val7", "Sentiment", (100, 38, 100, 7, 1_000), "valence7"),
-        label="3654bd7e4180c2b55440740c32fe908338d9a80a256d36a497dfcb65107df3f7",
-        truth="cd2f61bdd7d5cc583a13db30ae1494e3438c15622f892611eee7ce41377cc870",
-    ),
-    _paper(
-        *("Aircr", "Image", (593, 50, 593, 6, 1_588), "aircrowd6"),
-        label="aa3864871a7cb322fa4507f2dcdfe0d0c6153333fedb3decdd7fa9802884d9df",
-        truth="ceeee3f28c7a55978b6e10213bb00303dbd893a9005fd8f5a824fe45e9c0dcc7",
-    ),
-    _paper(
-        *("CF", "Sentiment", (300, 461, 300, 5, 1_720), "CF"),
-        label="b0f98ddc9afefffcaf9670f591a3441b1bfc3eab70f8e4c35746310962920f06",
-        truth="8d8f1b773b310fa91e550658ef88baedc4c522ccd395a1ffa9c185327b88080f",
-    ),
-    _paper(
-        *("Fact", "Text", (42_624, 57, 576, 3, 214_915), "fact_eval"),
-        label="13bf72ca9c63ed1646a75109358acd5458908f7a14f6b85e2bb50f4abc1a0bdb",
-        truth="5e0ea8af9d225cd4d03e175d279e5ab00958c6f74c3ebf85b068a271a83ad741",
-    ),
-    _paper(
-        *("MS", "Audio", (700, 44, 700, 10, 2_945), "MS"),
-        label="4e59b88dbe48a0cd545a745c9718f3955729205d29da1bf883adc64bf7a3e378",
-        truth="981c635d5cde03cd903bf319b030178420bc8aa3b6a3b7846abea4e974bc2294",
-    ),
-    _paper(
-        *("Dog", "Image", (807, 109, 807, 4, 8_070), "s4_Dog_data"),
-        label="c240c0efc442e4936b35f28424d66fb04e687c0f29b254af94c26e15a71aa820",
-        truth="b299494a7aba3cf5abcd3b0e002f6e899f3e1f1d864a26703325db355555cb76",
-    ),
-    _paper(
-        *("Face", "Image", (584, 27, 584, 4, 5_242), "s4_Face_Sentiment_Identification"),
-        label="fc10f625183432f6ed82d783ec0afb4a2e79009843a1c20757baad5c4e469686",
-        truth="503987498b22b586a34bd9211cce88bf4fbb436396ccae3fd5e19a64a5a8dee9",
-    ),
-    _paper(
-        *("Adult", "Level", (11_040, 825, 333, 4, 89_799), "s5_AdultContent"),
-        label="61985f3c5bf0ab25ca7c8b1b9e4da80457a559dda1e62cf95daa9d4f34915e86",
-        truth="1c52c5d528d16e031360d87ce384a80611bf23dedd5c7cfddf2c8ffc058772cb",
-    ),
-    _paper(
-        *("Senti", "Sentiment", (98_980, 1_960, 1_000, 5, 569_274), "sentiment"),
-        label="31e16268ae71c0af1ce09f2ea56b1b8a70786d2bd1af23701c4e2342b8d4b425",
-        truth="26b6526a8ff541c86abbf57fa8736e0b4aea007c16bea4b0170cfd23ac5866e5",
-    ),
-    _paper(
-        *("Val5", "Sentiment", (100, 38, 100, 5, 1_000), "valence5"),
-        label="88642fccf917d5abae48b725466b00b121771d32cca1d4019da058343caa5b8a",
-        truth="5f3ff6387d6bafd34f9b68823729ac8aa2d3b78da49fb32f3a2edf55d290d29c",
-    ),
-    _paper(
-        *("Web", "Relevance", (2_665, 177, 2_653, 5, 15_567), "web"),
-        label="90b6e66284288079fab48593c61fb7949f964d007fce077b13d21d0b7ab43211",
-        truth="1b215fe642b88107fc07c0f4b9169b70e178f3a65f76926ea1fbeb86fd688c4d",
-    ),
-]
-_REGISTRY = {entry.name: entry for entry in _PAPER}
+_REGISTRY = _read_registry()
+PAPER = list(_REGISTRY)
 
 
 def data_sets() -> dict[str, DataSet]:
@@ -139,30 +85,9 @@ def data_set(name: str) -> DataSet:
     return _REGISTRY[name.lower()]
 
 
-def add(entry: DataSet) -> DataSet:
-    if entry.name.lower() != entry.name or not entry.name.isidentifier() or entry.name in _REGISTRY:
-        raise InputError(
-            f"{entry.name!r} is not a valid data set name: use a new name of lower-case letters, digits and _"
-        )
-    _REGISTRY[entry.name] = entry
-    return entry
-
-
-TIMEOUT = 30  # seconds without a response
-
-Bar = Callable[[str], Any]  # name of a file -> a progress bar for Pooch
-Check = Callable[[Path], None]  # raises if the file is not the expected one
-
-
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def copy(source: Path, target: Path, check: Check) -> None:
-    with prepared(target.parent), replacing(target) as temporary:
-        shutil.copyfile(source, temporary)
-        check(temporary)
 
 
 def download(address: str, target: Path, check: Check, bar: Bar | None = None) -> None:
@@ -211,9 +136,10 @@ class Votes:
     verified: bool
 
     @property
-    def counts(self) -> tuple[int, int, int, int, int]:
+    def counts(self) -> Counts:
         """The numbers of tasks, annotators, truths, classes and votes."""
-        return _counts(self.annotations, self.truth)
+        votes, n_truths = self.annotations, int((self.truth != MISSING).sum())
+        return votes.n_tasks, votes.n_annotators, n_truths, votes.n_classes, votes.n_votes
 
 
 class FileCheck(NamedTuple):
@@ -242,10 +168,12 @@ def register(
     absent = [file for file in FILES if not (folder / file).is_file()]
     if absent:
         raise InputError(f"there is no {' and no '.join(absent)} in {folder}")
-    annotations, truth = _read(folder)
-    counts = _counts(annotations, truth)
+    if name.lower() != name or not name.isidentifier() or name in _REGISTRY:
+        raise InputError(f"{name!r} is not a valid data set name: use a new name of lower-case letters, digits and _")
     sums = {file: sha256(folder / file) for file in FILES}
-    return add(DataSet(name, title or name, domain, *counts, sha256=sums, address=address))
+    entry = DataSet(name, title or name, domain, (), sums, address)
+    _REGISTRY[name] = replace(entry, counts=_read(entry, folder, verified=True).counts)
+    return _REGISTRY[name]
 
 
 def cache_folder() -> Path:
@@ -257,8 +185,7 @@ def cache_folder() -> Path:
 
 def find(name: str, folder: str | Path) -> Path | None:
     """Return the data set's own folder, under Finegold's name or the source's; None if a file is missing."""
-    entry = data_set(name)
-    candidates = (Path(folder) / place for place in (entry.name, entry.source_folder) if place)
+    candidates = (Path(folder) / place for place in data_set(name).folders)
     return next((place for place in candidates if all((place / file).is_file() for file in FILES)), None)
 
 
@@ -299,15 +226,20 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
     wrong = [finding for finding in _check_files(entry, place) if not finding.is_good]
     if wrong and verified:
         raise InputError(refusal(wrong[0]))
-    annotations, truth = _read(place)
-    return Votes(entry, annotations, truth, verified=not wrong)
+    return _read(entry, place, verified=not wrong)
+
+
+def _read(entry: DataSet, folder: Path, *, verified: bool) -> Votes:
+    """Read votes and truths. As gold, a truth without votes becomes a class, too, and counts as missed."""
+    votes = read(folder / FILES[0], gold=folder / FILES[1])
+    return Votes(entry, replace(votes, gold=np.full_like(votes.gold, MISSING)), votes.gold, verified)
 
 
 def verify(folder: str | Path) -> list[FileCheck]:
     """Check both files of every registered data set that has at least one of them in this folder."""
     checks: list[FileCheck] = []
     for entry in data_sets().values():
-        places = [Path(folder) / place for place in (entry.name, entry.source_folder) if place]
+        places = [Path(folder) / place for place in entry.folders]
         there = [place for place in places if any((place / file).is_file() for file in FILES)]
         checks += _check_files(entry, there[0]) if there else []
     return checks
@@ -338,39 +270,31 @@ def fetch(
     """
     goal = Path(folder or cache_folder())
     entries = [data_set(name) for name in names] or list(data_sets().values())
-    places = [_source_of(entry, source) for entry in entries]  # check all before the first is fetched
-    for entry, place in zip(entries, places, strict=True):
-        _fetch_files(entry, goal / entry.name, place, bar)
+    for entry in entries:  # check all before the first is fetched
+        if source is None and not entry.address:
+            raise InputError(f"{entry.name} has no address to fetch it from; use --from DIR")
+        if source is not None and find(entry.name, source) is None:
+            expected = " or ".join(f"{name}/" for name in entry.folders)
+            raise InputError(f"{entry.name} is not in {source}: expected {expected} with {' and '.join(FILES)}")
+    for entry in entries:
+        place = None if source is None else find(entry.name, source)
+        for file in FILES:
+            target = goal / entry.name / file
+            origin = f"{entry.address.rstrip('/')}/{file}" if place is None else str(place / file)
+            check = partial(_check_file, FileCheck(entry.name, file, origin, entry.sha256[file], ""))
+            if target.is_file() and sha256(target) == entry.sha256[file]:
+                continue
+            if place is None:
+                download(origin, target, check, bar)
+                continue
+            with prepared(target.parent), replacing(target) as temporary:
+                shutil.copyfile(origin, temporary)
+                check(temporary)
     return {entry.name: goal / entry.name for entry in entries}
 
 
-def _source_of(entry: DataSet, source: str | Path | None) -> Path | None:
-    """Return the folder on disk, or None for the entry's address."""
-    if source is None:
-        if not entry.address:
-            raise InputError(f"{entry.name} has no address to fetch it from; use --from DIR")
-        return None
-    place = find(entry.name, source)
-    if place is None:
-        names = " or ".join(dict.fromkeys(f"{name}/" for name in (entry.name, entry.source_folder) if name))
-        raise InputError(f"{entry.name} is not in {source}: expected {names} with {' and '.join(FILES)}")
-    return place
-
-
-def _fetch_files(entry: DataSet, goal: Path, place: Path | None, bar: Bar | None) -> None:
-    for file in FILES:
-        target = goal / file
-        if target.is_file() and sha256(target) == entry.sha256[file]:
-            continue
-        if place is not None:
-            copy(place / file, target, partial(_check, entry, file, str(place / file)))
-        else:
-            address = f"{entry.address.rstrip('/')}/{file}"
-            download(address, target, partial(_check, entry, file, address), bar)
-
-
-def _check(entry: DataSet, file: str, origin: str, path: Path) -> None:
-    finding = FileCheck(entry.name, file, origin, entry.sha256[file], sha256(path))
+def _check_file(expected: FileCheck, path: Path) -> None:
+    finding = expected._replace(found=sha256(path))
     if not finding.is_good:
         raise InputError(refusal(finding))
 
@@ -381,14 +305,3 @@ def _check_files(entry: DataSet, folder: Path) -> list[FileCheck]:
         FileCheck(entry.name, path.name, str(path), entry.sha256[path.name], sha256(path) if path.is_file() else "")
         for path in paths
     ]
-
-
-def _read(folder: Path) -> tuple[Annotations, Codes]:
-    """Read votes and truths. As gold, a truth without votes becomes a class, too, and counts as missed."""
-    taught = read(folder / FILES[0], gold=folder / FILES[1])
-    return replace(taught, gold=np.full_like(taught.gold, MISSING)), taught.gold
-
-
-def _counts(annotations: Annotations, truth: Codes) -> tuple[int, int, int, int, int]:
-    n_truths = int((truth != MISSING).sum())
-    return annotations.n_tasks, annotations.n_annotators, n_truths, annotations.n_classes, annotations.n_votes

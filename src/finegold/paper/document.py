@@ -15,17 +15,6 @@ DIFFERENCE = "difference"  # columns whose names end with this word show a sign
 @dataclass(frozen=True)
 class Heading:
     text: str
-    level: int = 2
-
-
-@dataclass(frozen=True)
-class Text:
-    text: str
-
-
-@dataclass(frozen=True)
-class Items:
-    texts: list[str]
 
 
 @dataclass(frozen=True)
@@ -43,8 +32,13 @@ class Table:
     notes: list[str] = field(default_factory=list)
     digits: int = 4
 
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows as readers see them."""
+        return [[shown(*cell, self.digits) for cell in zip(row, self.header, strict=True)] for row in self.rows]
 
-Block = Heading | Text | Items | Picture | Table
+
+Block = str | list[str] | Heading | Picture | Table  # a text is a paragraph, a list has an item per text
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -97,64 +91,40 @@ def csv_cell(value: Any) -> str:
 
 def _html(block: Block, pictures: Mapping[str, bytes]) -> str:
     match block:
-        case Heading(text, level):
-            return f"<h{level}>{html.escape(text)}</h{level}>"
-        case Text(text):
-            return f"<p>{html.escape(text)}</p>"
-        case Items(texts):
-            return "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in texts) + "</ul>"
+        case str():
+            return f"<p>{html.escape(block)}</p>"
+        case list():
+            return "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in block) + "</ul>"
+        case Heading(text):
+            return f"<h2>{html.escape(text)}</h2>"
         case Picture(name, caption):
             data, words = base64.b64encode(pictures[name]).decode(), html.escape(caption)
             image = f'<img src="data:image/png;base64,{data}" alt="{words}">'
             return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
         case Table():
-            return _html_table(block)
-
-
-def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in table.header)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>\n" for row in _cells(table)
-    )
-    notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in table.notes)
-    caption = html.escape(table.caption)
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table>{notes}"
+            head = "".join(f"<th>{html.escape(heading)}</th>" for heading in block.header)
+            cells = [[f"<td>{html.escape(cell)}</td>" for cell in row] for row in block.cells]
+            rows = "".join("<tr>" + "".join(row) + "</tr>\n" for row in cells)
+            notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in block.notes)
+            above = f"<caption>{html.escape(block.caption)}</caption><thead><tr>{head}</tr></thead>"
+            return f"<table>{above}<tbody>\n{rows}</tbody></table>{notes}"
 
 
 def _markdown(block: Block, folder: str) -> str:
     match block:
-        case Heading(text, level):
-            return f"{'#' * level} {_md(text)}"
-        case Text(text):
-            return _md(text)
-        case Items(texts):
-            return "\n".join(f"- {_md(text)}" for text in texts)
+        case str():
+            return _md(block)
+        case list():
+            return "\n".join(f"- {_md(text)}" for text in block)
+        case Heading(text):
+            return f"## {_md(text)}"
         case Picture(name, caption):
             return f"![{_md(caption)}]({folder}/{name}.png)\n\n*{_md(caption)}*"
         case Table():
-            return _markdown_table(block)
-
-
-def _markdown_table(table: Table) -> str:
-    lines = [
-        f"**{_md(table.caption)}**",
-        "",
-        _row(table.header),
-        _row(["---", *["---:"] * (len(table.header) - 1)], md=False),
-    ]
-    lines += [_row(row) for row in _cells(table)]
-    return "\n".join([*lines, *(f"\n{_md(note)}" for note in table.notes)])
-
-
-def _row(cells: list[str], md: bool = True) -> str:
-    return "| " + " | ".join(_md(cell) if md else cell for cell in cells) + " |"
-
-
-def _cells(table: Table) -> list[list[str]]:
-    return [
-        [shown(value, heading, table.digits) for value, heading in zip(row, table.header, strict=True)]
-        for row in table.rows
-    ]
+            rows = [[_md(cell) for cell in row] for row in (block.header, *block.cells)]
+            rows.insert(1, ["---", *["---:"] * (len(block.header) - 1)])
+            lines = [f"**{_md(block.caption)}**", "", *(f"| {' | '.join(row)} |" for row in rows)]
+            return "\n".join([*lines, *(f"\n{_md(note)}" for note in block.notes)])
 
 
 def _md(text: str) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.paper.fits import CASES
+from finegold.paper.fits import CASES, Case, Results
 from finegold.paper.published import METHODS
-from finegold.paper.results import Case, Results
 from finegold.paper.tables import by_size
 
 
@@ -61,8 +58,10 @@ def require_matplotlib() -> None:
 
 def draw(results: Results) -> dict[str, dict[str, bytes]]:
     """Draw the requested figures: name -> extension -> content."""
+    import matplotlib
+
     drawn: dict[str, dict[str, bytes]] = {}
-    with _style():
+    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):  # no window, and the user's settings stay
         if "figure2" in results.parts and results.data:
             drawn["figure2"] = _files(_accuracies(results))
         for part, name in CASES.items():
@@ -71,15 +70,6 @@ def draw(results: Results) -> dict[str, dict[str, bytes]]:
         if "figure5" in results.parts and results.data:
             drawn["figure5"] = _files(_times(results))
     return drawn
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    """Draw without a window and without changing the user's settings."""
-    import matplotlib
-
-    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):
-        yield
 
 
 def _figure(width: float, height: float, **more: Any) -> Any:

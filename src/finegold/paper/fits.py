@@ -1,29 +1,31 @@
-"""The parts of the paper, the fits that each needs, and running them, several at a time."""
+"""The parts of the paper, the fits that each needs, running them several at a time, and what they add up to."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata, wilcoxon
 
 from finegold.api.job import fit
 from finegold.errors import InputError
 from finegold.methods.lookup import make_method
-from finegold.methods.registry import REGISTRY
 from finegold.paper.datasets import Votes, load_dataset
-from finegold.paper.published import ABLATION, METHODS, TABLE_2
+from finegold.paper.published import ABLATION, METHODS, SENTI, TABLE_2
 from finegold.results.metrics import accuracy
 
 Watch = Callable[[int, int, str], None]  # fits done, fits in total, description of the last one
 Floats = NDArray[np.float64]
+Location = tuple[str, bool]  # the folder of the data, and whether its files must be the paper's: for worker processes
 
 # Slow fits run first, so that no core waits for a long one at the end: approximate seconds per million votes.
 COST = {"tiremge": 1000.0, "ebcc": 300.0, "fgbcc": 100.0, "glad": 50.0, "cbcc": 30.0, "ibcc": 5.0}
@@ -65,13 +67,12 @@ def check_parts(only: Iterable[str]) -> list[str]:
     return [part for part in PARTS if part in wanted] or list(PARTS)
 
 
-def check_methods(wanted: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """Return the paper's methods to run, and those that this version of Finegold does not have."""
+def check_methods(wanted: Iterable[str] | None) -> list[str]:
+    """Return the paper's methods to run."""
     chosen = {name.lower() for name in wanted or METHODS} | {"mv"}
     if unknown := sorted(chosen - set(METHODS)):
         raise InputError(f"{unknown[0]} is not among the paper's methods: {', '.join(METHODS)}")
-    ordered = [name for name in METHODS if name in chosen]
-    return [name for name in ordered if name in REGISTRY], [name for name in ordered if name not in REGISTRY]
+    return [name for name in METHODS if name in chosen]
 
 
 def plan_fits(parts: list[str], methods: list[str], names: list[str]) -> list[Fit]:
@@ -93,20 +94,17 @@ def fits_of_method(method: str, name: str) -> list[Fit]:
     if method not in METHOD_SEEDS:
         return [make_fit(method, name)]
     more = {"n_restarts": EBCC_RESTARTS[name]} if method == "ebcc" and name in EBCC_RESTARTS else {}
-    return [make_fit(method, name, seed=seed, **more) for seed in range(_n_seeds(method, name))]
+    n_seeds = FEWER_SEEDS.get(method, {}).get(name, METHOD_SEEDS[method])
+    return [make_fit(method, name, seed=seed, **more) for seed in range(n_seeds)]
 
 
 def describe_seeds(method: str, name: str) -> str:
     """Return what is special about these fits, for readers of the tables."""
     if method not in METHOD_SEEDS:
         return ""
-    n = _n_seeds(method, name)
+    n = len(fits_of_method(method, name))
     fewer = f", {EBCC_RESTARTS[name]} restarts instead of 40" if method == "ebcc" and name in EBCC_RESTARTS else ""
     return (f"mean of {n} seeds" if n > 1 else "one seed") + fewer
-
-
-def _n_seeds(method: str, name: str) -> int:
-    return FEWER_SEEDS.get(method, {}).get(name, METHOD_SEEDS[method])
 
 
 def fits_of_ablation(what: str, value: str, names: list[str]) -> list[list[Fit]]:
@@ -130,34 +128,26 @@ def _defaults(method: str) -> dict[str, Any]:
     return make_method(method, {}, paper=True).settings
 
 
-class DataLocation(NamedTuple):
-    """The location of the data, for a worker process."""
-
-    folder: str
-    verified: bool
-
-
 def run_fits(
     fits: Iterable[Fit], folder: str, *, verified: bool, workers: int, sizes: dict[str, int], watch: Watch | None = None
 ) -> dict[Fit, FitOutcome]:
     """Make every fit once, with one thread each: the timings compare methods and not how well they use cores."""
-    location = DataLocation(folder, verified)
+    location = (folder, verified)
     ordered = sorted(set(fits), key=lambda j: (-COST.get(j.method, 1.0) * sizes[j.data], j.method, j.data, str(j)))
     done: dict[Fit, FitOutcome] = {}
-    if watch is not None:
-        watch(0, len(ordered), "the slowest first")
+    watch = watch or (lambda done, total, words: None)
+    watch(0, len(ordered), "the slowest first")
     for finished, outcome in _outcomes(ordered, location, workers):
         done[finished] = outcome
-        if watch is not None:
-            watch(len(done), len(ordered), f"{finished.method} on {finished.data}: {outcome.accuracy:.4f}")
+        watch(len(done), len(ordered), f"{finished.method} on {finished.data}: {outcome.accuracy:.4f}")
     return done
 
 
-def _outcomes(fits: list[Fit], location: DataLocation, workers: int) -> Iterator[tuple[Fit, FitOutcome]]:
+def _outcomes(fits: list[Fit], location: Location, workers: int) -> Iterator[tuple[Fit, FitOutcome]]:
     if workers == 1 or len(fits) <= 1:
         yield from ((each, run_fit(each, location)) for each in fits)
         return
-    with _one_thread_each(), _pool(min(workers, len(fits))) as pool:
+    with _pool(min(workers, len(fits))) as pool:
         futures: dict[Future[FitOutcome], Fit] = {pool.submit(run_fit, each, location): each for each in fits}
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -165,17 +155,23 @@ def _outcomes(fits: list[Fit], location: DataLocation, workers: int) -> Iterator
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes end with this one: a long fit would run on for minutes after Ctrl-C."""
-    before = set(multiprocessing.active_children())
+    """Yield a pool of processes with one thread each, which end with this one: a long fit would outlive Ctrl-C."""
+    before, children = dict(os.environ), set(multiprocessing.active_children())
+    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # matrix products would use all cores otherwise
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_quietly) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in set(multiprocessing.active_children()) - before:
-                child.terminate()
-            raise
+    try:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_quietly) as pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for child in set(multiprocessing.active_children()) - children:
+                    child.terminate()
+                raise
+    finally:
+        for name in BLAS_THREADS:
+            os.environ.pop(name)
+            os.environ.update({name: before[name]} if name in before else {})
 
 
 def _end_quietly() -> None:
@@ -184,19 +180,7 @@ def _end_quietly() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Limit processes that start in this block to one thread each; matrix products would use all cores otherwise."""
-    before = {name: os.environ.get(name) for name in BLAS_THREADS}
-    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def run_fit(what: Fit, location: DataLocation) -> FitOutcome:
+def run_fit(what: Fit, location: Location) -> FitOutcome:
     """Run one fit. The first of its kind in a process is preceded by a single sweep that loads compiled code."""
     votes = _votes(what.data, location)
     method = make_method(what.method, dict(what.settings), paper=True)
@@ -216,13 +200,161 @@ def run_fit(what: Fit, location: DataLocation) -> FitOutcome:
 
 
 @cache
-def _votes(name: str, location: DataLocation) -> Votes:
-    return load_dataset(name, location.folder, verified=location.verified)
+def _votes(name: str, location: Location) -> Votes:
+    folder, verified = location
+    return load_dataset(name, folder, verified=verified)
 
 
 @cache
-def _warm_up(method: str, data: str, location: DataLocation) -> None:
+def _warm_up(method: str, data: str, location: Location) -> None:
     single: dict[str, Any] = {"max_iterations": 1}
     if "n_restarts" in _defaults(method):
         single["n_restarts"] = 1
     fit(make_method(method, single, paper=True), _votes(data, location).annotations, threads=1)
+
+
+# ---- What the fits add up to: accuracies, means, tests, ablation, times
+
+DIGITS = 9  # accuracies are fractions of small numbers; smaller differences are rounding errors that would break ties
+
+
+class Comparison(NamedTuple):
+    S: float  # sum of the ranks of the differences where the method is worse
+    p: float  # one-sided: probability of such a small rank sum if the method is not better
+    n: int  # number of data sets with a difference
+
+    @property
+    def stars(self) -> str:
+        return "**" if self.p < 0.01 else "*" if self.p < 0.1 else ""
+
+
+def compare(method: Sequence[float], baseline: Sequence[float]) -> Comparison:
+    """Run the one-sided Wilcoxon signed-rank test; data sets without a difference are ignored."""
+    difference = np.round(np.subtract(method, baseline), DIGITS)
+    difference = difference[difference != 0]
+    if not difference.size:
+        return Comparison(0.0, 1.0, 0)
+    ranks = rankdata(np.abs(difference))
+    p = wilcoxon(difference, alternative="greater").pvalue
+    return Comparison(float(ranks[difference < 0].sum()), float(p), len(difference))
+
+
+class Score(NamedTuple):
+    """A method on a data set; means over several seeds."""
+
+    accuracy: float
+    spread: float  # standard deviation over the seeds
+    runs: int
+    seconds: float  # for one fit
+    iterations: float
+    note: str
+
+
+class Mean(NamedTuple):
+    """Mean accuracy of a method over the present data sets, and with Senti filled in if only Senti is absent."""
+
+    present: float
+    eleven: float | None
+    senti: str  # measured, published, implied, or empty
+    test: Comparison | None  # against MV, over the data sets of `eleven` if it is known
+    tested: int  # number of data sets in the test
+
+
+class Ablated(NamedTuple):
+    """PTBCC with one setting changed: means over the data sets that are present."""
+
+    mean: float
+    spread: float  # standard deviation over seeds
+    seeds: int
+    eleven: float | None  # with PTBCC's published accuracy on Senti, for any setting
+
+
+class Case(NamedTuple):
+    prototypes: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Results:
+    data: dict[str, Votes]  # the data sets that are present, in the paper's order
+    absent: list[str]  # data sets of the paper that are not present
+    parts: list[str]
+    methods: list[str]
+    scores: dict[str, dict[str, Score]] = field(default_factory=dict)
+    means: dict[str, Mean] = field(default_factory=dict)
+    ablation: dict[str, dict[str, Ablated]] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unverified(self) -> list[str]:
+        return [name for name, votes in self.data.items() if not votes.verified]
+
+    @property
+    def fills_senti(self) -> bool:
+        """Whether Senti is the only absent data set and published values replace it."""
+        return self.absent == ["senti"]
+
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks that a reader must know before the numbers."""
+        remarks = []
+        if self.absent:
+            remarks.append(f"absent data sets: {', '.join(self.absent)}")
+        if self.unverified:
+            remarks.append(
+                f"NOT VERIFIED, files that differ from the paper's: {', '.join(self.unverified)}; "
+                "no number that includes them can be compared with the paper"
+            )
+        return remarks
+
+
+def collect(results: Results, done: Mapping[Fit, FitOutcome]) -> Results:
+    """Return the results with the outcomes of these fits added."""
+    names = list(results.data)
+    for method in results.methods:
+        results.scores[method] = {}
+        for name in names:
+            if runs := [done[fit] for fit in fits_of_method(method, name) if fit in done]:
+                accuracies = [run.accuracy for run in runs]
+                results.scores[method][name] = Score(
+                    float(np.mean(accuracies)),
+                    float(np.std(accuracies, ddof=1)) if len(runs) > 1 else 0.0,
+                    len(runs),
+                    float(np.median([run.seconds for run in runs])),
+                    float(np.mean([run.iterations for run in runs])),
+                    describe_seeds(method, name),
+                )
+    complete = [method for method, row in results.scores.items() if len(row) == len(names) and row]
+    if "mv" in complete and {"table4", "figure2", "figure5"} & set(results.parts):
+        results.means.update({method: _mean(results, method) for method in complete})
+    if "table5" in results.parts:
+        for what, values in ABLATION.items():
+            results.ablation[what] = {value: _ablated(results, what, value, done) for value in values}
+    for name in names:
+        outcome = done.get(Fit("ptbcc", (), name))
+        if outcome is not None and outcome.prototypes is not None and outcome.weights is not None:
+            results.cases[name] = Case(outcome.prototypes, outcome.weights)
+    return results
+
+
+def _mean(results: Results, method: str) -> Mean:
+    present, theirs = ([score.accuracy for score in results.scores[name].values()] for name in (method, "mv"))
+    ours = present
+    senti = "measured" if "senti" in results.data else ""
+    if results.fills_senti and method in SENTI:
+        ours, theirs = [*ours, SENTI[method].accuracy], [*theirs, SENTI["mv"].accuracy]
+        senti = SENTI[method].kind
+    test = compare(ours, theirs) if method != "mv" else None
+    eleven = float(np.mean(ours)) if senti and len(ours) == 11 else None
+    return Mean(float(np.mean(present)), eleven, senti, test, len(ours))
+
+
+def _ablated(results: Results, what: str, value: str, done: Mapping[Fit, FitOutcome]) -> Ablated:
+    seeds = fits_of_ablation(what, value, list(results.data))
+    means = [float(np.mean([done[fit].accuracy for fit in fits])) for fits in seeds]
+    mean = float(np.mean(means))
+    spread = float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
+    if results.fills_senti:
+        return Ablated(mean, spread, len(means), (10 * mean + SENTI["ptbcc"].accuracy) / 11)
+    return Ablated(mean, spread, len(means), mean if not results.absent else None)

@@ -6,19 +6,17 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from finegold.errors import InputError, OutputError
-from finegold.paper import tables
-from finegold.paper.datasets import Votes, cache_folder, data_sets, find, load_dataset
-from finegold.paper.document import Block, Heading, Items, Picture, Table, Text, csv_cell, to_html, to_markdown
-from finegold.paper.fits import FIGURES, PARTS, Watch, check_methods, check_parts, plan_fits, run_fits
-from finegold.paper.results import Results, collect
-from finegold.paper.tables import matches, mismatches
+from finegold.paper.datasets import PAPER, cache_folder, find, load_dataset
+from finegold.paper.document import Block, Heading, Picture, Table, csv_cell, to_html, to_markdown
+from finegold.paper.fits import FIGURES, Results, Watch, check_methods, check_parts, collect, plan_fits, run_fits
+from finegold.paper.tables import TABLES, accuracy_table, matches, mismatches, times_table
 from finegold.system.files import check_writable, prepared, replacing_all
 
 PAGE = "reproduction"
@@ -47,42 +45,35 @@ def reproduce(
     `data` is a folder of data sets; by default the cache. `only` names parts of the paper, e.g. ["table4", "figure2"].
     `verified=False` accepts data files with other checksums than the registry's, and marks them in every output.
     """
-    began, parts = time.perf_counter(), check_parts(only)
+    began, parts, chosen = time.perf_counter(), check_parts(only), check_methods(methods)
     if set(parts) & set(FIGURES):
         from finegold.paper.figures import require_matplotlib
 
         require_matplotlib()  # before the long computation
     target, folder, workers = Path(out).expanduser(), Path(data or cache_folder()), workers or _cores()
-    with _prepare_folder(target):
-        there, lacking = check_methods(methods)
-        votes, absent = _load(folder, verified)
-        results = Results(votes, absent, parts, there, lacking)
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{target} is a file; name a folder for the results")
+    with prepared(target):
+        check_writable(target / f"{PAGE}.html")
+        there = [name for name in PAPER if find(name, folder)]
+        if not there:
+            raise InputError(
+                f"none of the paper's data sets is in {folder}; run `finegold datasets fetch`, or use --data"
+            )
+        try:
+            votes = {name: load_dataset(name, folder, verified=verified) for name in there}
+        except InputError as error:
+            raise InputError(
+                f"{error}; to use it as it is, marked everywhere as not verified: --allow-unverified"
+            ) from error
+        results = Results(votes, [name for name in PAPER if name not in there], parts, chosen)
         sizes = {name: loaded.annotations.n_votes for name, loaded in votes.items()}
-        fits = plan_fits(parts, there, list(votes))
+        fits = plan_fits(parts, chosen, there)
         collect(results, run_fits(fits, str(folder), verified=verified, workers=workers, sizes=sizes, watch=watch))
         results.machine.update(_describe_machine(workers, time.perf_counter() - began))
-        return results, _write_files(contents(results, _command(only, methods, verified)), target)
-
-
-def _load(folder: Path, verified: bool) -> tuple[dict[str, Votes], list[str]]:
-    """Load the paper's data sets that are in the folder, and return the names of the others."""
-    names = [name for name, entry in data_sets().items() if entry.is_papers]
-    there = [name for name in names if find(name, folder)]
-    if not there:
-        raise InputError(f"none of the paper's data sets is in {folder}; run `finegold datasets fetch`, or use --data")
-    try:
-        loaded = {name: load_dataset(name, folder, verified=verified) for name in there}
-    except InputError as error:
-        raise InputError(
-            f"{error}; to use it as it is, marked everywhere as not verified: --allow-unverified"
-        ) from error
-    return loaded, [name for name in names if name not in loaded]
-
-
-def _command(only: Iterable[str], methods: Iterable[str] | None, verified: bool) -> str:
-    words = ["finegold reproduce --data DIR --out DIR", *(f"--only {part}" for part in only)]
-    words += [f"--method {method}" for method in methods or ()]
-    return " ".join(words if verified else [*words, "--allow-unverified"])
+        words = ["finegold reproduce --data DIR --out DIR", *(f"--only {part}" for part in only)]
+        words += [*(f"--method {method}" for method in methods or ()), *([] if verified else ["--allow-unverified"])]
+        return results, _write_files(contents(results, " ".join(words)), target)
 
 
 def _describe_machine(workers: int, seconds: float) -> dict[str, Any]:
@@ -110,58 +101,42 @@ def _cores() -> int:
 
 def blocks(results: Results, drawn: set[str], command: str) -> list[Block]:
     """Return the page: what was computed, what matches the paper, tables, figures, and the machine."""
-    what = (
+    page: list[Block] = [
         "Ju Chen, Jun Feng, Shenyu Zhang: Understanding the Essence: Delving into Annotator Prototype Learning for "
-        "Multi-Class Annotation Aggregation. AAAI 2026. Everything below was computed from the votes by this command:"
-    )
-    present = ", ".join(votes.info.title for votes in results.data.values())
-    head: list[Block] = [Text(what), Items([command]), Text(f"Data sets present: {present}.")]
-    if results.remarks:
-        head.append(Items([remark[0].upper() + remark[1:] + "." for remark in results.remarks]))
-    machine = Items([f"{name}: {value}" for name, value in results.machine.items()])
-    body = [*_comparison(results), *_tables(results), *_figures(results, drawn)]
-    return [*head, *body, Heading("Machine"), machine]
-
-
-def _comparison(results: Results) -> list[Block]:
-    """Return the section about what matches the paper, which comes first."""
-    good, bad = matches(results), mismatches(results)
-    found: list[Block] = [Heading("What matches and what does not")]
-    if good:
-        found += [Items(good)]
-    if bad:
-        found += [Items(bad)] if results.unverified else [Text("Differences beyond rounding:"), Items(bad)]
-    elif results.means or results.ablation:
-        found += [Text("Every number that can be compared agrees with the paper up to rounding.")]
-    found += [
-        Text(
-            "The paper prints no numbers in its figures, so Figures 2 to 5 can only be compared by eye. "
-            "Times depend on the machine: the paper's had two virtual processors and programs in several languages."
-        )
+        "Multi-Class Annotation Aggregation. AAAI 2026. Everything below was computed from the votes by this command:",
+        [command],
+        f"Data sets present: {', '.join(votes.info.title for votes in results.data.values())}.",
     ]
-    return found
+    if results.remarks:
+        page.append([remark[0].upper() + remark[1:] + "." for remark in results.remarks])
 
+    page.append(Heading("What matches and what does not"))
+    if good := matches(results):
+        page.append(good)
+    if bad := mismatches(results):
+        page += [bad] if results.unverified else ["Differences beyond rounding:", bad]
+    elif results.means or results.ablation:
+        page.append("Every number that can be compared agrees with the paper up to rounding.")
+    page.append(
+        "The paper prints no numbers in its figures, so Figures 2 to 5 can only be compared by eye. "
+        "Times depend on the machine: the paper's had two virtual processors and programs in several languages."
+    )
 
-def _tables(results: Results) -> list[Block]:
-    makers = {name: getattr(tables, name.replace("table", "table_")) for name in PARTS if name.startswith("table")}
+    makers = {name: make for name, make in TABLES.items() if name in results.parts}
     if "val5" not in results.data:
-        del makers["table2"]
-    wanted = [make(results) for name, make in makers.items() if name in results.parts]
-    return [Heading("Tables"), *wanted] if wanted else []
+        makers.pop("table2", None)
+    if makers:
+        page += [Heading("Tables"), *(make(results) for make in makers.values())]
 
-
-def _figures(results: Results, drawn: set[str]) -> list[Block]:
-    found: list[Block] = []
-    if results.means:
-        found += _with("figure2", drawn, tables.accuracy_table(results))
-    found += [block for part in ("figure3", "figure4") for block in _with(part, drawn)]
-    if results.means:
-        found += _with("figure5", drawn, tables.times_table(results))
-    return [Heading("Figures and the numbers behind them"), *found] if found else []
-
-
-def _with(part: str, drawn: set[str], *more: Table) -> list[Block]:
-    return [*([Picture(part, CAPTIONS[part])] if part in drawn else []), *more]
+    figures: list[Block] = []
+    for part in FIGURES:
+        if part in drawn:
+            figures.append(Picture(part, CAPTIONS[part]))
+        if results.means and part in ("figure2", "figure5"):
+            figures.append(accuracy_table(results) if part == "figure2" else times_table(results))
+    if figures:
+        page += [Heading("Figures and the numbers behind them"), *figures]
+    return [*page, Heading("Machine"), [f"{name}: {value}" for name, value in results.machine.items()]]
 
 
 # ---- The files: all of them or none
@@ -196,7 +171,6 @@ def as_json(results: Results) -> dict[str, Any]:
         },
         "absent": results.absent,
         "unverified": results.unverified,
-        "methods_lacking": results.lacking,
         "accuracy": {m: {name: s.accuracy for name, s in row.items()} for m, row in results.scores.items()},
         "runs": {m: {name: s._asdict() for name, s in row.items()} for m, row in results.scores.items()},
         "means": {
@@ -216,16 +190,6 @@ def as_json(results: Results) -> dict[str, Any]:
         "times": {m: {name: s.seconds for name, s in row.items()} for m, row in results.scores.items()},
         "machine": results.machine,
     }
-
-
-@contextmanager
-def _prepare_folder(out: Path) -> Iterator[None]:
-    """Check before the long computation that the results can be written."""
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; name a folder for the results")
-    with prepared(out):
-        check_writable(out / f"{PAGE}.html")
-        yield
 
 
 def _write_files(files: dict[str, bytes], out: Path) -> list[Path]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from finegold.paper.datasets import COUNTS
 from finegold.paper.document import DIFFERENCE, Table
+from finegold.paper.fits import Ablated, Results
 from finegold.paper.published import ABLATION, METHODS, SENTI, TABLE_2, TABLE_4, TIREMGE_PROGRAM
-from finegold.paper.results import Ablated, Results
-
-COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
 
 
 def table_2(results: Results) -> Table:
@@ -25,12 +24,11 @@ def table_2(results: Results) -> Table:
 def table_3(results: Results) -> Table:
     """Table 3: the counts in the files, and how they differ from the paper's."""
     rows: list[list[Any]] = []
-    for name, votes in results.data.items():
+    for votes in results.data.values():
         apart = [have - want for have, want in zip(votes.counts, votes.info.counts, strict=True)]
         state = "same as the paper" if not any(apart) else f"differs by {', '.join(f'{a:+,}' for a in apart)}"
         checked = "yes" if votes.verified else "NO: not the paper's file"
         rows.append([votes.info.title, *votes.counts, votes.info.domain, state, checked])
-        assert name == votes.info.name
     header = ["Data set", *COUNTS, "domain", "against the paper", "checksums"]
     notes = [f"Absent: {', '.join(results.absent)}."] if results.absent else []
     return Table("table3", "Table 3. Statistics of the data sets, counted in the files", header, rows, notes)
@@ -40,7 +38,16 @@ def table_4(results: Results) -> Table:
     n = len(results.data)
     header = ["Method", "paper mean", "Finegold mean", DIFFERENCE, "Senti", f"mean of {n} present", "paper S", "S"]
     header += [f"S {DIFFERENCE}", "paper p", "p", f"p {DIFFERENCE}", "paper sig.", "sig.", "sets tested"]
-    rows = [_row_4(results, method) for method in METHODS if method in results.means]
+    rows: list[list[Any]] = []
+    for method in (method for method in METHODS if method in results.means):
+        paper, mean = TABLE_4[method], results.means[method]
+        test, comparable = mean.test, mean.eleven is not None
+        senti = f"{mean.senti} {SENTI[method].accuracy:.4f}" if mean.senti in ("published", "implied") else mean.senti
+        row = [METHODS[method], paper.mean, mean.eleven, _less(mean.eleven, paper.mean), senti or "none", mean.present]
+        row += [paper.S, _whole(test.S) if test else None]
+        row += [_whole(_less(test.S, paper.S)) if test and comparable else None, paper.p, test.p if test else None]
+        row += [_less(test.p, paper.p) if test and comparable else None]
+        rows.append([*row, paper.stars, test.stars if test else "", mean.tested if test else None])
     notes = [
         "S: sum of the ranks of the data sets where the method is below MV. p: one-sided Wilcoxon signed-rank test, "
         "exact. Sig.: * below 0.1, ** below 0.01.",
@@ -48,29 +55,6 @@ def table_4(results: Results) -> Table:
     ]
     title = "Table 4. Mean accuracy, and the one-sided Wilcoxon signed-rank test against MV"
     return Table("table4", title, header, rows, notes)
-
-
-def _row_4(results: Results, method: str) -> list[Any]:
-    paper, mean = TABLE_4[method], results.means[method]
-    test, comparable = mean.test, mean.eleven is not None
-    senti = f"{mean.senti} {SENTI[method].accuracy:.4f}" if mean.senti in ("published", "implied") else mean.senti
-    return [
-        METHODS[method],
-        paper.mean,
-        mean.eleven,
-        _less(mean.eleven, paper.mean),
-        senti or "none",
-        mean.present,
-        paper.S,
-        _whole(test.S) if test else None,
-        _whole(_less(test.S, paper.S)) if test and comparable else None,
-        paper.p,
-        test.p if test else None,
-        _less(test.p, paper.p) if test and comparable else None,
-        paper.stars,
-        test.stars if test else "",
-        mean.tested if test else None,
-    ]
 
 
 def _senti_notes(results: Results) -> list[str]:
@@ -139,6 +123,9 @@ def times_table(results: Results) -> Table:
         "time. Where accuracies are means over seeds: the median of one fit's time."
     ]
     return Table("times", "Seconds of one fit, data sets by number of labels", header, rows, notes)
+
+
+TABLES = {"table2": table_2, "table3": table_3, "table4": table_4, "table5": table_5}
 
 
 def by_size(results: Results) -> list[str]:
