@@ -135,7 +135,7 @@ def shared():
 @pytest.fixture(scope="session")
 def server():
     """A PostgreSQL server that runs as long as the tests."""
-    from tests.support.postgres import running_server
+    from tests.io.postgres import running_server
 
     with running_server() as server:
         yield server
@@ -144,7 +144,7 @@ def server():
 @pytest.fixture
 def place(request, tmp_path):
     """An empty database of the kind that the test asks for with `on`."""
-    from tests.support.database_places import Place
+    from tests.io.database_places import Place
 
     if request.param != "postgresql":
         return Place(request.param, f"{request.param}:///{tmp_path}/my.{request.param}")

@@ -17,16 +17,15 @@ from finegold.cli.app import app
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.reading_corpus.case import Case  # noqa: E402
-from tests.support.reading_corpus.dirt import alarms, gold, nested, no_votes, spellings, truths  # noqa: E402
+from tests.io.corpus import Case, dirt  # noqa: E402
 
 SECTIONS = {
-    "Spellings and number formats": spellings.CASES,
-    "What counts as no vote": no_votes.CASES,
-    "Votes that look wrong": alarms.CASES,
-    "Gold": gold.CASES,
-    "Truths of an evaluation": truths.CASES,
-    "JSON, and one file per annotator": nested.CASES,
+    "Spellings and number formats": dirt.SPELLINGS_CASES,
+    "What counts as no vote": dirt.NO_VOTES_CASES,
+    "Votes that look wrong": dirt.ALARMS_CASES,
+    "Gold": dirt.GOLD_CASES,
+    "Truths of an evaluation": dirt.TRUTHS_CASES,
+    "JSON, and one file per annotator": dirt.NESTED_CASES,
 }
 SHOWN = ("warning: ", "error: ", "left out: ")
 MOST_CLASSES = 5
@@ -46,7 +45,7 @@ all look-alikes. [What Finegold reads](formats.md) describes the formats.
 """
 FOOT = """
 This page is made by `python tools/make_reading.py`, which runs every case; the files are in
-`tests/support/reading_corpus`.
+`tests/io/corpus`.
 """
 
 

@@ -13,9 +13,9 @@ import finegold
 from finegold.io.database_tables import Query
 from finegold.io.databases import parse, table_parts
 from finegold.io.tables import Progress
+from tests.io.database_places import VOTES, Place, on
+from tests.io.postgres import PASSWORD, Server
 from tests.support.cli_helpers import run
-from tests.support.database_places import VOTES, Place, on
-from tests.support.postgres import PASSWORD, Server
 
 
 def same_votes(found: finegold.Annotations, expected: finegold.Annotations) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import finegold
+from tests.io.database_places import Place, on
+from tests.io.postgres import PASSWORD, Server, find_programs
 from tests.support.cli_helpers import CSV, run, write
-from tests.support.database_places import Place, on
-from tests.support.postgres import PASSWORD, Server, find_programs
 
 # What is wrong: the arguments behind the address, and words of the message.
 QUERIES = {

@@ -14,8 +14,8 @@ import pytest
 import finegold
 from finegold.errors import OutputError
 from finegold.io.database_tables import check_database_table, write_frame_to_table, write_labels_to_table
+from tests.io.database_places import VOTES, Place, on
 from tests.support.cli_helpers import CSV, run, write
-from tests.support.database_places import VOTES, Place, on
 
 LABELS = [("t1", "x", 4), ("t2", "y", 3), ("t3", "z", 3)]
 OLD = [("old", "x", 1)]

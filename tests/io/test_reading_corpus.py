@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.io.corpus import CASES, Case
 from tests.support.cli_helpers import run
-from tests.support.reading_corpus import CASES, Case
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

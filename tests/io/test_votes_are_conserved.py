@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold.io.exports import MARKS as EXPORTS
-from tests.support.written_votes import FORMATS, Said
+from tests.io.written_votes import FORMATS, Said
 
 SOME = [Said("t0", "w0", "cat"), Said("t0", "w1", "dog"), Said("t1", "w0", "dog"), Said("t1", "w1", "cat")]
 SAID = st.builds(

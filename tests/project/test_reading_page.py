@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.io.corpus.dirt import TRUTHS_CASES
 from tests.support.cli_helpers import run
-from tests.support.reading_corpus.dirt import truths
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("case", truths.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", TRUTHS_CASES, ids=lambda case: case.name)
 def test_truths_come_out_as_expected(case, tmp_path, monkeypatch):
     """The votes of the corpus are tested in test_reading_corpus.py."""
     monkeypatch.chdir(tmp_path)

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.reading_corpus.case import Case
-from tests.support.reading_corpus.making import crowd, joined, lines, long_rows, not_votes, table, wide_rows
+from tests.io.corpus.case import Case, crowd, joined, lines, long_rows, not_votes, table, wide_rows
 
 ANNOTATORS = ("ann1", "ann2", "ann3")
 LONG = long_rows()

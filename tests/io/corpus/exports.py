@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.io.corpus.case import Case
 from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, zipped
 from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
-from tests.support.reading_corpus.case import Case
 
 MTURK = SHEETS["mturk"][1]
 TOLOKA = SHEETS["toloka"][1]

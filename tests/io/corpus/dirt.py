@@ -1,0 +1,393 @@
+"""Dirt that ordinary files hold: spellings, words for no vote, votes that look wrong, gold, nested JSON, columns."""
+
+# ruff: noqa: E501 (one case per line)
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tests.io.corpus.case import Case, crowd, table
+
+ANNOTATORS = ("ann", "bob", "eve")
+CLEAN = ("cat", "dog", "cat", "dog", "dog", "cat")
+
+
+def csv(rows: Sequence[Sequence[Any]], header: str = "task,annotator,label") -> bytes:
+    quoted = [
+        ",".join(f'"{cell}"' if "," in str(cell) or '"' in str(cell) else str(cell) for cell in row) for row in rows
+    ]
+    return "\n".join([header, *quoted, ""]).encode()
+
+
+def votes(*labels: Any, tasks: str = "t") -> list[tuple[str, str, Any]]:
+    """Three annotators vote on a task, then on the next one."""
+    return [(f"{tasks}{place // 3}", ANNOTATORS[place % 3], label) for place, label in enumerate(labels)]
+
+
+def long(*labels: Any, tasks: str = "t") -> Mapping[str, bytes]:
+    return {"v.csv": csv(votes(*labels, tasks=tasks))}
+
+
+def wide(*rows: str) -> Mapping[str, bytes]:
+    return {"v.csv": "\n".join(["task,rater1,rater2,rater3", *rows, ""]).encode()}
+
+
+def as_json(value: Any, name: str = "v.json") -> Mapping[str, bytes]:
+    return {name: json.dumps(value).encode()}
+
+
+def with_gold(*truths: str, labels: Sequence[Any] = CLEAN * 3) -> Mapping[str, bytes]:
+    rows = [truth.split("=") for truth in truths]
+    return {**long(*labels), "_gold.csv": csv(rows, "task,truth")}
+
+
+# ---- Spellings and number formats
+
+ALIKE = "look like"
+MERGED = "labels that differ only in number format were merged"
+SPELLINGS = (
+    Case("case", "dirty", "classes that differ by case", long("cat", "Cat", "CAT", *CLEAN), (), 9,
+         ("4 classes look like 2: cat (4) = CAT (1) = Cat (1); use --normalise",)),
+    Case("case-merged", "dirty", "the same, with --normalise", long("cat", "Cat", "CAT", *CLEAN), ("--normalise",), 9),
+    Case("spaces-around", "dirty", "spaces around a class", long("cat", " cat", "cat ", *CLEAN), (), 9,
+         (ALIKE, '" cat" (1)')),
+    Case("spaces-double", "dirty", "double spaces in a class", long("a cat", "a  cat", "a cat", *CLEAN), (), 9,
+         ('a cat (2) = "a  cat" (1)',)),
+    Case("no-break-space", "dirty", "a no-break space in a class", long("a cat", "a\u00a0cat", "a cat", *CLEAN), (), 9,
+         (ALIKE,)),
+    Case("unicode-form", "dirty", "one class in two Unicode forms",
+         long("caf\u00e9", "cafe\u0301", "caf\u00e9", *CLEAN), (), 9, (ALIKE,)),
+    Case("full-width", "dirty", "full-width letters", long("cat", "\uff43\uff41\uff54", "cat", *CLEAN), (), 9,
+         (ALIKE,)),
+    Case("trailing-dot", "dirty", "a dot at the end", long("cat", "cat.", "dog", *CLEAN), (), 9, (ALIKE, "cat. (1)")),
+    Case("several-groups", "dirty", "several groups at once", long("Cat", "DOG", "dog ", *CLEAN), (), 9,
+         ("5 classes look like 2", "dog (3)")),
+    Case("typing-error", "dirty", "a typing error, with an alias file",
+         {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"spelling,class\nkat,cat\n"}, ("--alias", "_alias.csv"),
+         9),
+    Case("alias-without-header", "dirty", "an alias file without a header",
+         {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"kat,cat\ndoc,dog\n"}, ("--alias", "_alias.csv"), 9),
+    Case("alias-of-others", "dirty", "an alias of other labels",
+         {**long(*CLEAN), "_alias.csv": b"from,to\nbird,cat\n"}, ("--alias", "_alias.csv"), 6,
+         ("none of the 1 spellings of the alias occurs",)),
+    Case("alias-contradicts", "dirty", "an alias that contradicts itself",
+         {**long(*CLEAN), "_alias.csv": b"from,to\nkat,cat\nkat,dog\n"}, ("--alias", "_alias.csv"), None,
+         ("means both",)),
+)  # fmt: skip
+NUMBERS = (
+    Case("number-gaps", "dirty", "integers that pandas wrote as 1.0", long("1", "1.0", "2.0", "2", "1", "2.0"), (), 6,
+         (MERGED, "1 = 1 (2) = 1.0 (1)")),
+    Case("number-zeros", "dirty", "numbers with leading zeros", long("1", "01", "2", "02", "1", "2"), (), 6,
+         (MERGED,)),
+    Case("number-spaces", "dirty", "numbers with spaces", long("1", " 1", "2", "2 ", "1", "2"), (), 6, (MERGED,)),
+    Case("number-plus", "dirty", "numbers with a plus sign", long("1", "+1", "0", "0", "-1", "-1"), (), 6, (MERGED,)),
+    Case("number-types", "dirty", "the integer 1 and the text 1",
+         {"v.jsonl": b"".join(json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n" for task, who, label in votes(1, "1", 2, 2, "2", 1))},
+         (), 6),
+    Case("number-among-words", "dirty", "1 and 1.0 beside words", long("1", "1.0", "cat", "cat", "1", "cat"), (), 6,
+         (ALIKE, "1 (2) = 1.0 (1)")),
+    Case("number-decimals", "good", "decimals that differ", long("1.5", "1.50", "2.5", "2.5", "1.5", "2.5"), (), 6,
+         (MERGED,)),
+)  # fmt: skip
+SPELLINGS_CASES = (
+    *SPELLINGS,
+    *NUMBERS,
+)  # fmt: skip
+
+
+# ---- What counts as no vote
+
+NO_VOTE = 'are taken as "no vote"'
+WORDS = ("NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "{}")
+NO_VOTES_CASES = (
+    Case("blank", "dirty", "blank labels", long("", "cat", "dog", *CLEAN), (), 8,
+         ("left out: 1 row without a label",)),
+    Case("blank-spaces", "dirty", "labels of spaces only", long("  ", "cat", "dog", *CLEAN), (), 8,
+         ("left out: 1 row without a label",)),
+    *(
+        Case(
+            f"word-{place}",
+            "dirty",
+            f"the label {word}",
+            long(word, "cat", "dog", *CLEAN),
+            (),
+            8,
+            ("left out: 1 row without a label",),
+        )
+        for place, word in enumerate(WORDS)
+    ),
+    *(
+        Case(
+            f"doubtful-{place}",
+            "dirty",
+            f"the label {word}",
+            long(word, "cat", "dog", *CLEAN),
+            (),
+            8,
+            (f'the labels "{word}" (1) {NO_VOTE}', "--keep-missing"),
+        )
+        for place, word in enumerate(("None", "-", "?"))
+    ),
+    Case("none-is-a-class", "dirty", "None as a class, with --keep-missing", long("None", "cat", "None", *CLEAN),
+         ("--keep-missing",), 9),
+    Case("own-word", "dirty", "another word for no vote, with --missing", long("skip", "cat", "dog", *CLEAN),
+         ("--missing", "skip"), 8, ("left out: 1 row",)),
+    Case("own-word-case", "dirty", "--missing in another case", long("SKIP", "cat", "dog", *CLEAN),
+         ("--missing", "skip"), 8),
+    Case("minus-one-long", "good", "-1 on a scale of -1, 0 and 1", long("-1", "0", "1", "-1", "0", "1"), (), 6),
+    Case("minus-one-wide", "dirty", "-1 in a wide table", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"), (), 9,
+         ("the label -1 (2) is read as a class",)),
+    Case("minus-one-missing", "dirty", "-1 that means no vote", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"),
+         ("--missing", "-1"), 7),
+    Case("all-blank", "dirty", "no label at all", long("", "", "NA", "", "", ""), (), None, ("error",)),
+    Case("blank-wide", "dirty", "blank cells of a wide table", wide("a,x,,y", "b,x,x,", "c,,y,y"), (), 6,
+         ("left out: 3 rows without a label",)),
+    Case("without-task", "dirty", "a vote without a task", {"v.csv": csv([*votes(*CLEAN), ("", "ann", "cat")])}, (),
+         None, ("row", "there is a label but no task")),
+    Case("without-annotator", "dirty", "a vote without an annotator",
+         {"v.csv": csv([*votes(*CLEAN), ("t9", "", "cat")])}, (), None, ("there is a label but no annotator",)),
+    Case("blank-row", "dirty", "a row without anything", {"v.csv": csv([*votes(*CLEAN), ("", "", "")])}, (), 6,
+         ("left out: 1 row",)),
+)  # fmt: skip
+
+
+# ---- Votes that look wrong
+
+MANY = [(f"t{place}", ANNOTATORS[place % 3], f"it looks like number {place}") for place in range(40)]
+RATED = [(f"t{place // 3}", ANNOTATORS[place % 3], round(0.1 + place * 0.0173, 4)) for place in range(60)]
+TWICE = [
+    (task, who, label)
+    for task, who, label in votes(*CLEAN * 10)
+    for label in (label, "dog" if label == "cat" else "cat")
+]
+ALARMS_CASES = (
+    Case("free-text", "dirty", "nearly as many classes as votes: free text", {"v.csv": csv(MANY)}, (), 40,
+         ("40 classes in 40 votes", "free text", "--label NAME")),
+    Case("ratings", "dirty", "nearly as many classes as votes: measurements", {"v.csv": csv(RATED)}, (), 60,
+         ("60 classes in 60 votes", "measurements")),
+    Case("several-labels", "dirty", "cells with several labels", long("cat;dog", "cat", "dog", *CLEAN), (), 9,
+         ("1 votes hold several labels, such as cat;dog",)),
+    Case("several-labels-comma", "dirty", "several labels with commas", long("cat, dog", "cat", "dog", *CLEAN), (), 9,
+         ("hold several labels",)),
+    Case("one-annotator", "dirty", "a single annotator",
+         {"v.csv": csv([(f"t{i}", "ann", CLEAN[i % 6]) for i in range(30)])}, (), 30,
+         ("those of one annotator, ann", "--annotator NAME")),
+    Case("swapped", "dirty", "tasks and annotators that look swapped",
+         {"v.csv": csv([(f"worker{j}", f"img{i}", CLEAN[i % 6]) for i in range(20) for j in range(3)])}, (), 60,
+         ("20 annotators, such as img0, for 3 tasks, such as worker0", "swapped")),
+    Case("repeated-alike", "dirty", "repeated votes that agree", {"v.csv": csv([*votes(*CLEAN), *votes(*CLEAN)])}, (),
+         6, ("left out: 6 repeated votes",)),
+    Case("repeated-disagree", "dirty", "repeated votes that disagree", {"v.csv": csv(TWICE)}, (), 60,
+         ("60 pairs of task and annotator have votes that disagree", "--repeated")),
+    Case("repeated-few", "dirty", "one repeated vote that disagrees",
+         {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, (), 6,
+         ("left out: 1 repeated vote (1 pair of task and annotator has votes that disagree)",)),
+    Case("repeated-refused", "dirty", "repeated votes, with --repeated error",
+         {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, ("--repeated", "error"), None,
+         ("repeat an earlier vote",), pasted=6),
+    Case("too-many-classes", "dirty", "too many classes for a label column",
+         {"v.csv": csv([(f"t{i}", ANNOTATORS[i % 3], f"x{i}") for i in range(10_050)])}, (), None,
+         ('10,050 classes in the column "label"', "--label NAME")),
+)  # fmt: skip
+
+
+# ---- Gold that does not match the votes
+
+GOLD = ("--gold", "_gold.csv")
+GOLD_CASES = (
+    Case("gold-ids", "dirty", "gold whose tasks are written otherwise", with_gold("0=cat", "1=cat", "2=dog"), GOLD, 18,
+         ("3 gold truths belong to tasks without votes", "the gold has 0, the votes have 't0'")),
+    Case("gold-zeros", "dirty", "gold ids with leading zeros",
+         {"v.csv": csv(votes(*CLEAN * 3, tasks="")), "_gold.csv": b"task,truth\n000,cat\n001,dog\n002,cat\n"}, GOLD,
+         18, ("3 gold truths belong to tasks without votes", "the gold has '000', the votes have 0")),
+    Case("gold-few", "dirty", "some gold of other tasks", with_gold("t0=cat", "t1=dog", "x9=dog"), GOLD, 18,
+         ("1 gold truths belong to tasks without votes",)),
+    Case("gold-case", "dirty", "gold classes in another case", with_gold("t0=Cat", "t1=DOG"), GOLD, 18,
+         ("4 classes look like 2", "Cat (gold)", "--normalise")),
+    Case("gold-case-merged", "dirty", "the same, with --normalise", with_gold("t0=Cat", "t1=DOG"),
+         (*GOLD, "--normalise"), 18),
+    Case("gold-alias", "dirty", "gold classes that an alias names",
+         {**with_gold("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"}, (*GOLD, "--alias", "_alias.csv"),
+         18),
+    Case("gold-classes", "dirty", "gold classes that nobody voted for",
+         with_gold(*(f"t{i}={'AB'[i % 2]}" for i in range(6))), GOLD, 18,
+         ("6 of 6 gold truths are classes that nobody voted for", "the gold has 'A', the votes have 'cat'")),
+    Case("gold-contradicts", "dirty", "gold that contradicts itself", with_gold("t0=cat", "t0=dog"), GOLD, None,
+         ("task 't0' has the truth",)),
+    Case("gold-blank", "dirty", "gold with blank truths", with_gold("t0=cat", "t1="), GOLD, 18),
+    Case("gold-numbers", "dirty", "gold written as 1.0", with_gold("t0=1.0", "t1=2.0", labels=(1, 2, 1, 2, 2, 1)),
+         GOLD, 6),
+)  # fmt: skip
+
+
+# ---- Truths that do not match the votes, for `finegold evaluate`; they are no part of the corpus, which aggregates
+
+TRUTH = ("--truth", "_truth.csv")
+
+
+def judged(*truths: str, labels: tuple[str, ...] = CLEAN) -> Mapping[str, bytes]:
+    return {**long(*labels), "_truth.csv": csv([truth.split("=") for truth in truths], "task,truth")}
+
+
+SPELLED = ("cat", "Cat", "cat", "dog", "dog", "dog")
+TRUTHS_CASES = (
+    Case("truth-ids", "dirty", "truths of other tasks", judged("0=cat", "1=dog"), TRUTH, None,
+         ("none of the 2 truths in _truth.csv belongs to a task with votes", "the truths have 0, the votes have 't0'")),
+    Case("truth-few", "dirty", "some truths of other tasks", judged("t0=cat", "t1=dog", "x=dog"), TRUTH, 2,
+         ("1 truth belongs to a task without votes",)),
+    Case("truth-classes", "dirty", "truths that are not classes", judged("t0=A", "t1=B"), TRUTH, None,
+         ("none of the 2 truths in _truth.csv is a class of the votes", "--alias FILE")),
+    Case("truth-case", "dirty", "truths in another case", judged("t0=CAT", "t1=Dog"), TRUTH, None,
+         ("CAT looks like cat, Dog looks like dog", "--normalise")),
+    Case("truth-case-some", "dirty", "one truth in another case", judged("t0=CAT", "t1=dog"), TRUTH, 2,
+         ("CAT looks like cat",)),
+    Case("truth-normalise", "dirty", "votes and truths in several cases, with --normalise",
+         judged("t0=CAT", "t1=Dog", labels=SPELLED), (*TRUTH, "--normalise"), 2),
+    Case("truth-alias", "dirty", "truths that an alias names",
+         {**judged("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"}, (*TRUTH, "--alias", "_alias.csv"), 2),
+)  # fmt: skip
+
+
+# ---- JSON as people write it, and one file per annotator
+
+ITEMS = {f"t{i}": {who: CLEAN[(i + j) % 6] for j, who in enumerate(ANNOTATORS)} for i in range(6)}
+LISTS = [
+    {"id": task, "annotations": [{"annotator": who, "label": label} for who, label in given.items()]}
+    for task, given in ITEMS.items()
+]
+LINES = b"".join(
+    json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n" for task, who, label in votes(*CLEAN)
+)
+NESTED_CASES = (
+    Case("json-by-task", "good", "JSON: an object keyed by task id", as_json(ITEMS), (), 18),
+    Case("json-numbered", "good", "JSON: tasks and annotators that are all numbers, with --format",
+         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), ("--format", "nested-json"),
+         18),
+    Case("json-numbered-guess", "dirty", "JSON: the same, which may be a table",
+         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), (), None,
+         ("--format nested-json",)),
+    Case("json-annotations", "good", "JSON: a list of {annotator, label} in every row", as_json(LISTS), (), 18),
+    Case("json-lines-annotations", "good", "JSON Lines: the same, a task per line",
+         {"v.jsonl": b"".join(json.dumps(one).encode() + b"\n" for one in LISTS)}, (), 18),
+    Case("json-labels", "dirty", "JSON: a list of labels per row, without annotators",
+         as_json([{"uid": task, "annotator_labels": list(given.values())} for task, given in ITEMS.items()]), (), 18),
+    Case("json-dict", "good", "JSON: annotator to label in every row",
+         as_json([{"id": task, "annotations": given} for task, given in ITEMS.items()]), (), 18),
+    Case("json-lewidi", "good", "JSON: labels and annotators as two texts with commas",
+         as_json({task: {"text": f"text {task}", "annotators": ",".join(given), "annotations": ",".join(given.values())} for task, given in ITEMS.items()}),
+         (), 18),
+    Case("json-nan", "dirty", "NaN in JSON Lines",
+         {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": NaN}\n'}, (), 6,
+         ("left out: 1 row without a label",)),
+    Case("json-null", "dirty", "null in JSON Lines",
+         {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": null}\n'}, (), 6,
+         ("left out: 1 row without a label",)),
+    Case("json-broken", "dirty", "invalid JSON", {"v.json": b'[{"task": 1, "annotator": "a", "label": "x"},'}, (),
+         None, ("v.json", "JSON")),
+    Case("json-no-votes", "not votes", "JSON without votes",
+         as_json({"name": "settings", "version": 3, "colour": "red"}), (), None, ("error",)),
+    Case("per-annotator", "good", "one file per annotator",
+         {f"{who}.csv": csv([(f"t{i}", CLEAN[(i + j) % 6]) for i in range(6)], "task,label") for j, who in enumerate(ANNOTATORS)},
+         (), 18),
+)  # fmt: skip
+
+
+# ---- Refused tables with the command that an error proposes, or none; and dirt in ids, labels and lines.
+
+VOTES = [(t, w, label) for t, row in enumerate(crowd(4, 15), 1) for w, label in enumerate(row, 1)]
+HEADER = ("task", "worker", "label")
+OTHERS: dict[str, Callable[[int, int, int], str]] = {  # columns that are neither annotators nor labels
+    "gold": lambda t, w, n: "cat" if t % 2 else "dog",
+    "majority": lambda t, w, n: "dog" if t % 3 else "cat",
+    "education": lambda t, w, n: ("BA", "MA", "PhD", "none")[w % 4],
+    "start_time": lambda t, w, n: f"10:{n % 60:02}:{n // 60:02}",
+    "assignment": lambda t, w, n: f"X{n}",
+    "gender": lambda t, w, n: "fm"[w % 2],
+}
+
+
+def _long(*names: str, task: str = "", annotator: str = "", label: str = "") -> bytes:
+    rows = []
+    for n, (t, w, vote) in enumerate(VOTES):
+        known = {task: f"{t:03}x", annotator: f"Z{w}Q", label: vote}
+        rows.append([known[name] if name in known else OTHERS[name](t, w, n) for name in names])
+    return table([names, *rows])
+
+
+def _hint(name: str, data: bytes, *says: str, pasted: int | None = None, file: str = "votes.csv") -> Case:
+    return Case(f"hint: {name}", "not votes", "columns with other names", {file: data}, (), None, says, pasted)
+
+
+def _dirt(
+    name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, arguments: tuple[str, ...] = ()
+) -> Case:
+    rows = [change(n, f"t{t}", f"w{w}", vote) for n, (t, w, vote) in enumerate(VOTES)]
+    return Case(name, "dirty", name, {"v.csv": table([HEADER, *rows])}, arguments, 60, says)
+
+
+NAMES_OF_SNOW = _long(
+    "assignment",
+    "!amt_worker_ids",
+    "orig_id",
+    "response",
+    "gold",
+    annotator="!amt_worker_ids",
+    task="orig_id",
+    label="response",
+)
+WORK = _long(
+    "Work_id",
+    "education",
+    "tweet",
+    "stance",
+    "majority",
+    "start_time",
+    annotator="Work_id",
+    task="tweet",
+    label="stance",
+)
+SPANISH = _long("pregunta", "usuario", "respuesta", "gender", task="pregunta", annotator="usuario", label="respuesta")
+NUMBERED = table(
+    [
+        ["id", "label", "annotator1", "annotator2", "annotator3"],
+        *([n, row[0], *row] for n, row in enumerate(crowd(3, 15))),
+    ]
+)
+SETTINGS = json.dumps({"name": "x", "scripts": {"build": "tsc"}, "port": 80}).encode()
+COLUMNS = json.dumps({"age": {str(n): n for n in range(30)}, "city": {str(n): "ab"[n % 2] for n in range(30)}}).encode()
+WIDE_WITH_BLANK = (
+    b"id,ann1,ann2\n" + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9)) + b"\n9,cat,dog\n"
+)
+HINTS_CASES = (
+    _hint("names of Snow's files", NAMES_OF_SNOW, "--task orig_id --annotator '!amt_worker_ids'", pasted=60),
+    _hint("a work id among facts about people", WORK, "--task tweet --annotator Work_id --label stance", pasted=60),
+    _hint("names in Spanish", SPANISH, "--annotator usuario --label respuesta", pasted=60),
+    _hint("no annotator", _long("task", "gold", "gender", "label", task="task", label="label"), "there is no annotator column. The columns are", '"gender" (2 values: m, f)'),
+    _hint("no label", _long("task", "worker", "gold", "education", "start_time", task="task", annotator="worker"), "there is no label column"),
+    _hint("two questions", table([["aa", "bb", "cc", "dd"], *([f"{t}x", f"Z{w}", v, v[::-1]] for t, w, v in VOTES)]), "The columns are"),
+    _hint("numbered annotators beside a label", NUMBERED, "--annotator annotator1,annotator2,annotator3", pasted=45),
+    _hint("statistics of workers", table([["worker", "n_tasks", "accuracy"], *([f"w{n}", n % 4 + 3, n / 20] for n in range(12))]), "The columns are"),
+    _hint("settings", SETTINGS, "a single JSON object with the fields name, scripts, port", file="package.json"),
+    _hint("columns in JSON", COLUMNS, "an object of columns (age, city)", file="v.json"),
+    _hint("a list of texts", b'["cat", "dog"]', "the list holds 'cat'; expected rows", file="v.json"),
+    _dirt("spaces behind task ids", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "task ids look like 15", "use --normalise to merge them"),
+    _dirt("spaces behind task ids, with --normalise", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "on 15 tasks", arguments=("--normalise",)),
+    _dirt("case of worker ids", lambda n, t, w, v: [t, w.upper() if n % 5 == 0 else w, v], "annotator ids look like 4"),
+    _dirt("ids 7 and 7.0", lambda n, t, w, v: [t[1:] + ".0" * (n % 3 == 0), w, v], "task ids look like 15"),
+    _dirt("the word unknown", lambda n, t, w, v: [t, w, "unknown" if n % 20 == 0 else v], 'the label unknown (3) is read as a class; if it means "no vote", use --missing unknown'),
+    _dirt("a number for no vote", lambda n, t, w, v: [t, w, 99 if n % 20 == 0 else len(v) + ord(v[0]) % 2], "the label 99 (3) is read as a class"),
+    _dirt("dates of a spreadsheet", lambda n, t, w, v: [t, w, "2-Jan" if n % 20 == 0 else v], "labels look like dates: 2-Jan (3)"),
+    _dirt("quotes around labels", lambda n, t, w, v: [t, w, f"'{v}'" if n % 20 == 0 else v], "classes look like 3"),
+    Case("a header in the middle", "dirty", "the names of columns again",
+         {"v.csv": table([HEADER, *VOTES[:30], HEADER, *VOTES[30:]])}, (), 60,
+         ("1 row repeats the names of the columns and is left out",)),
+    Case("ids that differ by case and are different", "good", "ids that differ by case",
+         {"v.csv": table([HEADER, *([t, "aAbB"[w - 1], v] for t, w, v in VOTES)])}, (), 60),
+    Case("two commas at the end of lines", "good", "commas at the end of lines",
+         {"v.csv": table([[*HEADER, "", ""], *([*vote, "", ""] for vote in VOTES)])}, (), 60),
+    Case("a blank line in a wide table", "good", "a blank line", {"v.csv": WIDE_WITH_BLANK}, (), 20),
+)  # fmt: skip
+
+CASES = (*SPELLINGS_CASES, *NO_VOTES_CASES, *ALARMS_CASES, *GOLD_CASES, *NESTED_CASES, *HINTS_CASES)
