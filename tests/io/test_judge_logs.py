@@ -14,17 +14,19 @@ from finegold.io.verdicts import LogReading, Meaning, class_of
 FORMS = {
     Meaning.FIRST: ["A", "1", "First", "[[A]]", "A>B", "A>>B", "B<<A", "1.2", "Output (a) is better.", "(a)",
                     "So the answer is \\boxed{A}", "I prefer response A because it is shorter.",
-                    '{"reason": "shorter", "winner": "A"}'],
+                    '{"reason": "shorter", "winner": "A"}', '{"better_response": "A", "score": 2}'],
     Meaning.SECOND: ["b", "2", "2.0", "second answer", "Response B", "Response 2", "[[B>>A]]", "<answer>B</answer>",
                      "A is worse in tone. B is longer.\n\nFinal verdict: [[B]]", "My final verdict is: [[B>>A]]",
                      '{"reason": "A is long", "winner": "B"}', "**Winner: Assistant B**",
-                     "Output (a) is long. Therefore, Output (b) is better."],
-    Meaning.TIE: ["C", "[[C]]", "3", "1.5", "A=B", "Tie", "tie (bothbad)", "both_bad", "Draw."],
+                     "Output (a) is long. Therefore, Output (b) is better.", '{"winner": "B", "score": 1}'],
+    Meaning.TIE: ["C", "[[C]]", "3", "1.5", "A=B", "Tie", "tie (bothbad)", "both_bad", "Draw.", "It's a tie"],
     Meaning.SIDE_A: ["model_a", "win"],
     Meaning.SIDE_B: ["model_2", "model_b", "lose"],
     Meaning.ERROR: ["ERROR: timeout", "HTTP 503 from the server"],
     Meaning.REFUSAL: ["I cannot answer that", "I'm sorry, but as an AI I will not judge this."],
-    Meaning.UNREADABLE: ["It depends on the reader.", "Both have merits and it depends"],
+    Meaning.UNREADABLE: ["It depends on the reader.", "Both have merits and it depends", "Output (a) is not better.",
+                         "Neither response A nor response B is better.", "I would choose a response that is short.",
+                         "It is hard to choose A or B.", '{"winner": "unclear", "score": 1}'],
     Meaning.EMPTY: ["", "None"],
 }  # fmt: skip
 CLASSES = {
@@ -249,11 +251,71 @@ def test_gold_names_systems_or_classes():
         with_gold(log, {77: "x"})
 
 
-def test_contradictions_after_every_swap_are_said():
-    n = 30
-    frame = table(item=sorted([*range(n)] * 2), judge=["j"] * 2 * n, order=["AB", "BA"] * n, verdict=["A"] * 2 * n)
-    assert 'set the option verdicts to "answer"' in read(frame).notes[0]
-    assert read(frame, verdicts="answer").notes == []
+def both_orders(n, *, by_name):
+    """A judge that errs in a tenth of its calls and names answers or positions, in both orders; and the truths."""
+    truths = [i % 2 for i in range(n)]
+    chosen = [[side if (i + 3 * order) % 10 else 1 - side for order in (0, 1)] for i, side in enumerate(truths)]
+    said = ["AB"[side if by_name or not order else 1 - side] for each in chosen for order, side in enumerate(each)]
+    frame = table(item=sorted([*range(n)] * 2), judge=["j"] * 2 * n, order=["AB", "BA"] * n, verdict=said)
+    return frame, dict(enumerate("AB"[side] for side in truths))
+
+
+def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
+    always = table(item=sorted([*range(30)] * 2), judge=["j"] * 60, order=["AB", "BA"] * 30, verdict=["A"] * 60)
+    for frame in (always, both_orders(30, by_name=True)[0]):
+        assert 'set the option verdicts to "answer"' in read(frame).notes[0]
+        assert read(frame, verdicts="answer").notes == []
+    assert read(both_orders(30, by_name=False)[0]).notes == []
+
+
+def test_two_verdicts_of_unknown_order_are_repeats_or_refused():
+    frame = both_orders(30, by_name=False)[0].drop("order")
+    with pytest.raises(InputError, match=r"no column says in which order .* 80% of them contradict each other"):
+        read(frame)
+    assert len(read(frame.with_columns(run=pl.Series([1, 2] * 30))).answer) == 60
+    alike = read(both_orders(30, by_name=True)[0].drop("order"))
+    assert alike.notes[0].endswith("they count as repeats")
+
+
+@pytest.mark.parametrize(
+    "names", ["gpt_ab gpt_ba", "gpt swapped_gpt", "original/gpt swapped/gpt", "log-orig log-reversed"]
+)
+def test_the_names_of_files_may_say_the_order(tmp_path, names):
+    frame, _ = both_orders(20, by_name=False)
+    for name, order in zip(names.split(), ("AB", "BA"), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        part = frame.filter(order=order).drop("order", *(["judge"] if "gpt" in name else []))
+        part.write_csv(tmp_path / f"{name}.csv")
+    log = read(tmp_path)
+    assert sorted(row[2:] for row in answers(log)) == sorted(row[2:] for row in answers(read(frame)))
+    assert log.judge_names == (["gpt"] if "gpt" in names else ["j"])
+    assert any("the names of the files say in which order" in note for note in log.notes)
+
+
+def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
+    frame, truths = both_orders(20, by_name=False)
+    expected = finegold.judges.assess(frame, gold=truths).judges()
+    swapped = pl.col("order") == "BA"
+    said = [truths[item] for item in frame["item"]]
+    frame = frame.with_columns(label=pl.Series(said))
+    by_position = pl.when(swapped).then(pl.col("label").replace({"A": "B", "B": "A"})).otherwise("label")
+    assert finegold.judges.assess(frame.with_columns(label=by_position)).judges() == expected
+    first = pl.when(swapped).then(pl.lit("y")).otherwise(pl.lit("x"))
+    named = frame.with_columns(model_a=pl.lit("x"), model_b=pl.lit("y"), shown_first=first)
+    assert finegold.judges.assess(named.drop("order")).judges() == expected
+
+
+def test_objects_are_verdicts_with_a_field_and_truths_of_zero_and_one_need_a_meaning():
+    said = [{"winner": "A", "confidence": 1}, {"winner": "B", "confidence": 2}]
+    assert read(calls(*said)).answer.tolist() == [0, 1]
+    with pytest.raises(InputError, match="the truths are 0 and 1"):
+        read(calls("A", "B", label=[0, 1]))
+    assert read(calls("A", "B", label=[0, 1]), verdict_map="0=A,1=B").gold.tolist() == [0, 1]
+
+
+def test_a_label_beside_another_column_of_truths_is_the_verdict():
+    rows = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2, "label": list("ABBB"), "gold": list("AABB")}
+    assert (read(rows).answer.tolist(), read(rows).gold.tolist()) == ([0, 1, 1, 1], [0, 1])
 
 
 def test_what_is_not_used_is_said():

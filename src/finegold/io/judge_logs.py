@@ -182,13 +182,15 @@ ROLES: dict[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
         "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid "
-        "uid traceid battleid conversationid instruction question prompt sample instance input unit unitid id index",
+        "uid qid traceid battleid conversationid customid pair idx instruction question prompt sample instance input "
+        "unit unitid id index",
         "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
         "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
         "verdict": "verdict judgment judgement decision winner preference preferred choice vote outcome result "
-        "rawverdict rawjudgment answer response output completion rating score grade stringvalue value",
+        "rawverdict rawjudgment prediction predictedlabel answer response output completion rating score grade "
+        "stringvalue value",
         "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
-        "reversed shownfirst firstshown",
+        "reversed shownfirst firstshown game",
         "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
         "cost": "cost costusd price usd totalcost callcost",
         "error": "error errors errormessage exception failure failed status callstatus",
@@ -239,8 +241,8 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
     roles: dict[str, Any] = {role: first_free(names) for role, names in ROLES.items()} | named
     if roles["verdict"] is None:
         roles["verdict"] = next((free[name] for name in free if name.endswith(VERDICT_ENDS)), None)
-    if roles["verdict"] is None and bare_name(roles["gold"]) == "label" and "gold" not in named:
-        roles |= {"verdict": roles["gold"], "gold": None}  # unless it turns out to be a truth, see `read_judge_log`
+    if roles["verdict"] is None and "label" in free:  # unless it turns out to be a truth, see `read_judge_log`
+        roles |= {"verdict": free["label"]} | ({"gold": None} if roles["gold"] == free["label"] else {})
     if {"traceid", "runid"} & free.keys():  # scores of Langfuse and feedback of LangSmith
         roles |= {"judge": roles["judge"] or first_free(("key", "name"))}
         roles |= {"item": roles["repeat"], "repeat": None} if roles["item"] is None else {}
@@ -274,7 +276,7 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
 LOOKED_AT = 2000  # verdicts that tell whether a log is pairwise
 MOST_CLASSES = 20
 UNREAD_SHOWN = 5
-FILE = "finegold_file"  # the column of judges that are named after files
+FILE, FILE_ORDER = "finegold_file", "finegold_order"  # the columns of judges and orders that the names of files say
 TEXTS = ("item", "judge", "verdict", "order", "repeat", "error", "gold", "system_a", "system_b", "system", "turn")
 
 
@@ -294,7 +296,7 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     name, chosen, tables = parts[0][0], parts[0][1], [table for _, _, table in parts]
     table = pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
     _refuse_truths_as_verdicts(table, chosen, reading, name)
-    is_ordered = "order" in table.columns and _orders(table.get_column("order")) is not None
+    is_ordered = _orders(table) is not None
     if reading.order is not None and not is_ordered:
         problem = f'the column "{chosen["order"]}" has other values than AB and BA'
         raise InputError(problem, name, [Remedy(text="name another column"), leave_out("order")])
@@ -304,6 +306,7 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     if is_pairwise:
         is_placed = tuple(bare_name(chosen.get(role)) for role in ("system_a", "system_b")) not in UNPLACED
         read_log = pairwise_log(table, name, reading, is_placed=is_placed)
+        notes += [] if "repeat" in chosen else _about_repeats(read_log, name)
     else:
         read_log = pointwise_log(table, name, reading)
         if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
@@ -355,24 +358,45 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
     nested = [frame for source in sources if (frame := read_nested(source)) is not None]
     if nested:
         return [_read_calls(open_table(frame), reading, notes) for frame in nested]
+    orders, names = _orders_of_files(sources)
+    has_judges = False
     if read_qrels(sources[0]) is None:
         first = open_sources(sources[:1])
         tool = columns_of_tool(first.columns)
         columns = calls_of_frame(to_polars(first.load(tool).frame).head(1), first.name).columns if tool else None
         chosen = choose_columns(columns or first.columns, reading, source=first.name, by_file=True)
-        if "judge" in chosen or (len(sources) == 1 and not tool):  # without a judge, an error says so
+        has_judges = "judge" in chosen or (len(sources) == 1 and not tool)  # without a judge, an error says so
+        if has_judges and ("order" in chosen or not any(orders)):
             return [_read_calls(open_sources(sources), reading, notes)]
-    stems = [_stem(source) for source in sources]
-    folders = [PurePath(source.name).parent.name for source in sources]
-    names = folders if len(set(stems)) == 1 and len(sources) > 1 else stems
-    shown = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(set(names)) > 3 else "")
-    notes.append(f"no column names the judges, so they are named after the files: {shown}")
+    if not has_judges:
+        shown = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(set(names)) > 3 else "")
+        notes.append(f"no column names the judges, so they are named after the files: {shown}")
+    if any(orders):
+        swapped = PurePath(sources[orders.index("BA")].name).name
+        notes.append(
+            f"the names of the files say in which order answers were shown: swapped in {PurePath(swapped).name}"
+        )
     parts = []
-    for source, judge in zip(sources, names, strict=True):
+    for source, judge, order in zip(sources, names, orders, strict=True):
         qrels = read_qrels(source)
         opened = open_sources([source]) if qrels is None else open_table(qrels)
-        parts.append(_read_calls(opened, reading, notes, judge))
+        parts.append(_read_calls(opened, reading, notes, None if has_judges else judge, order))
     return parts
+
+
+def _orders_of_files(sources: list[Source]) -> tuple[list[str | None], list[str]]:
+    """Return the order that the name of each file says, if every swapped one has a partner, and the names of judges."""
+    stems = [_stem(source) for source in sources]
+    folders = [PurePath(source.name).parent.name for source in sources]
+    words = [re.findall(r"[^\W_]+", f"{folder}/{stem}".casefold()) for folder, stem in zip(folders, stems, strict=True)]
+    rests = [tuple(word for word in each if word not in ORDER_WORDS) for each in words]
+    orders = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
+    pairs = sorted(zip(rests, orders, strict=True))
+    if "BA" in orders and pairs == sorted((rest, order) for rest in set(rests) for order in ("AB", "BA")):
+        ends = rf"(?i)(?:[\W_]+(?:{'|'.join(ORDER_WORDS)})\b|\b(?:{'|'.join(ORDER_WORDS)})[\W_]+)"
+        names = [re.sub(ends, "", stem) for stem in stems]
+        return list(orders), names
+    return [None] * len(sources), folders if len(set(stems)) == 1 and len(sources) > 1 else stems
 
 
 def _stem(source: Source) -> str:
@@ -382,7 +406,9 @@ def _stem(source: Source) -> str:
     return path.name
 
 
-def _read_calls(opened: Opened, reading: LogReading, notes: list[str], judge: str | None = None) -> Calls:
+def _read_calls(
+    opened: Opened, reading: LogReading, notes: list[str], judge: str | None = None, order: str | None = None
+) -> Calls:
     """Return the columns under the names of their roles, mostly as text, and note what is left out."""
     tool = columns_of_tool(opened.columns)
     frame = calls_of_frame(to_polars(opened.load(tool).frame), opened.name) if tool else None
@@ -393,6 +419,8 @@ def _read_calls(opened: Opened, reading: LogReading, notes: list[str], judge: st
         frame = to_polars(opened.load(wanted).frame.select(wanted))
     if "judge" not in chosen:
         frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), chosen | {"judge": FILE}
+    if order is not None and "order" not in chosen:
+        frame, chosen = frame.with_columns(pl.lit(order).alias(FILE_ORDER)), chosen | {"order": FILE_ORDER}
     series = {role: _text(frame.get_column(chosen[role])) for role in TEXTS if role in chosen}
     if "cost" in chosen:
         cost = frame.get_column(chosen["cost"])
@@ -437,9 +465,9 @@ def _speaks_of_pairs(table: pl.DataFrame, reading: LogReading) -> bool:
     said = [part for text in texts["verdict"] if (part := reading.said(text)) is not None]
     if is_clearly_pairwise(said) or is_clearly_pairwise(texts.get("gold", [])):
         return True
-    plain = {text.strip(" [](){}*.\"'").casefold() for text in said}
-    return {"a", "b"} <= plain <= {"a", "b", "c", ""} or (
-        "length_a" in table.columns and bool(plain) and plain <= {"a", "b", "c", "0", "1", "2", "3", ""}
+    classes = {named for text in said if isinstance(named := class_of(text), str)}
+    return {"a", "b"} <= classes <= {"a", "b", "c"} or (
+        "length_a" in table.columns and bool(classes) and classes <= {"a", "b", "c", "0", "1", "2", "3"}
     )
 
 
@@ -455,6 +483,25 @@ def _refuse_truths_as_verdicts(table: pl.DataFrame, chosen: dict[str, str], read
         source,
         [use(verdict=Placeholder("COLUMN")), use(verdict=chosen["verdict"], text="if those are verdicts")],
     )
+
+
+def _about_repeats(log: JudgeLog, source: str) -> list[str]:
+    """Refuse two verdicts per judge and item that contradict each other more than chance, if no order is known."""
+    columns = {"item": log.item, "judge": log.judge, "answer": log.answer}
+    calls = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1))
+    twice = calls.group_by("item", "judge").agg(pl.len(), pl.n_unique("answer")).filter(pl.col("len") == 2)
+    if len(set(log.first.tolist())) > 1 or 2 * twice.height < MOSTLY * max(calls.height, 1):
+        return []
+    problem = "there are two verdicts per judge and item, and no column says in which order the answers were shown"
+    by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
+    if (2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()).any():
+        share = by_judge["n_apart"].sum() / twice.height
+        raise InputError(
+            f"{problem}; {share:.0%} of them contradict each other, as they do if answers are swapped in the second",
+            source,
+            [use(order=Placeholder("COLUMN")), use("if they are repeats", repeat=Placeholder("COLUMN"))],
+        )
+    return [f"{problem}: they count as repeats"]
 
 
 def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str, *, is_named: bool) -> list[str]:
@@ -476,6 +523,8 @@ def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str, *, is_named: bo
 def _text(column: pl.Series) -> pl.Series:
     if isinstance(column.dtype, pl.List):  # MT-bench writes the judge and its prompt
         column = column.list.first()
+    if isinstance(column.dtype, pl.Struct):  # an object of JSON with the verdict in a field
+        return column.struct.json_encode()
     if column.dtype.is_float() or column.dtype == pl.Boolean:
         return as_text(column)
     return column.cast(pl.String)
@@ -503,8 +552,11 @@ ORDERS = {
     **dict.fromkeys(("ba", "b,a", "b a", "b-a", "b_a", "swapped", "swap", "reversed", "b first", "b_first"), 1),
     **dict.fromkeys(("true", "yes", "flipped", "reverse", "2,1", "21", "second", "b", "backward"), 1),
 }
-LOWEST_CONSISTENCY = 0.4  # below, verdicts may name answers and not positions
-FEWEST_PAIRS = 20  # for that
+ORDER_WORDS = dict.fromkeys(("ab", "original", "orig", "normal", "unswapped", "noswap", "forward"), 0) | dict.fromkeys(
+    ("ba", "swapped", "swap", "reversed", "reverse", "flipped", "backward"), 1
+)  # in names of files
+LOWEST_CONSISTENCY, FEWEST_PAIRS = 0.4, 20  # below, in so many pairs, verdicts may name answers and not positions
+SIGNIFICANT = 3.0  # standard deviations from which a log is not read as it seems
 SHOWN = 60  # characters of a verdict that cannot be read
 MOST_UNREADABLE = 0.5  # with a larger share, the column is not one of verdicts
 MOSTLY = 0.8  # share of numbers from which verdicts are scores
@@ -541,13 +593,18 @@ def pairwise_log(
         systems = sorted({*one.unique(), *other.unique()})
         code_of = {name: code for code, name in enumerate(systems)}
         of_items = {f"system_{side}": _replace(sides.get_column(side), code_of, MISSING) for side in "ab"}
-    orders = _orders(table.get_column("order")) if "order" in table.columns else None
+    orders = _orders(table)
     if orders is None or (has_systems and _is_exchanged(table)):
         orders = np.full(table.height, A_FIRST if has_systems and is_placed else -1, np.int8)
     meaning = _with_errors(table, _meanings(table, "verdict", reading))
     gold = None
     if "gold" in table.columns:  # A and B of a truth are the systems of the row, in whichever order they were shown
-        gold = _sides(_meanings(table, "gold", LogReading()), np.zeros(table.height, np.int8), flip)
+        truths = _meanings(table, "gold", LogReading(verdict_map=reading.verdict_map))
+        gold, by_place = (_sides(truths, order, flip) for order in (np.zeros_like(orders), orders))
+        pairs = (pl.DataFrame({"item": items, "gold": codes}) for codes in (gold, by_place))
+        n_truths = [pair.filter(pl.col("gold") >= 0).n_unique() for pair in pairs]
+        if n_truths[1] == items.filter(pl.Series(gold >= 0)).n_unique() < n_truths[0]:
+            gold = by_place  # unless they contradict each other, and would not if they named positions, as verdicts do
     if {"length_a", "length_b"} <= set(table.columns):
         a, b = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("length_a", "length_b"))
         of_items |= {"length_a": np.where(flip, b, a), "length_b": np.where(flip, a, b)}
@@ -565,21 +622,34 @@ def pairwise_log(
         gold=gold,
         of_items=of_items,
     )
-    if not by_position:
-        return log
-    # Judges that contradict themselves too often after the swap: it may not be theirs to undo.
-    calls = pl.DataFrame({"item": log.item, "judge": log.judge, "first": log.first, "answer": log.answer})
-    decided = calls.filter(pl.col("answer").is_between(0, TIED - 1), pl.col("first") >= 0)
+    return replace(log, notes=_doubts(log)) if by_position else log
+
+
+def _doubts(log: JudgeLog) -> list[str]:
+    """Warn if verdicts do not depend on the order as those of judges do: they may name the answers, not positions.
+
+    A judge that prefers a position does so for most items: it says "first, first" or "second, second", hardly both.
+    Whatever its bias and its noise, it gives the same answer after a swap in 2 sqrt(ff ss) of the pairs or more.
+    """
+    columns = {"item": log.item, "judge": log.judge, "first": log.first, "answer": log.answer}
+    decided = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1), pl.col("first") >= 0)
     by_order = decided.group_by("item", "judge", "first", maintain_order=True).agg(pl.last("answer"))
-    both = by_order.group_by("item", "judge").agg(pl.len(), pl.n_unique("answer")).filter(pl.col("len") == 2)
-    share = (both["answer"] == 2).mean() if both.height >= FEWEST_PAIRS else 0.0
-    if not isinstance(share, float) or share <= 1 - LOWEST_CONSISTENCY:
-        return log
-    doubt = (
+    first, second = (by_order.filter(first=side).select("item", "judge", "answer") for side in (A_FIRST, B_FIRST))
+    said = pl.concat_str("answer", "answer_right")
+    pairs = (
+        first.join(second, on=("item", "judge"))
+        .group_by("judge")
+        .agg(pl.len(), ff=(said == "01").sum(), ss=(said == "10").sum())
+    )
+    n, ff, ss = (pairs[name].to_numpy() for name in ("len", "ff", "ss"))
+    share = (ff + ss).sum() / max(n.sum(), 1)
+    is_odd = (2 * np.sqrt(ff * ss) - (n - ff - ss) > SIGNIFICANT * np.sqrt(n)).any()
+    if not is_odd and (share <= 1 - LOWEST_CONSISTENCY or n.sum() < FEWEST_PAIRS):
+        return []
+    return [
         f"in {share:.0%} of the swapped pairs a judge contradicts itself: if A and B name the answers and not their "
         'positions, set the option verdicts to "answer"'
-    )
-    return replace(log, notes=[doubt])
+    ]
 
 
 def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None = None) -> JudgeLog:
@@ -712,8 +782,15 @@ def _replace(column: pl.Series, codes: Mapping[str, int], default: int, dtype: A
     return replaced.fill_null(default).to_numpy().copy()
 
 
-def _orders(column: pl.Series) -> SmallCodes | None:
-    """Return 0 for AB, 1 for BA and -1 for blank; None if a value is neither."""
+def _orders(table: pl.DataFrame) -> SmallCodes | None:
+    """Return 0 for AB or the name of the first system, 1 for BA or the second, -1 for blank; None for other values."""
+    if "order" not in table.columns:
+        return None
+    column = table.get_column("order")
+    if "system_a" in table.columns:
+        sides = [(column == table.get_column(side)).fill_null(False) for side in ("system_a", "system_b")]
+        if (sides[0] | sides[1] | column.is_null()).all():
+            return np.where(column.is_null(), -1, sides[1].cast(pl.Int8)).astype(np.int8)
     words = {value: value.strip().casefold() for value in column.drop_nulls().unique()}
     known = dict(ORDERS)
     if set(words.values()) <= {"0", "1"}:
@@ -739,7 +816,7 @@ def _is_exchanged(table: pl.DataFrame) -> bool:
 def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes:
     """Read a column of pairwise verdicts: names of the row's systems, otherwise words."""
     column = table.get_column(name)
-    meanings = reading.meanings(column.drop_nulls().unique())
+    meanings = reading.meanings(column.drop_nulls().unique(), "verdicts" if name == "verdict" else "truths")
     codes: SmallCodes = _replace(column, meanings, int(Meaning.EMPTY), pl.Int8)
     if "system_a" in table.columns:
         said = column.str.strip_chars().str.to_lowercase()
@@ -797,7 +874,7 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
         new = np.array([*(names.index(name) for name in log.class_names), MISSING], np.int32)
         log = replace(log, class_names=names, answer=new[log.answer], gold=new[log.gold])
     classes = [str(name).casefold() for name in log.class_names]
-    meant = LogReading().meanings({str(truth) for truth in truths}) if log.kind == "pairwise" else {}
+    meant = LogReading().meanings({str(truth) for truth in truths}, "truths") if log.kind == "pairwise" else {}
     sides = {Meaning.FIRST: 0, Meaning.SECOND: 1, Meaning.TIE: TIED, Meaning.SIDE_A: 0, Meaning.SIDE_B: 1}
     codes = np.full(log.n_items, MISSING, np.int32)
     n_unknown = 0

@@ -39,7 +39,7 @@ WORDS = {
     Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}",
     Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}",
     Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
-    r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up",
+    r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up|(?:it'?s |it is )?a (?:tie|draw)",
     Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
     Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
 }
@@ -54,21 +54,27 @@ MARKED = (
     re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*([^{}]{1,40}?)\s*\}"),
     re.compile(r"<(?:verdict|answer|decision|score)>\s*([^<]{1,40}?)\s*</", re.IGNORECASE),
     re.compile(
-        r'"(?:verdict|winner|decision|preference|preferred|better|choice|answer|score|rating|label|result)"\s*:\s*"?([^",}\n]{1,40})',
-        re.I,
-    ),
-    re.compile(
         r"(?:final\s+)?(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)\s*"
         r"\**\s*([^\n.,;]{1,40})",
         re.IGNORECASE,
     ),
 )
-# Sentences that say which answer is better. The last one counts here, too.
+# The fields of JSON that may hold the verdict: the first kind that a text has.
+FIELDS = tuple(
+    re.compile(rf'"(?:{names})"\s*:\s*"?([^",}}\n]{{1,40}})', re.IGNORECASE)
+    for names in (
+        r"\w*(?:verdict|winner|decision|prefer|better|best|choice|chosen)\w*",
+        "answer|label|result|judge?ment",
+        "score|rating|grade",
+    )
+)
+# Sentences that say which answer is better. The last one counts here, too. A small "a" alone is an article.
 BETTER = re.compile(
-    rf"\b{THING}s?\s*\(?([ab12])\)?\s*(?:is|was|seems|appears)\s+(?:to be\s+)?(?:the\s+)?(?:\w+\s+){{0,2}}?"
-    r"(?:better|best|superior|preferred|preferable|winner)\b|"
+    rf"(?<!nor )\b{THING}s?\s*\(?([ab12])\)?\s*(?:is|was|seems|appears)\s+(?:to be\s+)?(?:the\s+)?"
+    r"(?:(?!not\b|no\b|never\b|hardly\b)\w+\s+){0,2}?(?:better|best|superior|preferred|preferable|winner)\b|"
     rf"\b(?:prefer|choose|select|pick|be(?:tter|st) (?:one )?is|better {THING} is)\s+(?:the\s+)?"
-    rf"(?:{THING}\s*)?\(?([ab12])\b|^\W*([ab12])\s+is\s+(?:\w+\s+)?better\b",
+    rf"(?:{THING}\s*\(?([ab12])\b|\(?((?-i:[AB])|[12b]\b|(?<=\()a)\b(?!\s+(?:or|and)\b))|"
+    r"^\W*([ab12])\s+is\s+(?:(?!not\b|no\b)\w+\s+)?better\b",
     re.IGNORECASE,
 )
 REFUSAL = re.compile(
@@ -178,7 +184,7 @@ class LogReading:
         meant = {_plain(word): meaning for word, meaning in (self.verdict_map or {}).items()}
         return meant.get(_plain(text), text)
 
-    def meanings(self, texts: Iterable[str]) -> dict[str, Meaning]:
+    def meanings(self, texts: Iterable[str], what: str = "verdicts") -> dict[str, Meaning]:
         """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside them."""
         parts = {text: self.said(text) for text in texts}
         meanings = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
@@ -191,7 +197,7 @@ class LogReading:
         of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
         if values == {0, 1}:
             raise InputError(
-                "the verdicts are 0 and 1, which may mean several things",
+                f"the {what} are 0 and 1, which may mean several things",
                 remedies=[use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))],
             )
         if values <= {0, 0.5, 1} and 0.5 in values:  # points of the first answer
@@ -217,9 +223,10 @@ def _candidates(text: str) -> Iterable[str]:
     if len(text) <= 2:
         yield text.casefold()
         return
-    for pattern in MARKED:
-        if found := pattern.findall(text):
-            yield _plain(found[-1])
+    for patterns in (MARKED[:3], FIELDS, MARKED[3:]):
+        matches = (pattern.findall(text) for pattern in patterns)
+        candidates = [_plain(each[-1]) for each in matches if each]
+        yield from candidates[:1] if patterns is FIELDS else candidates
     if found := [side for sides in BETTER.findall(text) for side in sides if side]:
         yield f"answer {found[-1].casefold()}"
     yield _plain(text)
