@@ -188,17 +188,17 @@ def test_two_results_stay_loaded_the_latest(monkeypatch: pytest.MonkeyPatch) -> 
 
 @kills(
     "studio/gold.py",
-    '"DELETE FROM gold WHERE project = ? AND reviewer = ?", project, reviewer',
+    '"DELETE FROM gold WHERE project = ? AND reviewer = ?", project, name',
     '"DELETE FROM gold WHERE project = ?", project',
 )
 def test_removing_the_truths_of_a_file_leaves_those_of_people(tmp_path: Path) -> None:
     helpers = pytest.importorskip("tests.support.studio_helpers")
     with helpers.studio_in_thread(tmp_path) as studio:
         project = studio.read_sample(studio.folder)
-        gold = studio.services.gold
-        gold.add_many(project, "truth.csv", [("p001", "cat", None)])
-        gold.add_many(project, "ann", [("p002", "dog", None)])
-        gold.remove_of(project, "truth.csv")
+        gold = pytest.importorskip("finegold.studio.gold")
+        gold.add_truths(studio.services.store, project, "truth.csv", [("p001", "cat", None)])
+        gold.add_truths(studio.services.store, project, "ann", [("p002", "dog", None)])
+        studio.good("DELETE", f"/api/projects/{project}/truths?name=truth.csv")
         assert len(studio.gold(project)) == 1
 
 

@@ -48,11 +48,9 @@ def studio(tmp_path_factory):
     with studio_in_thread(folder) as client:
         (folder / "votes.csv").write_text(TABLE)
         (folder / "bad.csv").write_text("a\n")
-        client.project = client.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-        client.good("PUT", f"/api/projects/{client.project}/votes", json={})
-        client.settled(client.project)
+        client.project = client.open("votes.csv")
         client.judge(client.project, 1, "cat")
-        client.good("POST", f"/api/projects/{client.project}/predictions?name=model.csv", content=MODEL)
+        client.at(client.project, "POST", "/predictions?name=model.csv", content=MODEL)
         client.fit(client.project, "ds")
         client.bad = client.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
         pl.DataFrame(simulate_log(draw_judges(4, 3, seed=2), 60, seed=2).columns).write_csv(folder / "log.csv")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import finegold
+from finegold.io.truth import read_truth
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import copy_sample, studio_in_thread, wait_until
 
@@ -33,12 +34,11 @@ def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
     copy_sample(tmp_path)
     assert [file["name"] for file in studio.good("GET", "/api/folder")["files"]] == ["votes.csv"]
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-    preview = studio.good("GET", f"/api/projects/{project}/preview")
+    preview = studio.at(project, "GET", "/preview")
     assert preview["format"] == "CSV table"
     assert preview["rows"][0] == ["0", "0", "dog"]
     assert [preview["guess"][role] for role in ("task", "annotator", "label")] == ["task", "annotator", "label"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=preview["guess"])
-    state = studio.settled(project)
+    state = studio.read(project, **preview["guess"])
     assert [fit["method"] for fit in state["fits"]] == ["mv"]
     shown = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")
     expected = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
@@ -56,11 +56,10 @@ TRANSPOSED = "respondent,q1,q2,q3\nann,cat,dog,dog\nbob,cat,cat,dog\n"
     [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])],
 )
 def test_rows_with_several_votes_are_seen_and_read(studio, body, shape, columns):
-    project = studio.good("POST", "/api/uploads?name=table.csv", content=body.encode())["id"]
-    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    project = studio.upload("table.csv", body.encode())
+    guess = studio.at(project, "GET", "/preview")["guess"]
     assert (guess["shape"], guess["columns"]) == (shape, columns)
-    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
-    facts = studio.settled(project)["fits"][0]["facts"]
+    facts = studio.read(project, **guess)["fits"][0]["facts"]
     assert (facts["n_tasks"], facts["n_annotators"], facts["n_votes"]) == (3, 2, 6)
 
 
@@ -69,16 +68,14 @@ def test_an_upload_keeps_its_bytes_so_that_it_can_be_read_again(studio, tmp_path
     project = studio.good("POST", "/api/uploads?name=../../my votes.csv", content=body)
     assert project["file"] == "my votes.csv"
     for column, expected in (("label", "cat"), ("other", "dog")):
-        studio.good("PUT", f"/api/projects/{project['id']}/votes", json={"label": column})
-        studio.settled(project["id"])
-        assert studio.good("GET", f"/api/projects/{project['id']}/tasks")["rows"][0]["label"] == expected
+        studio.read(project["id"], label=column)
+        assert studio.at(project["id"], "GET", "/tasks")["rows"][0]["label"] == expected
 
 
 def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
     project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={})
-    job = studio.settled(project)["job"]
+    job = studio.read(project)["job"]
     assert job["state"] == "failed"
     assert job["message"].startswith("bad.csv, row 2 (line 3)")
     assert str(tmp_path) not in job["message"]
@@ -87,7 +84,7 @@ def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_pat
 def test_pages_are_sorted_filtered_and_searched(shared):
 
     def rows(**query):
-        return shared.good("GET", f"/api/projects/{shared.project}/tasks", params=query)
+        return shared.at(shared.project, "GET", "/tasks", params=query)
 
     result = shared.result
     by_confidence = rows(most=500)["rows"]
@@ -103,8 +100,8 @@ def test_pages_are_sorted_filtered_and_searched(shared):
 
 
 def test_a_task_shows_who_voted_what_with_which_weight(shared):
-    at = shared.good("GET", f"/api/projects/{shared.project}/tasks")["rows"][0]["at"]
-    task = shared.good("GET", f"/api/projects/{shared.project}/tasks/{at}")
+    at = shared.at(shared.project, "GET", "/tasks")["rows"][0]["at"]
+    task = shared.at(shared.project, "GET", f"/tasks/{at}")
     result = shared.result
     why = {row["annotator"]: row for row in result.why(task["name"]).to_dicts()}
     assert len(task["row"]["votes"]) == 5
@@ -117,14 +114,14 @@ def test_annotators_are_sorted_searched_and_opened(shared):
     result = shared.result
 
     def page(**query):
-        return shared.good("GET", f"/api/projects/{shared.project}/annotators", params=query)
+        return shared.at(shared.project, "GET", "/annotators", params=query)
 
     assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(sorted(result.accuracy)[::-1], abs=1e-4)
     twos = page(search="2", sort="annotator", descending=False, most=2)["rows"]
     assert [row["annotator"] for row in twos] == ["2", "12"]
     worst = page(descending=False, most=1)["rows"][0]
     assert worst["rank"] == 30
-    found = shared.good("GET", f"/api/projects/{shared.project}/annotators/{worst['code']}")
+    found = shared.at(shared.project, "GET", f"/annotators/{worst['code']}")
     assert np.array(found["confusion"]) == pytest.approx(result.confusion(int(worst["annotator"])), abs=1e-4)
     assert shared.get(f"/api/projects/{shared.project}/annotators/30").status_code == 404
 
@@ -133,7 +130,7 @@ def test_every_view_of_the_report_is_there(shared):
     result = shared.result
 
     def view(name):
-        return shared.good("GET", f"/api/projects/{shared.project}/results{name}")
+        return shared.at(shared.project, "GET", f"/results{name}")
 
     assert view("")["doubts"]["flipped"] == len(result.flips())
     assert view("/annotators")["n"] == 30
@@ -148,7 +145,7 @@ def test_every_view_of_the_report_is_there(shared):
 def test_the_default_method_is_fitted_where_none_is_named(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     default = [method["name"] for method in studio.good("GET", "/api/methods") if method["is_default"]]
-    studio.good("POST", f"/api/projects/{project}/fits", json={})
+    studio.at(project, "POST", "/fits", json={})
     fitted = next(fit for fit in studio.settled(project)["fits"] if fit["method"] != "mv")
     assert [fitted["method"]] == default
 
@@ -170,43 +167,40 @@ RECORDS = [
     ],
 )
 def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):
-    project = studio.good("POST", f"/api/uploads?name={name}", content=body.encode())["id"]
-    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
-    assert studio.settled(project)["job"]["state"] == "done"
-    found = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    project = studio.upload(name, body.encode())
+    guess = studio.at(project, "GET", "/preview")["guess"]
+    assert studio.read(project, **guess)["job"]["state"] == "done"
+    found = studio.at(project, "GET", "/tasks/0/content")
     assert {one["name"]: one["text"] for one in found} == expected
 
 
 def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    first = studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]
-    before = studio.good("GET", f"/api/projects/{project}/tasks/{first['at']}")["row"]["label"]
+    first = studio.at(project, "GET", "/next")["tasks"][0]
+    before = studio.at(project, "GET", f"/tasks/{first['at']}")["row"]["label"]
     label = next(name for name in ("cat", "dog", "fox", "owl") if name != before)
     assert studio.judge(project, first["name"], label).json()["judged"] == 1
-    assert studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]["at"] != first["at"]
+    assert studio.at(project, "GET", "/next")["tasks"][0]["at"] != first["at"]
     facts = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")["facts"]
     assert facts["gold"] == 1
     changed = {one["task"] for one in facts["changes"]["examples"]}
     assert first["at"] in changed
-    row = studio.good("GET", f"/api/projects/{project}/tasks/{first['at']}")
+    row = studio.at(project, "GET", f"/tasks/{first['at']}")
     assert (row["row"]["label"], row["gold"]) == (label, label)
     assert studio.get(f"/api/projects/{project}/export/gold.csv").text == f"task,truth\n{first['name']},{label}\n"
 
 
 def test_the_tasks_that_a_truth_helps_most_come_first(shared):
     phi = shared.result.posterior
-    queue = [
-        task["at"] for task in shared.good("GET", f"/api/projects/{shared.project}/next", params={"most": 50})["tasks"]
-    ]
+    queue = [task["at"] for task in shared.at(shared.project, "GET", "/next", params={"most": 50})["tasks"]]
     chance = (phi**2).sum(axis=1)
     assert chance[queue].tolist() == sorted(chance)[:50]
 
 
 def test_the_plan_is_that_of_finegold_next(shared):
     plan = shared.result.next()
-    found = shared.good("GET", f"/api/projects/{shared.project}/plan", params={"budget": 5})
+    found = shared.at(shared.project, "GET", "/plan", params={"budget": 5})
     assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
     assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
     assert found["n_safe"] == len(plan.safe_tasks())
@@ -233,7 +227,7 @@ def test_two_tabs_do_not_overwrite_each_other(studio, tmp_path):
     assert late.status_code == 409
     assert late.json()["current"] == "cat"
     assert studio.judge(project, 1, "dog", before="cat").status_code == 200
-    first = studio.good("GET", f"/api/projects/{project}/next")["actions"][-1]["id"]
+    first = studio.at(project, "GET", "/next")["actions"][-1]["id"]
     assert studio.post(f"/api/projects/{project}/undo", json={"action": first}).status_code == 409
     stale = studio.put(f"/api/projects/{project}/votes", json={"version": 1})
     assert stale.status_code == 409
@@ -254,9 +248,9 @@ def test_open_tabs_hear_what_others_do(studio, tmp_path):
 def test_a_fit_can_be_watched_and_cancelled(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
-    fit = studio.good("POST", f"/api/projects/{project}/fits", json=endless)["id"]
-    wait_until(lambda: len(studio.good("GET", f"/api/projects/{project}")["job"]["steps"]) > 2)
-    studio.good("DELETE", f"/api/projects/{project}/fits/{fit}")
+    fit = studio.at(project, "POST", "/fits", json=endless)["id"]
+    wait_until(lambda: len(studio.at(project, "GET")["job"]["steps"]) > 2)
+    studio.at(project, "DELETE", f"/fits/{fit}")
     state = studio.settled(project)
     assert state["job"]["state"] == "cancelled"
     assert [one["state"] for one in state["fits"]] == ["done", "cancelled"]
@@ -267,7 +261,7 @@ def test_methods_are_compared(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     for method in ("ptbcc", "ds"):
         studio.fit(project, method)
-    found = studio.good("GET", f"/api/projects/{project}/compare")
+    found = studio.at(project, "GET", "/compare")
     results = [finegold.aggregate(tmp_path / "votes.csv", method) for method in ("mv", "ptbcc", "ds")]
     expected = [[float((one.label_codes == two.label_codes).mean()) for two in results] for one in results]
     assert found["shares"] == expected
@@ -289,13 +283,13 @@ def test_a_refit_replaces_the_earlier_fit_of_the_same_kind(studio, tmp_path):
 def test_a_pipeline_posts_votes_and_fetches_labels(studio):
     project = studio.good("POST", "/api/projects", json={"name": "judges"})["id"]
     votes = [{"task": t, "annotator": a, "label": "yes" if t < 3 else "no"} for t in range(6) for a in ("m1", "m2")]
-    answer = studio.good("POST", f"/api/projects/{project}/votes", json={"votes": votes})
+    answer = studio.at(project, "POST", "/votes", json={"votes": votes})
     assert answer == {"accepted": 12, "waiting": 12}
     assert studio.fit(project, "mv")["n_waiting"] == 0
     more = [{"task": "7", "annotator": "m3", "label": "maybe"}, {"task": 0, "annotator": "m1", "label": "no"}]
-    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": more})
+    studio.at(project, "POST", "/votes", json={"votes": more})
     assert studio.fit(project, "mv")["job"]["state"] == "done"
-    rows = studio.good("GET", f"/api/projects/{project}/tasks", params={"sort": "task"})["rows"]
+    rows = studio.at(project, "GET", "/tasks", params={"sort": "task"})["rows"]
     assert [(row["task"], row["label"], row["n_votes"]) for row in rows[1:]] == [
         ("1", "yes", 2),
         ("2", "yes", 2),
@@ -310,12 +304,11 @@ def test_a_pipeline_posts_votes_and_fetches_labels(studio):
 def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     more = [{"task": 0, "annotator": "new", "label": "owl"}]
-    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": more})
+    studio.at(project, "POST", "/votes", json={"votes": more})
     for _ in range(2):
         assert studio.fit(project, "mv")["n_waiting"] == 0
-        assert studio.good("GET", f"/api/projects/{project}/tasks/0")["row"]["n_votes"] == 6
-        studio.good("PUT", f"/api/projects/{project}/votes", json={})
-        assert studio.settled(project)["n_waiting"] == 1
+        assert studio.at(project, "GET", "/tasks/0")["row"]["n_votes"] == 6
+        assert studio.read(project)["n_waiting"] == 1
 
 
 def test_exports_are_what_finegold_writes(shared, tmp_path):
@@ -326,7 +319,7 @@ def test_exports_are_what_finegold_writes(shared, tmp_path):
         return tmp_path / name
 
     for kind in ("csv", "jsonl", "parquet"):
-        assert finegold.io.truth.read_truth(save(f"labels.{kind}")).truth[0] == "dog"
+        assert read_truth(save(f"labels.{kind}")).truth[0] == "dog"
     assert finegold.read(save("votes.csv")).n_votes == 1500
     assert len(save("annotators.csv").read_text().splitlines()) == 31
     assert finegold.load(save("model.finegold")).annotations.n_votes == 1500
@@ -338,9 +331,8 @@ def test_exports_are_what_finegold_writes(shared, tmp_path):
 def test_gold_outlives_another_reading_of_the_file(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.judge(project, 5, "owl")
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"repeated": "last"})
-    studio.settled(project)
-    assert studio.good("GET", f"/api/projects/{project}/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
+    studio.read(project, repeated="last")
+    assert studio.at(project, "GET", "/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
 
 
 def test_the_project_file_keeps_everything_and_belongs_to_one_studio(tmp_path):
@@ -348,20 +340,20 @@ def test_the_project_file_keeps_everything_and_belongs_to_one_studio(tmp_path):
         project = studio.read_sample(tmp_path)
         studio.fit(project)
         studio.judge(project, 3, "fox")
-        before = studio.good("GET", f"/api/projects/{project}")
+        before = studio.at(project, "GET")
         with pytest.raises(finegold.InputError, match="open in another studio"), studio_in_thread(tmp_path):
             pass
     with studio_in_thread(tmp_path) as studio:
-        after = studio.good("GET", f"/api/projects/{project}")
+        after = studio.at(project, "GET")
         assert {**after, "job": None} == {**before, "job": None}
         assert studio.gold(project) == {3: "fox"}
-        assert studio.good("GET", f"/api/projects/{project}/results")["quality"]["n_tasks"] == 300
+        assert studio.at(project, "GET", "/results")["quality"]["n_tasks"] == 300
 
 
 def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.judge(project, 3, "fox")
-    studio.good("DELETE", f"/api/projects/{project}")
+    studio.at(project, "DELETE")
     store = studio.services.store
     for table in ("project", "fit", "gold", "action", "posted", "blob", "piece"):
         assert store.rows(f"SELECT * FROM {table}") == [], table

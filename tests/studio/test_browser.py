@@ -228,7 +228,7 @@ def test_another_tab_sees_what_this_one_does_and_a_fit_is_watched_and_cancelled(
     open_view(page, "method")
     project = re.search(r"/p/(\d+)", page.url)[1]
     endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
-    studio.good("POST", f"/api/projects/{project}/fits", json=endless)
+    studio.at(project, "POST", "/fits", json=endless)
     expect(page.locator("#progress h2")).to_contain_text("iteration", timeout=180_000)
     expect(page.locator("#progress path")).to_be_visible()
     page.click("#cancel")
@@ -243,7 +243,7 @@ def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
     project = re.search(r"/p/(\d+)", page.url)[1]
 
     def answer_late(route):
-        while studio.good("GET", f"/api/projects/{project}")["job"]["state"] in {"queued", "running"}:
+        while studio.at(project, "GET")["job"]["state"] in {"queued", "running"}:
             time.sleep(0.1)
         time.sleep(1.0)  # the page hears of the end of the fit before it can show the view
         route.continue_()
@@ -314,9 +314,7 @@ def many_classes():
 
 def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
     (studio.folder / "many.csv").write_text(many_classes())
-    project = studio.good("POST", "/api/projects", json={"file": "many.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={})
-    studio.settled(project)
+    project = studio.open("many.csv")
     studio.fit(project, "ds")
     page.goto(f"{studio.address}/#/p/{project}/classes")
     expect(page.locator("table.heat.tiny tbody tr")).to_have_count(50)
@@ -403,7 +401,7 @@ def test_posted_votes_have_the_same_cards_and_a_batch_is_removed_with_a_button(b
         expect(page.locator("#posted li")).to_have_count(2)
         page.click("#posted li >> nth=0 >> button")
         expect(page.locator("#posted li")).to_have_count(1)
-        assert [batch["n_votes"] for batch in studio.good("GET", f"/api/projects/{project}/posted")] == [3]
+        assert [batch["n_votes"] for batch in studio.at(project, "GET", "/posted")] == [3]
         page.click("#use-alias")
         expect(page.locator("#what-was-read")).not_to_contain_text("look like")
 
@@ -431,8 +429,7 @@ def test_from_a_file_of_probabilities_to_labels(page, studio, tmp_path):
     expect(page.locator("#task")).to_contain_text("This task has no votes")
     expect(page.locator("#task dl")).to_contain_text("fox (85.0 %)")
     expect(page.locator("#task .note")).to_have_count(1)
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"alias": {"owl": "cat"}})
-    studio.settled(project)
+    studio.read(project, alias={"owl": "cat"})
     open_view(page, "columns")
     page.click("#label-them")  # the predictions do not fit any more
     expect(page.locator(".note.bad")).to_contain_text("bert.csv: two columns are the class", timeout=180_000)

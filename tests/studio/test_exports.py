@@ -15,9 +15,7 @@ def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
         (folder / "mine.csv").write_text(TABLE)
-        client.project = client.good("POST", "/api/projects", json={"file": "mine.csv"})["id"]
-        client.good("PUT", f"/api/projects/{client.project}/votes", json={"task": "unit"})
-        client.settled(client.project)
+        client.project = client.open("mine.csv", task="unit")
         yield client
 
 
@@ -67,28 +65,26 @@ def test_labels_go_to_a_database_of_the_folder_and_to_no_other_file(studio):
 
 
 def test_texts_are_searched_and_shown_in_the_rows(studio):
-    found = studio.good("GET", f"/api/projects/{studio.project}/tasks", params={"search": "barking"})
+    found = studio.at(studio.project, "GET", "/tasks", params={"search": "barking"})
     assert [(row["task"], row["text"]) for row in found["rows"]] == [("8", "a BARKING one")]
-    assert studio.good("GET", f"/api/projects/{studio.project}/tasks", params={"search": "7"})["total"] == 1
+    assert studio.at(studio.project, "GET", "/tasks", params={"search": "7"})["total"] == 1
 
 
 def test_the_votes_of_an_annotator_come_with_those_against_the_label_first(studio):
     project = studio.read_sample(studio.folder)
     studio.fit(project, "ds")
-    worst = studio.good("GET", f"/api/projects/{project}/annotators", params={"descending": False, "most": 1})["rows"][
-        0
-    ]
-    view = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}")
+    worst = studio.at(project, "GET", "/annotators", params={"descending": False, "most": 1})["rows"][0]
+    view = studio.at(project, "GET", f"/annotators/{worst['code']}")
     assert sum(view["support"]) == worst["n_votes"]
-    votes = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}/votes?most=500")
+    votes = studio.at(project, "GET", f"/annotators/{worst['code']}/votes?most=500")
     assert votes["total"] == worst["n_votes"]
     wrong = [row["vote"] != row["label"] for row in votes["rows"]]
     assert wrong == sorted(wrong, reverse=True)
     assert sum(wrong) == view["n_mistakes"] > 0
     sure = [row["confidence"] for row in votes["rows"][: sum(wrong)]]
     assert sure == sorted(sure, reverse=True)
-    only = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}/votes?mistakes=true&most=500")
+    only = studio.at(project, "GET", f"/annotators/{worst['code']}/votes?mistakes=true&most=500")
     assert only["rows"] == votes["rows"][: sum(wrong)]
     for row in only["rows"][:5]:  # each vote is really theirs
-        task = studio.good("GET", f"/api/projects/{project}/tasks/{row['at']}")["row"]
+        task = studio.at(project, "GET", f"/tasks/{row['at']}")["row"]
         assert (worst["annotator"], row["vote"]) in [(one["annotator"], one["label"]) for one in task["votes"]]

@@ -8,6 +8,7 @@ from finegold.api.job import Job
 from finegold.kernels import compiling
 from finegold.studio.problems import Problem
 from finegold.studio.projects import describe
+from finegold.studio.votes import new_base
 from tests.support.studio_helpers import studio_in_thread
 
 SETTINGS = [
@@ -42,7 +43,7 @@ def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(studio, method, sett
     answer = studio.post(f"/api/projects/{studio.project}/fits", json={"method": method, "settings": settings})
     assert answer.status_code == 422
     assert next(iter(settings)) in answer.json()["detail"]
-    assert [fit["method"] for fit in studio.good("GET", f"/api/projects/{studio.project}")["fits"]] == ["mv"]
+    assert [fit["method"] for fit in studio.at(studio.project, "GET")["fits"]] == ["mv"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
     def compile_and_run(wanted):
         for show in compiling._displays:
             show(compiling.COMPILING)
-        seen.append(studio.good("GET", f"/api/projects/{studio.project}")["job"]["message"])
+        seen.append(studio.at(studio.project, "GET")["job"]["message"])
         return run(wanted)
 
     monkeypatch.setattr(Job, "run", compile_and_run)
@@ -77,7 +78,7 @@ def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):
     first = studio.fit(studio.project)["shown"]
     state = studio.fit(studio.project)
     assert first not in [fit["id"] for fit in state["fits"]]
-    assert studio.good("GET", f"/api/projects/{studio.project}/fits/{first}")["state"] == "replaced"
+    assert studio.at(studio.project, "GET", f"/fits/{first}")["state"] == "replaced"
     studio.services.workspace.forget([first])
     answer = studio.get(f"/api/projects/{studio.project}/results", params={"fit": first})
     assert (answer.status_code, answer.json()["title"]) == (409, "This fit has no result")
@@ -86,9 +87,8 @@ def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):
 
 def test_a_fit_of_votes_that_were_read_anew_can_still_be_asked_for(studio):
     first = studio.fit(studio.project)["shown"]
-    studio.good("PUT", f"/api/projects/{studio.project}/votes", json={})
-    studio.settled(studio.project)
-    assert studio.good("GET", f"/api/projects/{studio.project}/fits/{first}")["state"] == "replaced"
+    studio.read(studio.project)
+    assert studio.at(studio.project, "GET", f"/fits/{first}")["state"] == "replaced"
 
 
 def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_for(studio, monkeypatch):
@@ -107,27 +107,26 @@ def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_f
     monkeypatch.setattr(workspace, "of", late)
     shown = workspace.shown(studio.project)
     assert shown.result.method == "ptbcc"
-    assert studio.services.projects.get(studio.project)["shown"] != asked[0]
+    assert studio.services.store.project(studio.project)["shown"] != asked[0]
 
 
 def test_a_project_names_no_result_that_it_does_not_list(studio, monkeypatch):
     """Its row and its fits are of one moment."""
-    row = studio.services.projects.get
+    row = studio.services.store.project
     done = []
 
     def slow(project):
         found = row(project)
         if not done:
             done.append(True)
-            thread = threading.Thread(target=studio.services.fits.replace_votes, args=(project, studio.model, {}))
+            thread = threading.Thread(target=new_base, args=(studio.services, project, votes))
             thread.start()
             thread.join(1)
         return found
 
-    studio.model = studio.services.files.temporary()
-    studio.model.write_bytes(b"model")
-    monkeypatch.setattr(studio.services.projects, "get", slow)
-    state = studio.good("GET", f"/api/projects/{studio.project}")
+    votes = studio.services.workspace.votes(studio.project)
+    monkeypatch.setattr(studio.services.store, "project", slow)
+    state = studio.at(studio.project, "GET")
     assert state["shown"] in [fit["id"] for fit in state["fits"]]
 
 
@@ -164,15 +163,15 @@ def test_nobody_gets_a_404_while_fits_end(studio):
 def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
     """The reason is stored before the job says that it has failed, and the job is looked at first."""
     services, seen = studio.services, []
-    keep, get = services.projects.set_failure, services.projects.get
+    run, get = services.store.run, services.store.project
 
-    def keep_later(project, message):
-        seen.append(services.jobs.of(project).state)
-        keep(project, message)
+    def run_later(sql, *values):
+        if "failure = ?" in sql:
+            seen.append(services.jobs.of(studio.project).state)
+        return run(sql, *values)
 
-    monkeypatch.setattr(services.projects, "set_failure", keep_later)
-    studio.good("PUT", f"/api/projects/{studio.project}/votes", json={"task": "no such column"})
-    assert "no such column" in studio.settled(studio.project)["failure"]
+    monkeypatch.setattr(services.store, "run", run_later)
+    assert "no such column" in studio.read(studio.project, task="no such column")["failure"]
     assert seen == ["running"]
 
     job = services.jobs.of(studio.project)
@@ -183,12 +182,12 @@ def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
         job.state = "failed"
         return found
 
-    monkeypatch.setattr(services.projects, "get", get_late)
+    monkeypatch.setattr(services.store, "project", get_late)
     assert describe(services, studio.project).job.state == "running"
 
 
 def test_a_project_that_was_deleted_is_a_404(studio):
-    studio.good("DELETE", f"/api/projects/{studio.project}")
+    studio.at(studio.project, "DELETE")
     with pytest.raises(Problem, match="no such project"):
         studio.services.workspace.shown(studio.project)
 

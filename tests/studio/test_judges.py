@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import finegold
+from finegold.studio.gold import set_truth
 from finegold.studio.judges import MAX_KEPT
 from finegold.studio.reading import guess_log
 from finegold.votes.simulation import draw_judges, simulate_log
@@ -39,9 +40,8 @@ def studio(frame, tmp_path_factory):
 def opened(studio, name):
     """A project whose file is read as the preview proposes, and the preview."""
     project = studio.good("POST", "/api/projects", json={"file": name})["id"]
-    seen = studio.good("GET", f"/api/projects/{project}/preview")
-    studio.good("PUT", f"/api/projects/{project}/votes", json=seen["guess"])
-    state = studio.settled(project)
+    seen = studio.at(project, "GET", "/preview")
+    state = studio.read(project, **seen["guess"])
     assert state["job"]["state"] == "done", state["job"]["message"]
     return project, seen
 
@@ -51,7 +51,7 @@ def test_a_judge_log_is_recognised_and_read_with_the_swap_undone(studio, frame):
     assert seen["is_judge_log"]
     guess = {name: seen["guess"][name] for name in ("shape", "task", "annotator", "label")}
     assert guess == {"shape": "judges", "task": "item", "annotator": "judge", "label": "verdict"}
-    facts = studio.good("GET", f"/api/projects/{project}")["fits"][0]["facts"]
+    facts = studio.at(project, "GET")["fits"][0]["facts"]
     log = finegold.judges.read(frame)
     assert (facts["n_tasks"], facts["n_annotators"]) == (120, 6)
     assert facts["counts"]["left_out"] == {"calls that failed": log.n_failed}
@@ -60,11 +60,11 @@ def test_a_judge_log_is_recognised_and_read_with_the_swap_undone(studio, frame):
 
 def test_figures_are_those_of_the_library_field_by_field(studio, frame):
     project, _ = opened(studio, "log.csv")
-    found = studio.good("GET", f"/api/projects/{project}/judges")
+    found = studio.at(project, "GET", "/judges")
     report = finegold.judges.assess(frame)
     assert found == report.view()
     assert [one["system"] for one in found["ranking"]] == [one.system for one in report.rank().standings]
-    charts = studio.good("GET", f"/api/projects/{project}/judges/charts")
+    charts = studio.at(project, "GET", "/judges/charts")
     assert sorted(charts) == sorted(set(CHARTS) - {"judge-panels"})  # which need truths
     assert all(chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values())
 
@@ -75,27 +75,25 @@ def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
     calls.write_csv(studio.folder / "calls.csv")
     expected = finegold.judges.assess(finegold.judges.read(calls, **choice))
     assert expected.scores != finegold.judges.assess(calls).scores
-    project = studio.good("POST", "/api/projects", json={"file": "calls.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "judges": choice})
-    studio.settled(project)
-    rows = studio.good("GET", f"/api/projects/{project}/judges")["judges"]
+    project = studio.open("calls.csv", shape="judges", judges=choice)
+    rows = studio.at(project, "GET", "/judges")["judges"]
     assert rows == expected.judges()
 
 
 def test_few_views_stay_in_memory(studio):
     for _ in range(MAX_KEPT + 1):
         project, _ = opened(studio, "log.csv")
-        studio.good("GET", f"/api/projects/{project}/judges/charts")
-    assert len(studio.services.judges._kept) == MAX_KEPT
+        studio.at(project, "GET", "/judges/charts")
+    assert len(studio.services.judge_views) == MAX_KEPT
 
 
 def test_truths_given_in_the_studio_correct_the_accuracies(studio):
     project, _ = opened(studio, "log.csv")
-    before = studio.good("GET", f"/api/projects/{project}/judges")
+    before = studio.at(project, "GET", "/judges")
     assert not before["by_gold"]
     for item in range(25):
         assert studio.judge(project, item, "A").status_code < 300
-    after = studio.good("GET", f"/api/projects/{project}/judges")
+    after = studio.at(project, "GET", "/judges")
     assert after["by_gold"]
     assert before["judges"][0]["accuracy"] is None
     assert 0 < after["judges"][0]["accuracy"]["value"] < 1
@@ -104,10 +102,9 @@ def test_truths_given_in_the_studio_correct_the_accuracies(studio):
 def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
     frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
     project = studio.good("POST", "/api/projects", json={"file": "known.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "gold": "right"})
-    state = studio.settled(project)
+    state = studio.read(project, shape="judges", gold="right")
     assert state["fits"][0]["facts"]["gold"] == 25
-    assert studio.good("GET", f"/api/projects/{project}/judges")["by_gold"]
+    assert studio.at(project, "GET", "/judges")["by_gold"]
 
 
 def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
@@ -116,15 +113,15 @@ def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
     project, _ = opened(studio, "alike.csv")
     notes = finegold.judges.read(with_others).notes
     assert notes
-    assert studio.good("GET", f"/api/projects/{project}")["job"]["warnings"] == notes
+    assert studio.at(project, "GET")["job"]["warnings"] == notes
 
 
 def test_truths_that_are_not_of_this_log_are_left_aside(studio):
     project, _ = opened(studio, "log.csv")
-    before = studio.good("GET", f"/api/projects/{project}/judges")
+    before = studio.at(project, "GET", "/judges")
     for task, label in (("of another reading", "A"), (1, "no verdict")):
-        studio.services.gold.set(project, task, label)
-    assert studio.good("GET", f"/api/projects/{project}/judges") == before
+        set_truth(studio.services.store, project, task, label)
+    assert studio.at(project, "GET", "/judges") == before
 
 
 def test_other_votes_have_no_view_of_judges(studio):
@@ -132,17 +129,17 @@ def test_other_votes_have_no_view_of_judges(studio):
     answer = studio.get(f"/api/projects/{project}/judges")
     assert answer.status_code == 409
     assert answer.json()["title"] == "This project is not a log of LLM judges"
-    assert not studio.good("GET", f"/api/projects/{project}/preview")["is_judge_log"]
+    assert not studio.at(project, "GET", "/preview")["is_judge_log"]
 
 
 def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
     broken = frame.with_columns(verdict=pl.when(judge="acme-small").then(pl.lit("ERROR: timeout")).otherwise("verdict"))
     broken.write_csv(studio.folder / "broken.csv")
     project, _ = opened(studio, "broken.csv")
-    found = studio.good("GET", f"/api/projects/{project}/judges")
+    found = studio.at(project, "GET", "/judges")
     failed = {row["judge"]: row["failed"] for row in found["judges"]}
     assert failed["acme-small"] == 1
-    assert set(studio.good("GET", f"/api/projects/{project}/judges/charts")) == set(CHARTS) - {"judge-panels"}
+    assert set(studio.at(project, "GET", "/judges/charts")) == set(CHARTS) - {"judge-panels"}
 
 
 def test_pairwise_exports_are_read_as_judge_logs(studio):
@@ -155,7 +152,7 @@ def test_pairwise_exports_are_read_as_judge_logs(studio):
     (studio.folder / "arena.jsonl").write_text("\n".join(map(json.dumps, games)))
     project, seen = opened(studio, "arena.jsonl")
     assert seen["format"] == "Arena export"
-    found = studio.good("GET", f"/api/projects/{project}/judges")
+    found = studio.at(project, "GET", "/judges")
     assert [one["system"] for one in found["ranking"]] == ["good", "base", "bad"]
 
 
@@ -178,8 +175,7 @@ def test_what_a_judge_log_looks_like(columns, is_log):
 def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
     project = studio.good("POST", "/api/projects", json={"file": "log.csv"})["id"]
     wanted = {"shape": "judges", "judges": {"order": "cost"}}
-    studio.good("PUT", f"/api/projects/{project}/votes", json=wanted)
-    job = studio.settled(project)["job"]
+    job = studio.read(project, **wanted)["job"]
     assert job["state"] == "failed"
     assert 'the column "cost" has other values than AB and BA' in job["message"]
 
@@ -218,7 +214,7 @@ def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
     copies = alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))
     pl.concat([alike, copies]).write_csv(studio.folder / "copies.csv")
     project, _ = opened(studio, "copies.csv")
-    found = studio.good("GET", f"/api/projects/{project}/judges")
+    found = studio.at(project, "GET", "/judges")
     assert found["notes"]
     page.goto(f"{studio.address}/#/p/{project}/judges")
     for note in found["notes"]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from finegold.studio.judging import Holds
+from finegold.studio.services import Holds
 from tests.support.studio_helpers import studio_in_thread
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
@@ -23,7 +23,7 @@ def project(studio):
 
 
 def queue(studio, project, who=""):
-    return studio.good("GET", f"/api/projects/{project}/next", headers={"x-finegold-reviewer": who})
+    return studio.at(project, "GET", "/next", headers={"x-finegold-reviewer": who})
 
 
 def first(studio, project, who=""):
@@ -32,12 +32,12 @@ def first(studio, project, who=""):
 
 def act(studio, project, what, task, who="", **more):
     headers = {"x-finegold-reviewer": who}
-    return studio.good("POST", f"/api/projects/{project}/{what}", json={"task": task, **more}, headers=headers)
+    return studio.at(project, "POST", f"/{what}", json={"task": task, **more}, headers=headers)
 
 
 def undo(studio, project, who=""):
     headers = {"x-finegold-reviewer": who}
-    return studio.good("POST", f"/api/projects/{project}/undo", json={}, headers=headers)["action"]
+    return studio.at(project, "POST", "/undo", json={}, headers=headers)["action"]
 
 
 def test_undo_after_a_skip_undoes_the_skip_and_keeps_the_judgement_before(studio, project):
@@ -80,9 +80,9 @@ def test_a_task_that_was_sent_back_returns_when_it_has_more_votes(studio, projec
     text = studio.get(f"/api/projects/{project}/export/sent_back.csv").text
     assert [line.split(",")[0] for line in text.splitlines()] == ["task", str(task)]
     votes = [{"task": task, "annotator": f"new{i}", "label": label} for i, label in enumerate(["cat", "dog"])]
-    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": votes})
+    studio.at(project, "POST", "/votes", json={"votes": votes})
     studio.fit(project, "mv")
-    names = [one["name"] for one in studio.good("GET", f"/api/projects/{project}/next?most=100")["tasks"]]
+    names = [one["name"] for one in studio.at(project, "GET", "/next?most=100")["tasks"]]
     assert task in names
     undo(studio, project)
     assert queue(studio, project)["sent_back"] == 0
@@ -94,7 +94,7 @@ def test_two_reviewers_get_different_tasks_and_judge_under_their_names(studio, p
     assert first(studio, project, "ann") == ann
     act(studio, project, "gold", ann, "ann", label="cat")
     act(studio, project, "gold", bob, "J%C3%BCrgen", label="dog")
-    who = {one["task"]: one["reviewer"] for one in studio.good("GET", f"/api/projects/{project}/gold")}
+    who = {one["task"]: one["reviewer"] for one in studio.at(project, "GET", "/gold")}
     assert who == {ann: "ann", bob: "Jürgen"}
     assert undo(studio, project, "ann")["task"] == ann  # bob's action was later, but is his
     assert studio.gold(project) == {bob: "dog"}
@@ -114,23 +114,21 @@ def test_a_task_is_held_for_ten_minutes(monkeypatch):
 
 def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
     task = queue(studio, project, "ann")["tasks"][0]
-    rows = studio.good("GET", f"/api/projects/{project}/tasks", params={"sort": "task", "most": 4})["rows"]
+    rows = studio.at(project, "GET", "/tasks", params={"sort": "task", "most": 4})["rows"]
     for row in rows[:3]:
         act(studio, project, "gold", row["at"], "ann", label=row["label"])
     other = next(name for name in ("cat", "dog") if name != rows[3]["label"])
     act(studio, project, "gold", rows[3]["at"], "ann", label=other)
-    assert studio.good("GET", f"/api/projects/{project}/reviewers") == [
-        {"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}
-    ]
+    assert studio.at(project, "GET", "/reviewers") == [{"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}]
     studio.fit(project, "ds")  # the labels are the truths now, and prove nothing
     act(studio, project, "gold", rows[3]["at"], "ann", label=rows[3]["label"])
-    assert studio.good("GET", f"/api/projects/{project}/reviewers")[0]["agreed"] == 4
+    assert studio.at(project, "GET", "/reviewers")[0]["agreed"] == 4
     headers = {"x-finegold-reviewer": "ann"}
-    studio.good("PUT", f"/api/projects/{project}/note", json={"task": 0, "text": "a cat?"}, headers=headers)
-    assert studio.good("GET", f"/api/projects/{project}/tasks/0")["note"] == "a cat?"
-    assert studio.good("GET", f"/api/projects/{project}/gold")[0]["note"] == "a cat?"
-    studio.good("PUT", f"/api/projects/{project}/note", json={"task": 0, "text": " "})
-    assert studio.good("GET", f"/api/projects/{project}/tasks/0")["note"] == ""
+    studio.at(project, "PUT", "/note", json={"task": 0, "text": "a cat?"}, headers=headers)
+    assert studio.at(project, "GET", "/tasks/0")["note"] == "a cat?"
+    assert studio.at(project, "GET", "/gold")[0]["note"] == "a cat?"
+    studio.at(project, "PUT", "/note", json={"task": 0, "text": " "})
+    assert studio.at(project, "GET", "/tasks/0")["note"] == ""
     assert task["note"] == ""
 
 
@@ -138,7 +136,7 @@ def test_undo_of_a_changed_judgement_gives_it_back_to_its_reviewer(studio, proje
     act(studio, project, "gold", 1, "ann", label="cat")
     act(studio, project, "gold", 1, "bob", label="dog")
     undo(studio, project, "bob")
-    found = studio.good("GET", f"/api/projects/{project}/gold")
+    found = studio.at(project, "GET", "/gold")
     assert [(one["label"], one["reviewer"]) for one in found] == [("cat", "ann")]
 
 
@@ -157,9 +155,8 @@ def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, projec
 
 def test_truths_of_the_file_are_nothing_to_learn(studio):
     body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
-    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body)["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": "gold"})
-    assert studio.settled(project)["job"]["state"] == "done"
+    project = studio.upload("votes.csv", body)
+    assert studio.read(project, gold="gold")["job"]["state"] == "done"
     studio.fit(project, "ds")
     assert queue(studio, project)["to_learn"] == 0
     act(studio, project, "gold", 1, label="dog")
@@ -184,7 +181,7 @@ TABLE = (
 
 
 def content(studio, project, at):
-    found = studio.good("GET", f"/api/projects/{project}/tasks/{at}/content")
+    found = studio.at(project, "GET", f"/tasks/{at}/content")
     return [(one["name"], one["kind"], one["href"], one["is_remote"]) for one in found]
 
 
@@ -195,9 +192,8 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
         path.write_bytes(PIXEL)
     (studio.folder / "page.csv").write_text(TABLE)
     project = studio.good("POST", "/api/projects", json={"file": "page.csv"})["id"]
-    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
-    studio.settled(project)
+    guess = studio.at(project, "GET", "/preview")["guess"]
+    studio.read(project, **guess)
     (studio.folder / "page.csv").rename(studio.folder / "moved.csv")
     picture = f"/api/projects/{project}/media?path=images/7.png"
     assert content(studio, project, 0) == [
@@ -216,19 +212,19 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
         assert studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404, path
     (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
     assert studio.get(f"/api/projects/{project}/media", params={"path": "link.png"}).status_code == 404
-    studio.good("PATCH", f"/api/projects/{project}", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
-    shown = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    studio.at(project, "PATCH", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
+    shown = studio.at(project, "GET", "/tasks/0/content")
     assert [one["text"] for one in shown] == ["Is it a cat?", "images/7http://a.example/7", "It purrs"]
 
 
 def test_other_servers_are_asked_for_images_only_after_consent(studio, project):
-    assert studio.good("GET", f"/api/projects/{project}")["remote"] is False
+    assert studio.at(project, "GET")["remote"] is False
     assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
-    studio.good("PATCH", f"/api/projects/{project}", json={"remote": True})
+    studio.at(project, "PATCH", json={"remote": True})
     policy = studio.get("/").headers["content-security-policy"]
     assert "img-src * data:;" in policy
     assert "script-src 'self'" in policy
-    studio.good("PATCH", f"/api/projects/{project}", json={"remote": False})
+    studio.at(project, "PATCH", json={"remote": False})
     assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
 
 
@@ -238,16 +234,16 @@ def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
     kept = {"code", "task", "n_votes"}
     assert {name for name, value in hidden["row"].items() if value} <= kept
     assert (hidden["probabilities"], hidden["predictions"]) == ([], [])
-    studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})
+    studio.at(project, "PATCH", json={"blind": False})
     shown = queue(studio, project)
     assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
     assert len(shown["tasks"][0]["row"]["votes"]) == 5
 
 
 def test_new_projects_are_judged_blindly_and_the_switch_is_kept(studio, project):
-    assert studio.good("GET", f"/api/projects/{project}")["blind"] is True
-    assert studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})["blind"] is False
-    assert studio.good("PATCH", f"/api/projects/{project}", json={"name": "new"})["blind"] is False
+    assert studio.at(project, "GET")["blind"] is True
+    assert studio.at(project, "PATCH", json={"blind": False})["blind"] is False
+    assert studio.at(project, "PATCH", json={"name": "new"})["blind"] is False
 
 
 def test_judgements_are_exported_with_who_said_what_and_when(studio, project):

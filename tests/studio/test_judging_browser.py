@@ -69,8 +69,8 @@ def test_ten_tasks_are_judged_blindly_with_undo_after_a_skip(opened, studio):
     page.keyboard.press("Escape")
     press(page, "m")
     expect(page.locator("#aside")).to_contain_text("1 sent back for more votes")
-    at = studio.good("GET", f"/api/projects/{studio.project}/tasks", params={"search": judged[-1]})["rows"]
-    notes = [studio.good("GET", f"/api/projects/{studio.project}/tasks/{row['at']}")["note"] for row in at]
+    at = studio.at(studio.project, "GET", "/tasks", params={"search": judged[-1]})["rows"]
+    notes = [studio.at(studio.project, "GET", f"/tasks/{row['at']}")["note"] for row in at]
     assert "are these 1 or 2 cats?" in notes
     expect(page.locator("#refit")).to_contain_text("Refit with 9 new truths")
     expect(page.locator("#reviewers tbody tr")).to_contain_text("without a name")
@@ -89,7 +89,7 @@ def test_two_reviewers_judge_at_once_under_their_names(opened, studio):
             seen[name].append(task_of(page))
             press(page, "1")
     assert set(seen["ann"]).isdisjoint(seen["bob"])
-    who = {str(one["task"]): one["reviewer"] for one in studio.good("GET", f"/api/projects/{studio.project}/gold")}
+    who = {str(one["task"]): one["reviewer"] for one in studio.at(studio.project, "GET", "/gold")}
     assert {who[task] for task in seen["ann"]} == {"ann"}
     assert {who[task] for task in seen["bob"]} == {"bob"}
     expect(ann.locator("#reviewers tbody tr", has_text="bob")).to_contain_text("3")
@@ -112,9 +112,7 @@ def test_who_judges_blindly_is_shown_no_lists_until_the_owner_opens_them(opened,
 def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio):
     rows = "".join(f"{t},{who},cat,text {t},http://127.0.0.1:9/{t}.png\n" for t in (1, 2) for who in ("x", "y"))
     (studio.folder / "page.csv").write_text(f"task,worker,label,text,picture\n{rows}")
-    project = studio.good("POST", "/api/projects", json={"file": "page.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={})
-    studio.settled(project)
+    project = studio.open("page.csv")
     (studio.folder / "page.csv").rename(studio.folder / "elsewhere.csv")
     page = opened("judge", project=project)
     asked = []

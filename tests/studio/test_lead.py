@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -17,8 +16,7 @@ from finegold.cli.app import app
 from finegold.errors import OutputError
 from finegold.studio.measure import is_shared, tasks_for
 from finegold.studio.reading import near_spellings
-from finegold.studio.shortcut import install_shortcut
-from finegold.studio.store import ADDED, Store
+from finegold.studio.serve import install_shortcut
 from tests.studio.test_week import posts, texts, votes
 from tests.support.browser import chromium, new_page  # noqa: F401 (a fixture)
 from tests.support.studio_helpers import WAIT, get, studio_in_thread
@@ -44,10 +42,7 @@ def lead_studio(tmp_path_factory):
 
 @pytest.fixture(name="project")
 def new_project(studio):
-    project = studio.good("POST", "/api/projects", json={"file": "monday.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=COLUMNS)
-    studio.settled(project)
-    return project
+    return studio.open("monday.csv", **COLUMNS)
 
 
 def add(studio, project, text, **params):
@@ -72,21 +67,21 @@ def test_votes_are_compared_with_those_that_are_there_before_they_are_taken(stud
     assert (seen["new_tasks"], seen["new_annotators"], seen["new_classes"]) == (1, 1, ["hatefull"])
     assert seen["near"] == {"hatefull": "hateful"}
     assert seen["examples"] == [{"task": first[0], "annotator": first[1], "before": first[2], "after": other}]
-    assert studio.good("GET", f"/api/projects/{project}/posted") == []
-    assert studio.good("GET", f"/api/projects/{project}")["n_waiting"] == 0
+    assert studio.at(project, "GET", "/posted") == []
+    assert studio.at(project, "GET")["n_waiting"] == 0
 
 
 def test_votes_that_wait_are_compared_too_and_the_last_arrival_is_undone(studio, project):
-    before = studio.good("GET", f"/api/projects/{project}")["fits"][0]["facts"]["n_votes"]
+    before = studio.at(project, "GET")["fits"][0]["facts"]["n_votes"]
     text = "Post No.,Annotator,Verdict,Text\n70,ada,hateful,A new post\n"
     batch = add(studio, project, text, take=True).json()["batch"]
     assert add(studio, project, text).json()["repeated"] == 1
     assert studio.fit(project, "mv")["fits"][-1]["facts"]["n_votes"] == before + 1
-    tasks = studio.good("GET", f"/api/projects/{project}/tasks", params={"search": "70"})
+    tasks = studio.at(project, "GET", "/tasks", params={"search": "70"})
     assert [row["text"] for row in tasks["rows"]] == ["A new post"]
-    studio.good("DELETE", f"/api/projects/{project}/posted/{batch}")
+    studio.at(project, "DELETE", f"/posted/{batch}")
     assert studio.settled(project)["fits"][-1]["facts"]["n_votes"] == before
-    assert studio.good("GET", f"/api/projects/{project}/items") == []
+    assert studio.at(project, "GET", "/items") == []
 
 
 @pytest.mark.parametrize(
@@ -123,7 +118,7 @@ def test_texts_of_a_second_table_are_joined_by_the_id_of_the_task(studio, projec
     studio.good("POST", place, params={"name": "texts.csv", "take": True})
     images = studio.good("POST", place, params={"name": "images", "take": True})
     assert (images["matched"], images["without"], images["unmatched"]) == (2, 58, 1)
-    shown = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    shown = studio.at(project, "GET", "/tasks/0/content")
     assert [(item["name"], item["kind"]) for item in shown] == [
         ("Text", "text"),
         ("Priority", "text"),
@@ -132,7 +127,7 @@ def test_texts_of_a_second_table_are_joined_by_the_id_of_the_task(studio, projec
     picture = studio.get(shown[2]["href"])
     assert picture.content == PNG
     studio.good("DELETE", f"{place}/{studio.good('GET', place)[0]['id']}")
-    assert [item["name"] for item in studio.good("GET", f"/api/projects/{project}/tasks/0/content")] == ["images"]
+    assert [item["name"] for item in studio.at(project, "GET", "/tasks/0/content")] == ["images"]
 
 
 def test_a_table_of_other_tasks_says_what_both_are_called(studio, project):
@@ -144,7 +139,7 @@ def test_a_table_of_other_tasks_says_what_both_are_called(studio, project):
 
 def test_columns_that_look_like_votes_or_truths_are_not_shown(studio, project):
     body = b"Post No.,Text,label,gold\n1,hello,hateful,hateful\n"
-    found = studio.good("POST", f"/api/projects/{project}/items", params={"name": "t.csv"}, content=body)
+    found = studio.at(project, "POST", "/items", params={"name": "t.csv"}, content=body)
     assert found["fields"] == ["Text"]
 
 
@@ -159,10 +154,8 @@ def test_html_of_a_task_neither_runs_nor_loads_anything(browser, studio, project
     asked = []
     html = "<b id='bold'>fat</b><img src='http://foreign.example/x.png'><script>parent.document.title = 'run'</script>"
     body = f"Post No.,Page\n{','.join(['1', chr(34) + html + chr(34)])}\n"
-    studio.good(
-        "POST", f"/api/projects/{project}/items", params={"name": "pages.csv", "take": True}, content=body.encode()
-    )
-    studio.good("PATCH", f"/api/projects/{project}", json={"template": "html: {Page}"})
+    studio.at(project, "POST", "/items", params={"name": "pages.csv", "take": True}, content=body.encode())
+    studio.at(project, "PATCH", json={"template": "html: {Page}"})
     with new_page(browser) as page:
         page.on("request", lambda request: asked.append(request.url))
         page.goto(studio.link)
@@ -212,20 +205,16 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
     studio.good("POST", f"{place}/answers", json={"task": task, "label": truths[task]})
     found = studio.good("GET", place)
     assert (found["done"], found["n"], found["certificate"]["accuracy"]["checked"]) == (30, 30, 30)
-    labels = {
-        row["task"]: row["label"] for row in studio.good("GET", f"/api/projects/{project}/tasks?most=500")["rows"]
-    }
+    labels = {row["task"]: row["label"] for row in studio.at(project, "GET", "/tasks?most=500")["rows"]}
     share = sum(labels[str(number)] == truth for number, truth in truths.items()) / 60
     assert found["certificate"]["accuracy"]["low"] <= share <= found["certificate"]["accuracy"]["high"]
-    assert (
-        "measured on 30 random tasks" in studio.good("GET", f"/api/projects/{project}/results")["quality"]["headline"]
-    )
+    assert "measured on 30 random tasks" in studio.at(project, "GET", "/results")["quality"]["headline"]
     studio.good("POST", f"{place}/teach")
-    assert len(studio.good("GET", f"/api/projects/{project}/gold")) == 30
+    assert len(studio.at(project, "GET", "/gold")) == 30
     studio.fit(project, "anchored")
     later = studio.good("GET", place)  # the fit that was measured is replaced; what was found stays
     assert (later["certificate"], later["is_current"]) == (found["certificate"], False)
-    assert "measured" not in studio.good("GET", f"/api/projects/{project}/results")["quality"]["headline"]
+    assert "measured" not in studio.at(project, "GET", "/results")["quality"]["headline"]
     assert studio.post(f"{place}/answers", json={"task": 99999, "label": "hateful"}).status_code in (404, 409)
 
 
@@ -233,7 +222,7 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
 
 
 def invited(studio, project, name):
-    token = studio.good("POST", f"/api/projects/{project}/people", json={"name": name})["token"]
+    token = studio.at(project, "POST", "/people", json={"name": name})["token"]
     return httpx.Client(base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=WAIT), token
 
 
@@ -250,14 +239,14 @@ def test_who_was_invited_sees_one_project_and_judges_until_the_link_is_revoked(s
         assert client.post(f"/api/projects/{project}/people", json={"name": "x"}).status_code == 403
         task = client.get(f"/api/projects/{project}/next").json()["tasks"][0]["name"]
         client.post(f"/api/projects/{project}/gold", json={"task": task, "label": "hateful"}).raise_for_status()
-        person = studio.good("GET", f"/api/projects/{project}/people")[0]
+        person = studio.at(project, "GET", "/people")[0]
         assert (person["name"], person["judged"], person["checked"]) == ("Kim", 1, 0)
         stored = b"".join(path.read_bytes() for path in studio.folder.glob("test.studio*"))
         assert token.encode() not in stored
         with client.stream("GET", f"/api/projects/{project}/events") as stream:
             lines = stream.iter_lines()
             assert next(lines).startswith("data:")
-            studio.good("DELETE", f"/api/projects/{project}/people?name=Kim")
+            studio.at(project, "DELETE", "/people?name=Kim")
             assert "event: gone" in list(lines)  # the stream ends at once
         assert client.get("/api/me").status_code == 401
     assert get(f"{studio.address}/?token={token}").status_code == 401
@@ -293,10 +282,10 @@ def test_neither_the_project_nor_its_events_tell_who_judges_blindly_what_labels_
 
 
 def test_the_sheet_has_one_row_per_task_with_what_was_decided(studio, project, tmp_path):
-    studio.good("POST", f"/api/projects/{project}/items", params={"name": "texts.csv", "take": True})
+    studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
     studio.judge(project, 3, "hateful")
-    studio.good("POST", f"/api/projects/{project}/send_back", json={"task": 5})
-    studio.good("PUT", f"/api/projects/{project}/note", json={"task": 5, "text": "=unclear"})
+    studio.at(project, "POST", "/send_back", json={"task": 5})
+    studio.at(project, "PUT", "/note", json={"task": 5, "text": "=unclear"})
     rows = pl.read_csv(studio.get(f"/api/projects/{project}/export/sheet.csv").content)
     assert rows.columns == ["Post No.", "Text", "Priority", "label", "confidence", "decision", "reviewer", "note"]
     assert rows["Post No."].to_list() == list(range(1, 61))
@@ -344,10 +333,8 @@ CUT = """() => {
 
 @pytest.mark.parametrize("width", [1440, 1024, 420])
 def test_no_word_is_broken_and_no_column_is_cut(browser, studio, width):
-    project = studio.good("POST", "/api/projects", json={"file": "monday.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=COLUMNS)
-    studio.settled(project)
-    studio.good("POST", f"/api/projects/{project}/items", params={"name": "texts.csv", "take": True})
+    project = studio.open("monday.csv", **COLUMNS)
+    studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
     studio.fit(project, "anchored")
     studio.judge(project, 3, "non-hateful")
     with new_page(browser, width) as page:
@@ -366,28 +353,6 @@ def test_no_word_is_broken_and_no_column_is_cut(browser, studio, width):
 
 
 # The project file, and the icon
-
-
-def test_a_project_file_of_the_first_version_is_opened_and_extended(tmp_path):
-    path = tmp_path / "old.studio"
-    Store(path).close()
-    with sqlite3.connect(path) as connection:
-        for table in ("answer", "audit", "layer", "person"):
-            connection.execute(f"DROP TABLE {table}")
-        for column in ("source", "facts"):
-            connection.execute(f"ALTER TABLE posted DROP COLUMN {column}")
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    store = Store(path)
-    assert store.rows("SELECT source, facts FROM posted") == []
-    assert {row["name"] for row in store.rows("SELECT name FROM sqlite_master")} >= {
-        "answer",
-        "audit",
-        "layer",
-        "person",
-    }
-    assert "CREATE TABLE layer" in ADDED
-    store.close()
 
 
 def test_an_icon_starts_the_studio_in_the_folder(tmp_path, monkeypatch):

@@ -25,9 +25,8 @@ def studio(tmp_path):
 
 
 def read_with_gold(studio, body, gold, **wishes):
-    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body.format(gold=gold).encode())["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": gold, **wishes})
-    return studio.settled(project)
+    project = studio.upload("votes.csv", body.format(gold=gold).encode())
+    return studio.read(project, **{"gold": gold, **wishes})
 
 
 SHAPES = [
@@ -51,7 +50,7 @@ def test_gold_of_a_column_that_is_called_like_a_file_is_that_column(studio, tmp_
     secret.write_text("task,truth\n1,dog\n")
     state = read_with_gold(studio, body, str(secret))
     assert state["job"]["state"] == "done", state["job"]
-    assert studio.good("GET", f"/api/projects/{state['id']}/tasks", params={"sort": "task"})["rows"][0]["gold"] == "cat"
+    assert studio.at(state["id"], "GET", "/tasks", params={"sort": "task"})["rows"][0]["gold"] == "cat"
 
 
 @pytest.mark.parametrize(("body", "wishes"), SHAPES)
@@ -122,9 +121,8 @@ def test_no_wish_about_the_reading_opens_anything(studio, tmp_path, role, value)
     wishes = {role: [said] if role in ("columns", "include", "missing") else said}
     if role == "columns":
         wishes["shape"] = "wide"
-    project = studio.good("POST", "/api/uploads?name=votes.csv", content=LONG.format(gold="gold").encode())["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json=wishes)
-    job = studio.settled(project)["job"]
+    project = studio.upload("votes.csv", LONG.format(gold="gold").encode())
+    job = studio.read(project, **wishes)["job"]
     assert "s3cret" not in job["message"]
     assert "unexpected error" not in job["message"]
 
@@ -132,11 +130,10 @@ def test_no_wish_about_the_reading_opens_anything(studio, tmp_path, role, value)
 @pytest.mark.parametrize("name", ["*", "^.*$", "^t.*$", "a,b"])
 def test_a_column_called_like_a_pattern_is_that_column(studio, name):
     body = f'task,"{name}",worker,label\n1,purrs,ann,cat\n2,barks,ann,dog\n'
-    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body.encode())["id"]
-    assert studio.good("GET", f"/api/projects/{project}/preview")["columns"][1] == name
-    studio.good("PUT", f"/api/projects/{project}/votes", json={})
-    assert studio.settled(project)["job"]["state"] == "done"
-    found = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    project = studio.upload("votes.csv", body.encode())
+    assert studio.at(project, "GET", "/preview")["columns"][1] == name
+    assert studio.read(project)["job"]["state"] == "done"
+    found = studio.at(project, "GET", "/tasks/0/content")
     assert [(one["name"], one["text"]) for one in found] == [(name, "purrs")]
 
 
@@ -150,7 +147,7 @@ def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
         else:
             (folder / name).write_text(SECRET)
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-    found = studio.good("GET", f"/api/projects/{project}/preview", params={"sheet": sheet})
+    found = studio.at(project, "GET", "/preview", params={"sheet": sheet})
     assert (found["problem"], found["rows"]) == (
         "votes.csv: it is not a workbook, so it has no sheets; leave the sheet out",
         [],
@@ -173,4 +170,4 @@ def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
     (folder / "sub" / "votes.csv").write_text(LONG.format(gold="gold"))
     (folder / "link.csv").symlink_to(folder / "sub" / "votes.csv")
     project = studio.good("POST", "/api/projects", json={"file": "link.csv"})["id"]
-    assert studio.good("GET", f"/api/projects/{project}/preview")["rows"]
+    assert studio.at(project, "GET", "/preview")["rows"]

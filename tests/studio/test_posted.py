@@ -19,14 +19,14 @@ def new_project(studio):
 
 def post(studio, project, *votes):
     named = [dict(zip(("task", "annotator", "label"), vote, strict=True)) for vote in votes]
-    return studio.good("POST", f"/api/projects/{project}/votes", json={"votes": named})
+    return studio.at(project, "POST", "/votes", json={"votes": named})
 
 
 def fitted(studio, project):
     """-> task: (label, n_votes) after a fit"""
     state = studio.fit(project, "mv")
     assert state["job"]["state"] == "done", state["job"]
-    rows = studio.good("GET", f"/api/projects/{project}/tasks", params={"sort": "task", "most": 500})["rows"]
+    rows = studio.at(project, "GET", "/tasks", params={"sort": "task", "most": 500})["rows"]
     return {row["task"]: (row["label"], row["n_votes"]) for row in rows}
 
 
@@ -66,7 +66,7 @@ def test_a_label_that_is_no_vote_in_a_file_is_none_when_it_is_posted(studio, lab
     project = new_project(studio)
     post(studio, project, (1, "ann", "cat"), (1, "bob", label), (2, "bob", label))
     assert fitted(studio, project) == {"1": ("cat", 1)}
-    facts = studio.good("GET", f"/api/projects/{project}")["fits"][0]["facts"]
+    facts = studio.at(project, "GET")["fits"][0]["facts"]
     assert (facts["counts"]["missing"], facts["n_unlabelled"]) == (2, 1)
 
 
@@ -74,14 +74,13 @@ def test_a_batch_without_any_vote_does_not_block_a_project(studio):
     project = studio.read_sample(studio.folder)
     post(studio, project, (0, "new", "NA"))
     assert len(fitted(studio, project)) == 300
-    assert studio.good("GET", f"/api/projects/{project}")["n_waiting"] == 0
+    assert studio.at(project, "GET")["n_waiting"] == 0
 
 
 def test_labels_that_the_reading_calls_missing_are_missing_in_posted_votes(studio):
     body = b"task,worker,label\n1,ann,cat\n2,ann,none\n"
-    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body)["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"missing": ["none"]})
-    studio.settled(project)
+    project = studio.upload("votes.csv", body)
+    studio.read(project, missing=["none"])
     post(studio, project, (1, "bob", "none"), (2, "bob", "NA"))
     assert fitted(studio, project) == {"1": ("cat", 1), "2": ("NA", 1)}
 
@@ -97,9 +96,8 @@ def test_one_name_in_several_ways_is_one_name_as_in_a_file(studio):
 def test_a_float_id_beside_integers_changes_no_other_id(studio, ids, from_file):
     if from_file:
         body = "task,worker,label\n" + "".join(f"{task},ann,cat\n" for task in ids)
-        project = studio.good("POST", "/api/uploads?name=votes.csv", content=body.encode())["id"]
-        studio.good("PUT", f"/api/projects/{project}/votes", json={})
-        studio.settled(project)
+        project = studio.upload("votes.csv", body.encode())
+        studio.read(project)
     else:
         project = new_project(studio)
         post(studio, project, *((task, "ann", "cat") for task in ids))
@@ -115,12 +113,12 @@ def test_a_float_id_beside_integers_changes_no_other_id(studio, ids, from_file):
 
 def batches(studio, project):
     """The number of votes of each batch, the newest first, whether they were taken in, and the ids of all batches."""
-    found = studio.good("GET", f"/api/projects/{project}/posted")
+    found = studio.at(project, "GET", "/posted")
     return [(batch["n_votes"], batch["taken"]) for batch in found], [batch["id"] for batch in found]
 
 
 def remove(studio, project, batch):
-    studio.good("DELETE", f"/api/projects/{project}/posted/{batch}")
+    studio.at(project, "DELETE", f"/posted/{batch}")
     state = studio.settled(project)
     assert state["job"]["state"] == "done", state["job"]
     return state

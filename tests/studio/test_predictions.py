@@ -51,7 +51,7 @@ def test_what_was_read_of_a_file_is_said(studio, project):
         "warnings": [],
     }
     assert add(studio, project).json() == [expected]
-    assert studio.good("GET", f"/api/projects/{project}")["predictions"] == [expected]
+    assert studio.at(project, "GET")["predictions"] == [expected]
 
 
 def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
@@ -60,7 +60,7 @@ def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
     (studio.folder / "svm.csv").unlink()
     state = studio.fit(project, "ds")
     assert state["fits"][-1]["state"] == "done"
-    overview = studio.good("GET", f"/api/projects/{project}/results")
+    overview = studio.at(project, "GET", "/results")
     assert (overview["models"][0]["model"], overview["n_predicted"]) == ("svm", 2)
 
 
@@ -94,10 +94,10 @@ def test_labels_are_those_of_python_and_tasks_with_predictions_only_are_shown_as
 def test_tasks_without_votes_are_planned_but_not_judged(studio, project):
     add(studio, project, probabilities([*range(300), 1001], sure=0.3))
     studio.fit(project, "ds")
-    asked = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 10_000})["ask"]
+    asked = studio.at(project, "GET", "/plan", params={"budget": 10_000})["ask"]
     assert {"task": 1001, "n_votes": 0} in [{name: one[name] for name in ("task", "n_votes")} for one in asked]
     assert studio.judge(project, 1001, "cat").status_code == 404
-    queue = studio.good("GET", f"/api/projects/{project}/next", params={"most": 100})
+    queue = studio.at(project, "GET", "/next", params={"most": 100})
     assert queue["left"] == 300
     assert 1001 not in [one["name"] for one in queue["tasks"]]
 
@@ -107,10 +107,10 @@ def test_a_file_of_the_same_name_replaces_the_one_before_and_removed_ones_are_no
     assert [one["n_tasks"] for one in add(studio, project, probabilities(range(100))).json()] == [100]
     assert len(add(studio, project, name="other.csv").json()) == 2
     for name in ("bert.csv", "other.csv"):
-        studio.good("DELETE", f"/api/projects/{project}/predictions", params={"name": name})
-    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
+        studio.at(project, "DELETE", "/predictions", params={"name": name})
+    assert studio.at(project, "GET", "/predictions") == []
     studio.fit(project, "ds")
-    assert studio.good("GET", f"/api/projects/{project}/results")["models"] == []
+    assert studio.at(project, "GET", "/results")["models"] == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_words_for_the_browser(studio, 
     assert said in answer.json()["detail"]
     assert "--" not in answer.text
     assert str(studio.services.files.scratch) not in answer.text
-    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
+    assert studio.at(project, "GET", "/predictions") == []
 
 
 def test_without_votes_there_is_nothing_to_predict(studio):
@@ -143,8 +143,7 @@ def test_without_votes_there_is_nothing_to_predict(studio):
 
 def test_predictions_that_no_longer_fit_the_votes_are_named_by_the_failed_fit(studio, project):
     add(studio, project)
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"alias": {"owl": "cat"}})
-    studio.settled(project)
+    studio.read(project, alias={"owl": "cat"})
     job = studio.fit(project, "ds")["job"]
     assert job["state"] == "failed"
     assert job["message"].startswith("bert.csv: two columns are the class")
@@ -152,7 +151,7 @@ def test_predictions_that_no_longer_fit_the_votes_are_named_by_the_failed_fit(st
 
 def test_a_deleted_project_leaves_no_file_behind(studio, project):
     add(studio, project)
-    studio.good("DELETE", f"/api/projects/{project}")
+    studio.at(project, "DELETE")
     rows = studio.services.store.rows(
         "SELECT id FROM blob WHERE id NOT IN (SELECT model FROM fit WHERE model IS NOT NULL UNION "
         "SELECT file FROM predictions UNION SELECT content FROM project WHERE content IS NOT NULL UNION "

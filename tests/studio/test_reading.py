@@ -48,8 +48,9 @@ def test_the_request_and_the_form_have_every_declared_option(studio):
         assert listed[name]["choices"] == list(option.choices)
     for choice in declared["repeated"].choices:
         assert Reading(repeated=choice).repeated == choice
+    project = studio.good("POST", "/api/projects", json={"file": "v.csv"})["id"]
     for wrong in ({"repeated": "never"}, {"header": -1}, {"header": 1001}, {"keep_missing": "maybe"}, {"wide": True}):
-        assert studio.put("/api/projects/1/votes", json=wrong).status_code == 422, wrong
+        assert studio.put(f"/api/projects/{project}/votes", json=wrong).status_code == 422, wrong
 
 
 # Errors are data
@@ -146,19 +147,10 @@ LABELS = b"task,worker,label\n1,a,cat\n1,b,NA\n"
 MANY = ("task,worker,label\n" + "".join(f"t{i},ann,x{i}\n" for i in range(10_050))).encode()
 
 
-def upload(studio, name, body):
-    return studio.good("POST", f"/api/uploads?name={name}", content=body)["id"]
-
-
 def preview(studio, project, **layout):
-    found = studio.good("GET", f"/api/projects/{project}/preview", params=layout)
+    found = studio.at(project, "GET", "/preview", params=layout)
     assert not has_words_of_programs(found["problem"] or "")
     return found
-
-
-def read(studio, project, **reading):
-    studio.good("PUT", f"/api/projects/{project}/votes", json=reading)
-    return studio.settled(project)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +163,11 @@ def read(studio, project, **reading):
     ],
 )
 def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n_votes):
-    project = upload(studio, name, body)
+    project = studio.upload(name, body)
     plain = {key: value for key, value in layout.items() if key in ("encoding", "header", "separator")}
     before = preview(studio, project)
     if not before["problem"]:
-        failed = read(studio, project, **before["guess"])
+        failed = studio.read(project, **before["guess"])
         assert failed["job"]["state"] == "failed"
         assert not has_words_of_programs(failed["failure"])
         before["repair"] = failed["job"]["repair"]
@@ -183,7 +175,7 @@ def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n
         assert before["repair"].items() >= plain.items()
     after = preview(studio, project, **plain)
     assert after["problem"] is None
-    state = read(studio, project, **{**after["guess"], **layout})
+    state = studio.read(project, **{**after["guess"], **layout})
     assert (state["job"]["state"], state["failure"]) == ("done", None), state["job"]["message"]
     assert state["fits"][0]["facts"]["n_votes"] == n_votes
     assert preview(studio, project)["problem"] is None  # the choice is remembered
@@ -226,9 +218,9 @@ def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n
     ids=lambda value: str(value)[:40],
 )
 def test_no_error_of_the_form_has_words_of_the_command_line_or_of_python(studio, body, reading):
-    project = upload(studio, "v.csv", body)
+    project = studio.upload("v.csv", body)
     preview(studio, project)
-    state = read(studio, project, **reading)
+    state = studio.read(project, **reading)
     shown = [state["failure"] or "", *state["job"]["warnings"]]
     for fit in state["fits"]:
         for finding in fit["facts"]["hygiene"]["findings"]:
@@ -244,7 +236,7 @@ def test_the_sheet_of_a_workbook_is_chosen(studio):
     assert "holds the sheets" in before["problem"]
     after = preview(studio, project, sheet="votes")
     assert after["columns"] == ["task", "worker", "label"]
-    assert read(studio, project, **after["guess"])["job"]["state"] == "done"
+    assert studio.read(project, **after["guess"])["job"]["state"] == "done"
 
 
 def test_truths_come_from_a_file_whose_columns_can_be_chosen(studio):
@@ -266,8 +258,8 @@ def test_truths_come_from_a_file_whose_columns_can_be_chosen(studio):
 
 def test_the_overview_names_no_options_and_the_sample_is_one_click_away(studio):
     project = studio.good("POST", "/api/sample")["id"]
-    read(studio, project)
-    quality = studio.good("GET", f"/api/projects/{project}/results")["quality"]
+    studio.read(project)
+    quality = studio.at(project, "GET", "/results")["quality"]
     assert quality["n_tasks"] == 300
     assert not has_words_of_programs(" ".join(quality["sentences"]))
 
@@ -277,7 +269,7 @@ def test_the_overview_names_no_options_and_the_sample_is_one_click_away(studio):
 
 def opened(studio, **reading):
     project = studio.good("POST", "/api/projects", json={"file": "v.csv"})["id"]
-    return project, facts_of(read(studio, project, **reading))
+    return project, facts_of(studio.read(project, **reading))
 
 
 def facts_of(state):
@@ -291,7 +283,7 @@ def classes(facts):
 
 def post(studio, project, *votes):
     named = [dict(zip(("task", "annotator", "label"), vote, strict=True)) for vote in votes]
-    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": named})
+    studio.at(project, "POST", "/votes", json={"votes": named})
 
 
 def test_findings_are_part_of_the_project_before_any_fit(studio):
@@ -321,7 +313,7 @@ def test_an_alias_is_kept_and_used_for_posted_votes(studio):
     assert classes(facts) == {"cat": 13, "dog": 4, "DOG": 1}
     found = [one["groups"] for one in facts["hygiene"]["findings"] if one["kind"] == "spellings"]
     assert found == [[[["dog", 4], ["DOG", 1]]]]  # posted votes that are spelled otherwise are reported
-    assert facts_of(read(studio, project, **state["reading"]))["hygiene"]["alias"] == {"Cat": "cat"}
+    assert facts_of(studio.read(project, **state["reading"]))["hygiene"]["alias"] == {"Cat": "cat"}
 
 
 def test_posted_votes_keep_to_the_classes_that_were_listed(studio):
@@ -338,11 +330,11 @@ def test_a_project_of_posted_votes_only_can_merge_spellings(studio):
     project = studio.good("POST", "/api/projects", json={"name": "posted"})["id"]
     post(studio, project, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
     assert classes(facts_of(studio.fit(project, "mv"))) == {"cat": 2, "Cat": 1}
-    assert classes(facts_of(read(studio, project, normalise=True))) == {"cat": 3}
+    assert classes(facts_of(studio.read(project, normalise=True))) == {"cat": 3}
     post(studio, project, ("t2", "ann", "CAT"))
     assert classes(facts_of(studio.fit(project, "mv"))) == {"cat": 4}
-    batch = studio.good("GET", f"/api/projects/{project}/posted")[0]["id"]
-    studio.good("DELETE", f"/api/projects/{project}/posted/{batch}")
+    batch = studio.at(project, "GET", "/posted")[0]["id"]
+    studio.at(project, "DELETE", f"/posted/{batch}")
     assert classes(facts_of(studio.settled(project))) == {"cat": 3}
 
 

@@ -54,7 +54,7 @@ def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monk
         def broken(*_):
             raise sqlite3.DatabaseError("database disk image is malformed")
 
-        monkeypatch.setattr(studio.services.projects, "get", broken)
+        monkeypatch.setattr(studio.services.store, "project", broken)
         answer = studio.get(f"/api/projects/{project}")
         assert answer.status_code == 507
         assert answer.json()["title"] == "The project file is damaged"
@@ -65,7 +65,7 @@ def test_a_project_file_of_another_version_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 2"), studio_in_thread(tmp_path):
+    with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 3"), studio_in_thread(tmp_path):
         pass
 
 
@@ -126,7 +126,7 @@ def crashed(tmp_path):
         for _ in range(2):
             studio.good("POST", "/api/projects", json={"file": "votes.csv"})
         studio.good("GET", "/api/projects/2/preview")
-        with studio.services.files.of(studio.services.projects.get(1)):
+        with studio.services.files.of(studio.services.store.project(1)):
             as_if_killed(studio, tmp_path / "killed")
     return tmp_path / "killed"
 
@@ -165,7 +165,7 @@ def killed_by_a_result(tmp_path):
     project_file(tmp_path)
     with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
         killed = tmp_path / "killed"
-        patch.setattr("finegold.studio.browser.doubts", lambda _: as_if_killed(studio, killed))
+        patch.setattr("finegold.studio.workspace.doubts", lambda _: as_if_killed(studio, killed))
         studio.services._load_newest()
     return killed
 
@@ -198,17 +198,16 @@ def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
     with studio_in_thread(tmp_path) as studio:
         project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
-        studio.good("PUT", f"/api/projects/{project}/votes", json={})
-        assert studio.settled(project)["job"]["state"] == "failed"
+        assert studio.read(project)["job"]["state"] == "failed"
     with studio_in_thread(tmp_path) as studio:
-        assert studio.good("GET", f"/api/projects/{project}")["crashed"] is False
+        assert studio.at(project, "GET")["crashed"] is False
 
 
 def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
     copy_sample(tmp_path)
     with studio_in_thread(tmp_path) as studio:
         studio.good("POST", "/api/projects", json={"file": "votes.csv"})
-        reading = studio.services.files.of(studio.services.projects.get(1))
+        reading = studio.services.files.of(studio.services.store.project(1))
         reading.__enter__()
     with pytest.raises(finegold.InputError):
         reading.__exit__(finegold.InputError, finegold.InputError("cancelled"), None)

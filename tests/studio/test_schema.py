@@ -50,4 +50,4 @@ def test_no_request_makes_the_studio_fail(studio, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"Tested: {sum(map(len, description['paths'].values()))}" in done.stdout
-    assert studio.good("GET", f"/api/projects/{studio.project}")["id"] == studio.project
+    assert studio.at(studio.project, "GET")["id"] == studio.project

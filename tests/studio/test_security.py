@@ -255,11 +255,10 @@ def test_gold_names_a_column_and_never_a_path(studio, shape):
     truth = studio.folder.parent / "truth.csv"
     truth.write_text("task,truth\n0,cat\n")
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": str(truth), "shape": shape})
-    job = studio.settled(project)["job"]
+    job = studio.read(project, gold=str(truth), shape=shape)["job"]
     assert job["state"] == "failed"
     assert "there is no column" in job["message"]
-    studio.good("DELETE", f"/api/projects/{project}")
+    studio.at(project, "DELETE")
 
 
 @pytest.mark.parametrize(
@@ -350,7 +349,7 @@ def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says
                 headers={"x-finegold-reviewer": "somebody else"},
             )
             assert answer.status_code == 200
-    found = studio.good("GET", f"/api/projects/{studio.project}/gold")
+    found = studio.at(studio.project, "GET", "/gold")
     assert {judged["task"]: judged["reviewer"] for judged in found} == {1: "ann", 2: "Jürgen"}
     assert studio.good("GET", "/api/me") == {"reviewer": "", "is_owner": True}
 

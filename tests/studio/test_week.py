@@ -64,7 +64,7 @@ class Lead:
         return self.studio.settled(self.project)
 
     def get(self, path):
-        return self.studio.good("GET", f"/api/projects/{self.project}{path}")
+        return self.studio.at(self.project, "GET", f"{path}")
 
     def open(self, view):
         self.page.goto(f"{self.studio.address}/#/p/{self.project}/{view}")
@@ -302,9 +302,9 @@ def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_and_exports(brows
         gold = studio.gold(project)
 
     # Monday again: the studio is started anew, and nothing is lost.
-    studio.services.workspace.forget([fit["id"] for fit in studio.good("GET", f"/api/projects/{project}")["fits"]])
+    studio.services.workspace.forget([fit["id"] for fit in studio.at(project, "GET")["fits"]])
     assert studio.gold(project) == gold
-    assert studio.good("GET", f"/api/projects/{project}/audit")["done"] == 20
+    assert studio.at(project, "GET", "/audit")["done"] == 20
 
 
 def audit_of(browser, studio, lead, links):

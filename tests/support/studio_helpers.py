@@ -12,8 +12,9 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
-from finegold.studio.app import Services, make_app
+from finegold.studio.app import make_app
 from finegold.studio.serve import SERVER_OPTIONS, plan
+from finegold.studio.services import Services
 from tests.support.animals import VOTES
 
 SAMPLE = VOTES
@@ -69,15 +70,29 @@ class Client(httpx.Client):
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else None
 
-    def read_sample(self, folder):
-        copy_sample(folder)
-        project = self.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-        self.good("PUT", f"/api/projects/{project}/votes", json={})
-        assert self.settled(project)["job"]["state"] == "done"
+    def at(self, project, method, path="", **more):
+        return self.good(method, f"/api/projects/{project}{path}", **more)
+
+    def read(self, project, **reading):
+        """The project once its file is read."""
+        self.at(project, "PUT", "/votes", json=reading)
+        return self.settled(project)
+
+    def open(self, name, **reading):
+        """A new project of a file in the folder, once it is read."""
+        project = self.good("POST", "/api/projects", json={"file": name})["id"]
+        assert self.read(project, **reading)["job"]["state"] == "done"
         return project
 
+    def upload(self, name, body):
+        return self.good("POST", f"/api/uploads?name={name}", content=body)["id"]
+
+    def read_sample(self, folder):
+        copy_sample(folder)
+        return self.open("votes.csv")
+
     def fit(self, project, method="ptbcc", **settings):
-        self.good("POST", f"/api/projects/{project}/fits", json={"method": method, "settings": settings})
+        self.at(project, "POST", "/fits", json={"method": method, "settings": settings})
         return self.settled(project)
 
     def settled(self, project):
@@ -93,7 +108,7 @@ class Client(httpx.Client):
         return state
 
     def gold(self, project):
-        return {one["task"]: one["label"] for one in self.good("GET", f"/api/projects/{project}/gold")}
+        return {one["task"]: one["label"] for one in self.at(project, "GET", "/gold")}
 
     def judge(self, project, task, label, **more):
         return self.post(f"/api/projects/{project}/gold", json={"task": task, "label": label, **more})

@@ -179,8 +179,8 @@ def studio(
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
     try:
+        from finegold.studio.serve import install_shortcut as install
         from finegold.studio.serve import plan, serve
-        from finegold.studio.shortcut import install_shortcut as install
     except ModuleNotFoundError as error:
         raise InputError(f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'") from None
     if install_shortcut:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,10 +29,12 @@ from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.tables import annotators_for_users, natural_order
-from finegold.studio.browser import Browser
+from finegold.studio.gold import judgements_of, sent_back_tasks, truths_of
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.requests import ProjectId, Services, ServicesDep, Shown
+from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
+from finegold.studio.store import Row
+from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, text_of, to_list
 from finegold.votes.frames import take
 
@@ -49,6 +53,7 @@ EXPORTS = (
 KEY = "\ntask"  # no column of a file is called so
 MOST_ANNOTATORS = 1000  # that become columns of a sheet
 REFUSED = "Labels cannot be added to this file"
+DECIDED = dict.fromkeys(("label", "confidence", "decision", "reviewer", "note"), pl.String) | {"confidence": pl.Float64}
 
 
 class Target(BaseModel, extra="forbid"):
@@ -76,10 +81,7 @@ def export(
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
     path = services.files.temporary(Path(name).suffix)
-    if Path(name).stem == "sheet":
-        write_frame(make_sheet(services, project, shown, with_votes=votes), path)
-    else:
-        _write(services, project, shown, Path(name).stem, path)
+    _write(services, project, shown, Path(name).stem, path, with_votes=votes)
     media_type = MEDIA_TYPES.get(path.suffix, "application/octet-stream")
     # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
@@ -90,7 +92,13 @@ def export(
 @router.post("/database")
 def to_database(project: ProjectId, target: Target, shown: Shown, services: ServicesDep) -> Written:
     """Write the labels into a table of a database; the rows of an existing table of labels are replaced."""
-    address = _inside(services, target.address)
+    address, folder, database = target.address, services.files.folder, parse(target.address)
+    if database.is_file:  # in the folder of the studio, and not one of its projects
+        path = (folder / database.target).resolve()
+        if not path.is_relative_to(folder) or path == services.store.path or path.suffix in READABLE:
+            detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
+            raise Problem(409, "The table was not written", detail)
+        address = f"{database.kind}:///{path}"
     try:
         write_labels_to_table(shown.result, address, target.table, probabilities=target.probabilities)
     except OutputError as error:
@@ -98,50 +106,31 @@ def to_database(project: ProjectId, target: Target, shown: Shown, services: Serv
     return Written(table=target.table, rows=len(shown.result.label_codes) + len(shown.result.unlabelled))
 
 
-def _inside(services: Services, address: str) -> str:
-    """Return the address of a database. Files must be in the folder of the studio and not be one of its projects."""
-    database = parse(address)
-    if not database.is_file:
-        return address
-    folder = services.files.folder
-    path = (folder / database.target).resolve()
-    if not path.is_relative_to(folder) or path == services.store.path or path.suffix in READABLE:
-        detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
-        raise Problem(409, "The table was not written", detail)
-    return f"{database.kind}:///{path}"
-
-
-def _write(services: Services, project: int, shown: Browser, content: str, path: Path) -> None:
+def _write(
+    services: Services, project: int, shown: Browser, content: str, path: Path, *, with_votes: bool = False
+) -> None:
     """Write the content of an export, such as labels, into a file."""
-    result, row = shown.result, services.projects.get(project)
+    store, result, row = services.store, shown.result, services.store.project(project)
     options = Reading.model_validate_json(row["reading"] or "{}")
     by_task = shown.votes.columns[0]  # as in the table of labels
     match content:
+        case "sheet":
+            write_frame(_make_sheet(services, project, shown, with_votes=with_votes), path)
         case "labels":
             write_labels(result, path, probabilities=True)
         case "with_labels":  # the user's own table
             with services.files.of(row) as file:
-                write_frame(add_labels(file, options, result), path)
+                write_frame(_add_labels(file, options, result), path)
         case "annotators":
             write_frame(annotators_for_users(result), path)
         case "judgements":
-            columns = {
-                by_task: "task",
-                "truth": "label",
-                **{name: name for name in ("label_then", "reviewer", "at", "note")},
-            }
-            judgements = services.gold.judgements(project)
-            _write_texts({name: [each[column] for each in judgements] for name, column in columns.items()}, path)
+            names = {"task": by_task, "label": "truth"}
+            _write_texts(judgements_of(store, project), names, ("label_then", "reviewer", "at", "note"), path)
         case "gold":  # as a file of truths
-            given = services.gold.all(project)
-            _write_texts({by_task: list(given), "truth": list(given.values())}, path)
+            truths = [{"task": task, "label": label} for task, label in truths_of(store, project).items()]
+            _write_texts(truths, {"task": by_task, "label": "truth"}, (), path)
         case "sent_back":  # for more votes, and nobody judged them
-            rows = services.gold.sent_back(project)
-            _write_texts(
-                {by_task: [row["task"] for row in rows]}
-                | {name: [row[name] for row in rows] for name in ("reviewer", "at", "note")},
-                path,
-            )
+            _write_texts(sent_back_tasks(store, project), {"task": by_task}, ("reviewer", "at", "note"), path)
         case "votes":
             write_votes(shown.votes, path)
         case "predictions":  # the export that the votes came from, with labels, for import into its tool
@@ -153,45 +142,45 @@ def _write(services: Services, project: int, shown: Browser, content: str, path:
             result.save(path)
 
 
-def make_sheet(services: Services, project: int, shown: Browser, *, with_votes: bool) -> pl.DataFrame:
+def _write_texts(rows: Sequence[Row], renamed: dict[str, str], others: Sequence[str], path: Path) -> None:
+    columns = renamed | dict(zip(others, others, strict=True))
+    texts = {name: [None if row[key] is None else str(row[key]) for row in rows] for key, name in columns.items()}
+    write_frame(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), path)
+
+
+def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes: bool) -> pl.DataFrame:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
-    labelled, by_task = shown.labelled, shown.votes.columns[0]
+    labelled, by_task, store = shown.labelled, shown.votes.columns[0], services.store
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = to_list(take(labelled.task_names, codes.astype(np.int32)))
-    contents, gold = services.workspace.contents_or_none(project), services.gold
-    given = {text_of(each["task"]): each for each in gold.judgements(project)}
-    back = {text_of(each["task"]): each for each in gold.sent_back(project)}
-    notes = {text_of(task): note for task, note in gold.notes(project).items()}
-    rows = []
-    for code, task in zip(codes.tolist(), tasks, strict=True):
-        judged, sent = given.get(text_of(task)), back.get(text_of(task))
-        is_known = code < len(shown.result.gold) and shown.result.gold[code] != MISSING
-        decision = "judged" if judged else "sent back" if sent else "known truth" if is_known else "from the votes"
-        rows.append(
-            {
-                "label": text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
-                "confidence": 1.0 if judged else round(float(shown.confidence[code]), 6),
-                "decision": decision,
-                "reviewer": (judged or sent or {"reviewer": None})["reviewer"],
-                "note": notes.get(text_of(task)),
-            }
-        )
-    schema = {
-        "label": pl.String,
-        "confidence": pl.Float64,
-        "decision": pl.String,
-        "reviewer": pl.String,
-        "note": pl.String,
+    contents = services.workspace.contents_or_none(project)
+    given = {text_of(each["task"]): each for each in judgements_of(store, project)}
+    back = {text_of(each["task"]): each for each in sent_back_tasks(store, project)}
+    notes = {
+        text_of(json.loads(row["task"])): row["text"]
+        for row in store.rows("SELECT task, text FROM note WHERE project = ?", project)
     }
-    decided = pl.DataFrame(rows, schema=schema)
-    names = pl.DataFrame({by_task: tasks}, strict=False)
-    fields = [] if contents is None else [name for name in contents.names if name not in (by_task, *schema)]
-    items = pl.DataFrame(
-        [] if not fields or contents is None else contents.table(tasks), schema=dict.fromkeys(fields, pl.String)
-    )
-    parts = [names, *([items] if fields else []), *([_votes_by_task(shown, codes)] if with_votes else []), decided]
-    return pl.concat(parts, how="horizontal")
+    decided: dict[str, list[Any]] = {name: [] for name in DECIDED}
+    for code, task in zip(codes.tolist(), map(text_of, tasks), strict=True):
+        judged, sent = given.get(task), back.get(task)
+        is_known = code < len(shown.result.gold) and shown.result.gold[code] != MISSING
+        values = (
+            text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
+            1.0 if judged else round(float(shown.confidence[code]), 6),
+            "judged" if judged else "sent back" if sent else "known truth" if is_known else "from the votes",
+            (judged or sent or {"reviewer": None})["reviewer"],
+            notes.get(task),
+        )
+        for column, value in zip(decided.values(), values, strict=True):
+            column.append(value)
+    parts = [pl.DataFrame({by_task: tasks}, strict=False)]
+    fields = [] if contents is None else [name for name in contents.names if name not in (by_task, *DECIDED)]
+    if contents is not None and fields:
+        parts.append(pl.DataFrame(contents.table(tasks), schema=dict.fromkeys(fields, pl.String)))
+    if with_votes:
+        parts.append(_votes_by_task(shown, codes))
+    return pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED)], how="horizontal")
 
 
 def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
@@ -212,12 +201,7 @@ def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
     return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)
 
 
-def _write_texts(columns: dict[str, list[Any]], path: Path) -> None:
-    texts = {name: [None if value is None else str(value) for value in values] for name, values in columns.items()}
-    write_frame(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), path)
-
-
-def add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
+def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
     """Return all rows and columns of the file in their order, and the label of each row's task."""
     sources = find_sources(path, options)
     if find_tool(look(sources), options) is not None or options.shape == "transposed":

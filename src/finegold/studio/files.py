@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import polars as pl
 from pydantic import BaseModel
 
 from finegold.errors import FinegoldError
@@ -51,17 +52,23 @@ class Files:
 
     def __init__(self, folder: Path, store: Store, also: str | None = None) -> None:
         """`also` is a file in the folder that is listed whatever its extension."""
-        self.folder, self.also = folder.resolve(), also
-        self.store = store
+        self.folder, self.also, self.store = folder.resolve(), also, store
         self._scratch = Scratch()
-        self.scratch = self._scratch.path
-
-    def close(self) -> None:
-        self._scratch.close()
+        self.scratch, self.close = self._scratch.path, self._scratch.close
 
     def temporary(self, suffix: str = "") -> Path:
         """Return a new, unique path in the scratch folder."""
         return self.scratch / f"{secrets.token_hex(8)}{suffix}"
+
+    @contextmanager
+    def written(self, table: pl.DataFrame) -> Iterator[Path]:
+        """Yield the path of a table as a Parquet file, which is removed at the end."""
+        path = self.temporary(".parquet")
+        try:
+            table.write_parquet(path)
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
     def list(self) -> list[Listed]:
         """List the data files directly in the folder, the newest first."""
@@ -86,18 +93,17 @@ class Files:
 
     def subfolders(self) -> Sequence[str]:
         """List the folders directly in the folder that hold files to be shown."""
-        found = [path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
-        return sorted(path.name for path in found if self.subfolder(path.name) is not None)[:MAX_LISTED]
+        names = [path.name for path in self.folder.iterdir() if not path.name.startswith(".")]
+        return sorted(name for name in names if self.subfolder(name) is not None)[:MAX_LISTED]
 
     def subfolder(self, name: str) -> Path | None:
         """Return a folder in the folder that holds files to be shown; None if there is none of this name."""
-        try:
+        with suppress(OSError, ValueError):
             path = (self.folder / name).resolve()
             is_inside = Path(name).name == name and path.parent == self.folder and path.is_dir()
-            holds = is_inside and any(file.suffix.lower() in MEDIA for file in path.iterdir())
-        except (OSError, ValueError):
-            return None
-        return path if holds else None
+            if is_inside and any(file.suffix.lower() in MEDIA for file in path.iterdir()):
+                return path
+        return None
 
     def path_of(self, project: Row) -> Path:
         """Return the path of a project's file."""
@@ -152,38 +158,22 @@ class Scratch:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._lock = _hold(self.path)
-        _remove_abandoned(self.path.parent)
+        if fcntl is None:
+            self._lock: IO[Any] = (self.path / LOCK).open("wb")  # Windows renames no open file
+            return
+        # The lock gets its name only once it is held, so that no other studio removes this folder.
+        unnamed = self.path / f"{LOCK}.new"
+        self._lock = unnamed.open("wb")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unnamed.rename(self.path / LOCK)
+        for folder in self.path.parent.glob(f"{PREFIX}*"):
+            with suppress(OSError):  # a studio that is just starting has no lock yet; one that runs holds it
+                if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                    continue
+                with (folder / LOCK).open("rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         self._lock.close()  # Windows removes no open file
         shutil.rmtree(self.path, ignore_errors=True)
-
-
-def _hold(folder: Path) -> IO[Any]:
-    """Create the lock file under its name only once it is locked, so that no other studio removes this folder."""
-    if fcntl is None:
-        return (folder / LOCK).open("wb")  # Windows renames no open file
-    unnamed = folder / f"{LOCK}.new"
-    file = unnamed.open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    unnamed.rename(folder / LOCK)
-    return file
-
-
-def _remove_abandoned(parent: Path) -> None:
-    for folder in parent.glob(f"{PREFIX}*") if fcntl is not None else ():
-        with suppress(OSError):
-            is_own = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
-            if is_own and _is_abandoned(folder / LOCK):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_abandoned(lock: Path) -> bool:
-    """Return whether the lock exists and nobody holds it. A studio that is just starting has no lock yet."""
-    try:
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +9,10 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.judges import assess
-from finegold.studio.files import Files
-from finegold.studio.gold import Gold
+from finegold.studio.gold import truths_of
 from finegold.studio.problems import Problem
-from finegold.studio.projects import Projects
 from finegold.studio.reading import Reading, read_log
-from finegold.studio.requests import ProjectId, ServicesDep
-from finegold.studio.store import Row
+from finegold.studio.services import ProjectId, Services, ServicesDep
 from finegold.votes.encoding import text_of
 
 router = APIRouter(tags=["judges"])
@@ -24,44 +20,33 @@ router = APIRouter(tags=["judges"])
 MAX_KEPT = 4  # views in memory
 
 
-class JudgeViews:
-    """What the view of judges shows of each project. The newest views are kept in memory."""
-
-    def __init__(self, projects: Projects, files: Files, gold: Gold) -> None:
-        self.projects, self.files, self.gold = projects, files, gold
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[int, int], dict[str, Any]] = {}
-
-    def of(self, project: int) -> dict[str, Any]:
-        """Return the figures of all judges; accuracies are measured on the truths that people gave."""
-        row = self.projects.get(project)
-        key = (project, row["version"])
-        with self._lock:  # two tabs that open the view at the same time compute it once
-            if key not in self._kept:
-                self._kept[key] = self._compute(row)
-                while len(self._kept) > MAX_KEPT:
-                    del self._kept[next(iter(self._kept))]
-            return self._kept[key]
-
-    def _compute(self, row: Row) -> dict[str, Any]:
-        options = Reading.model_validate_json(row["reading"] or "{}")
-        if options.shape != "judges":
-            raise Problem(
-                409,
-                "This project is not a log of LLM judges",
-                "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
-            )
-        with self.files.of(row) as path:
-            log = read_log(path, options)
-        # Truths that people gave in the studio override those of the log.
-        item, label = (
-            {text_of(name): code for code, name in enumerate(names)} for names in (log.item_names, log.class_names)
+def view_judges(services: Services, project: int) -> dict[str, Any]:
+    """Return the figures of all judges; accuracies are measured on the truths that people gave."""
+    row, kept = services.store.project(project), services.judge_views
+    options = Reading.model_validate_json(row["reading"] or "{}")
+    if options.shape != "judges":
+        raise Problem(
+            409,
+            "This project is not a log of LLM judges",
+            "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
         )
-        gold = log.gold.copy()
-        for task, truth in self.gold.all(row["id"]).items():
-            if text_of(task) in item and text_of(truth) in label:
-                gold[item[text_of(task)]] = label[text_of(truth)]
-        return assess(replace(log, gold=gold)).view()
+    key = (project, row["version"])
+    with services.judge_lock:  # two tabs that open the view at the same time compute it once
+        if key not in kept:
+            with services.files.of(row) as path:
+                log = read_log(path, options)
+            # Truths that people gave in the studio override those of the log.
+            item, label = (
+                {text_of(name): code for code, name in enumerate(names)} for names in (log.item_names, log.class_names)
+            )
+            gold = log.gold.copy()
+            for task, truth in truths_of(services.store, project).items():
+                if text_of(task) in item and text_of(truth) in label:
+                    gold[item[text_of(task)]] = label[text_of(truth)]
+            kept[key] = assess(replace(log, gold=gold)).view()
+            while len(kept) > MAX_KEPT:
+                del kept[next(iter(kept))]
+        return kept[key]
 
 
 class Chart(BaseModel):
@@ -74,7 +59,7 @@ class Chart(BaseModel):
 @router.get("/projects/{project}/judges")
 def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
     """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
-    return services.judges.of(project)
+    return view_judges(services, project)
 
 
 @router.get("/projects/{project}/judges/charts")
@@ -82,7 +67,7 @@ def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]
     """Return the charts of the report's section on judges."""
     from finegold.report.charts.judges import judge_charts  # Altair takes a second to load
 
-    drawn = judge_charts(services.judges.of(project))
+    drawn = judge_charts(view_judges(services, project))
     return {
         name: Chart(**{field: getattr(chart, field) for field in Chart.model_fields}) for name, chart in drawn.items()
     }

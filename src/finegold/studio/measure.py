@@ -16,10 +16,9 @@ from pydantic import BaseModel, Field
 from finegold.api.certify import certify
 from finegold.api.sample import Plan
 from finegold.api.sample import sample as draw_sample
-from finegold.studio.browser import Browser
+from finegold.studio.gold import add_truths
 from finegold.studio.problems import Problem, no_votes_yet
-from finegold.studio.projects import Projects, now
-from finegold.studio.requests import (
+from finegold.studio.services import (
     MAX_REVIEWER_LENGTH,
     Name,
     ProjectId,
@@ -27,88 +26,16 @@ from finegold.studio.requests import (
     Scalar,
     Services,
     ServicesDep,
+    StoreDep,
     plain_name,
 )
-from finegold.studio.store import Row
-from finegold.studio.tables import TaskView, blinded, task_views
+from finegold.studio.store import Row, Store, now
+from finegold.studio.tables import TaskView, blinded, view_task
+from finegold.studio.workspace import Browser
 from finegold.votes.encoding import text_of
 from finegold.votes.names import match
 
 router = APIRouter(tags=["measure"], prefix="/projects/{project}/audit")
-
-
-class Audits:
-    """Samples of tasks that people check; the newest one of a project counts."""
-
-    def __init__(self, projects: Projects) -> None:
-        self.projects, self.store = projects, projects.store
-
-    def get(self, project: int) -> Row | None:
-        """Return the newest sample; None if there is none."""
-        row = self.store.row("SELECT * FROM audit WHERE project = ? ORDER BY id DESC", project)
-        if row is None:
-            return None
-        certificate = json.loads(row["certificate"] or "null")
-        return {
-            **row,
-            "plan": Plan.from_json(row["plan"]),
-            "auditors": json.loads(row["auditors"]),
-            "certificate": certificate,
-        }
-
-    def need(self, project: int) -> Row:
-        found = self.get(project)
-        if found is None:
-            raise Problem(409, "No sample was drawn", "Ask the lead to draw one under Measure.")
-        return found
-
-    def add(self, project: int, fit: int, plan: Plan, auditors: list[str], overlap: float) -> None:
-        with self.projects.changing(project):
-            insert = "INSERT INTO audit (project, fit, plan, auditors, overlap, at) VALUES (?, ?, ?, ?, ?, ?)"
-            self.store.run(insert, project, fit, plan.to_json(), json.dumps(auditors), overlap, now())
-
-    def answers(self, audit: int) -> list[Row]:
-        return self.store.rows("SELECT * FROM answer WHERE audit = ? ORDER BY id", audit)
-
-    def put(self, project: int, audit: int, task: str, reviewer: str, label: str, settles: bool = False) -> None:
-        with self.projects.changing(project):
-            self.store.run(
-                "INSERT INTO answer (audit, task, reviewer, label, settles, at) VALUES (?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET label = excluded.label, at = excluded.at",
-                *(audit, task, reviewer, label, settles, now()),
-            )
-
-    def undo(self, project: int, audit: int, reviewer: str) -> None:
-        """Remove the last answer of a reviewer."""
-        which = "SELECT id FROM answer WHERE audit = ? AND reviewer = ? AND NOT settles ORDER BY at DESC, id DESC"
-        with self.projects.changing(project):
-            last = self.store.row(which, audit, reviewer)
-            if last is None:
-                raise Problem(409, "There is nothing to undo")
-            self.store.run("DELETE FROM answer WHERE id = ?", last["id"])
-
-    def remove(self, project: int) -> None:
-        with self.projects.changing(project):
-            self.store.run("DELETE FROM audit WHERE project = ?", project)
-
-    def keep_certificate(self, audit: int, certificate: Any) -> None:
-        self.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit)
-
-
-def is_shared(place: int, overlap: float) -> bool:
-    """Return whether all auditors check the task at this place; shared tasks are spread evenly."""
-    return int((place + 1) * overlap + 1e-9) > int(place * overlap + 1e-9)
-
-
-def tasks_for(audit: Row, reviewer: str) -> list[str]:
-    """Return the tasks that a reviewer is asked to check, in the order of the draw."""
-    tasks, auditors = [row[0] for row in audit["plan"].rows], audit["auditors"]
-    if len(auditors) < 2:
-        return tasks if not auditors or reviewer in auditors else []
-    if reviewer not in auditors:
-        return []
-    turns = cycle(auditors)  # who checks the tasks that are not shared
-    return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
 
 
 class Settled(BaseModel):
@@ -118,19 +45,6 @@ class Settled(BaseModel):
     at: int | None = Field(description="The index of the task in the result that is measured.")
     labels: dict[str, str] = Field(description="By auditor.")
     settled: str | None
-
-
-def _truths(answers: list[Row]) -> tuple[dict[str, str | None], dict[str, dict[str, str]], dict[str, str]]:
-    """Return the truth of each task (None while auditors disagree), who said what, and what the lead settled."""
-    said: dict[str, dict[str, str]] = defaultdict(dict)
-    settled: dict[str, str] = {}
-    for row in answers:
-        if row["settles"]:
-            settled[row["task"]] = row["label"]
-        else:
-            said[row["task"]][row["reviewer"]] = row["label"]
-    truths = {task: next(iter(found.values())) if len({*found.values()}) == 1 else None for task, found in said.items()}
-    return {**truths, **settled}, said, settled
 
 
 class Wanted(BaseModel, extra="forbid"):
@@ -185,10 +99,59 @@ class AuditTask(BaseModel):
     can_undo: bool
 
 
+def newest_audit(store: Store, project: int) -> Row | None:
+    """Return the newest sample of a project, which counts; None if there is none."""
+    row = store.row("SELECT * FROM audit WHERE project = ? ORDER BY id DESC", project)
+    if row is None:
+        return None
+    loaded = {name: json.loads(row[name] or "null") for name in ("auditors", "certificate")}
+    return row | loaded | {"plan": Plan.from_json(row["plan"])}
+
+
+def _need(store: Store, project: int) -> Row:
+    audit = newest_audit(store, project)
+    if audit is None:
+        raise Problem(409, "No sample was drawn", "Ask the lead to draw one under Measure.")
+    return audit
+
+
+def _answers(store: Store, audit: Row) -> list[Row]:
+    return store.rows("SELECT * FROM answer WHERE audit = ? ORDER BY id", audit["id"])
+
+
+def is_shared(place: int, overlap: float) -> bool:
+    """Return whether all auditors check the task at this place; shared tasks are spread evenly."""
+    return int((place + 1) * overlap + 1e-9) > int(place * overlap + 1e-9)
+
+
+def tasks_for(audit: Row, reviewer: str) -> list[str]:
+    """Return the tasks that a reviewer is asked to check, in the order of the draw."""
+    tasks, auditors = [row[0] for row in audit["plan"].rows], audit["auditors"]
+    if len(auditors) < 2:
+        return tasks if not auditors or reviewer in auditors else []
+    if reviewer not in auditors:
+        return []
+    turns = cycle(auditors)  # who checks the tasks that are not shared
+    return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
+
+
+def _truths(answers: list[Row]) -> tuple[dict[str, str | None], dict[str, dict[str, str]], dict[str, str]]:
+    """Return the truth of each task (None while auditors disagree), who said what, and what the lead settled."""
+    said: dict[str, dict[str, str]] = defaultdict(dict)
+    settled: dict[str, str] = {}
+    for row in answers:
+        if row["settles"]:
+            settled[row["task"]] = row["label"]
+        else:
+            said[row["task"]][row["reviewer"]] = row["label"]
+    truths = {task: next(iter(found.values())) if len({*found.values()}) == 1 else None for task, found in said.items()}
+    return {**truths, **settled}, said, settled
+
+
 @router.get("")
 def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     """Return the newest sample with its progress and what it shows; null if none was drawn."""
-    audit = services.audits.get(project)
+    audit = newest_audit(services.store, project)
     return None if audit is None else _described(services, project, audit)
 
 
@@ -198,26 +161,30 @@ def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Aud
     people = [name.strip() for name in wanted.auditors]
     if len(set(people)) < len(people):
         raise Problem(422, "An auditor is named twice", "Name each of them once.")
-    fit = services.projects.get(project)["shown"]
+    store, fit = services.store, services.store.project(project)["shown"]
     if fit is None:
         raise no_votes_yet()
-    sample = draw_sample(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed)
-    services.audits.add(project, fit, sample.plan, people, wanted.overlap if len(people) > 1 else 0.0)
+    plan = draw_sample(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed).plan
+    overlap = wanted.overlap if len(people) > 1 else 0.0
+    with store.changing(project):
+        more = {"plan": plan.to_json(), "auditors": json.dumps(people), "overlap": overlap, "at": now()}
+        store.insert("audit", project=project, fit=fit, **more)
     return get_audit(project, services)
 
 
 @router.delete("", status_code=204, response_class=Response)
-def remove_audit(project: ProjectId, services: ServicesDep) -> None:
+def remove_audit(project: ProjectId, store: StoreDep) -> None:
     """Remove the samples of a project with their answers."""
-    services.audits.remove(project)
+    with store.changing(project):
+        store.run("DELETE FROM audit WHERE project = ?", project)
 
 
 @router.get("/next")
 def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
     """Return the next task of the sample for this reviewer. Votes and label are never shown, also not to the owner."""
-    audit = services.audits.need(project)
-    measured_result = services.workspace.of(project, audit["fit"])
-    answers = services.audits.answers(audit["id"])
+    audit = _need(services.store, project)
+    result = services.workspace.of(project, audit["fit"])
+    answers = _answers(services.store, audit)
     mine = {row["task"] for row in answers if row["reviewer"] == reviewer and not row["settles"]}
     wanted = tasks_for(audit, reviewer)
     done = mine if len(audit["auditors"]) > 1 else {row["task"] for row in answers}
@@ -225,14 +192,13 @@ def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) ->
         held = set() if len(audit["auditors"]) > 1 else set(services.holds.by_others(-project, reviewer))
         task = next((task for task in wanted if task not in done and task not in held), None)
         services.holds.hold(-project, reviewer, task)  # apart from the tasks that are judged
-    code = -1 if task is None else _code(measured_result, task)
-    views = task_views(services, project, measured_result, [code]) if task is not None else []
+    view = None if task is None else view_task(services, project, result, _code(result, task))
     return AuditTask(
         done=len(done.intersection(wanted)),
         total=len(wanted),
         fit=audit["fit"],
-        classes=[plain_name(name) for name in measured_result.classes],
-        task=blinded(views[0]).model_copy(update={"gold": None}) if views else None,
+        classes=[plain_name(name) for name in result.classes],
+        task=None if view is None else blinded(view).model_copy(update={"gold": None}),
         can_undo=bool(mine),
     )
 
@@ -247,7 +213,13 @@ def answer(project: ProjectId, check: Check, services: ServicesDep, reviewer: Re
 @router.post("/undo")
 def undo_answer(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
     """Undo the last answer of this reviewer."""
-    services.audits.undo(project, services.audits.need(project)["id"], reviewer)
+    store, audit = services.store, _need(services.store, project)
+    which = "SELECT id FROM answer WHERE audit = ? AND reviewer = ? AND NOT settles ORDER BY at DESC, id DESC"
+    with store.changing(project):
+        last = store.row(which, audit["id"], reviewer)
+        if last is None:
+            raise Problem(409, "There is nothing to undo")
+        store.run("DELETE FROM answer WHERE id = ?", last["id"])
     return next_check(project, services, reviewer)
 
 
@@ -261,9 +233,9 @@ def settle(project: ProjectId, check: Check, services: ServicesDep, reviewer: Re
 @router.post("/teach", status_code=204, response_class=Response)
 def teach(project: ProjectId, services: ServicesDep) -> None:
     """Give the truths of the sample to the method: the next fit learns from them. The measurement stays what it was."""
-    audit = services.audits.need(project)
+    audit = _need(services.store, project)
     result = services.workspace.of(project, audit["fit"])
-    truths, said, _ = _truths(services.audits.answers(audit["id"]))
+    truths, said, _ = _truths(_answers(services.store, audit))
     classes = dict(zip(result.class_texts, result.classes, strict=True))
     rows = []
     for task, label in truths.items():
@@ -272,12 +244,12 @@ def teach(project: ProjectId, services: ServicesDep) -> None:
             then = result.classes[result.result.label_codes[code]]
             rows.append((", ".join(said.get(task, {})), result.task_name(code), classes[label], then))
     for who in {row[0] for row in rows}:
-        services.gold.add_many(project, who, [row[1:] for row in rows if row[0] == who])
+        add_truths(services.store, project, who, [row[1:] for row in rows if row[0] == who])
 
 
 def measured(services: Services, project: int, fit: int | None) -> dict[str, Any] | None:
     """Return what a sample that is wholly checked shows about a result; None if there is none."""
-    audit = services.audits.get(project)
+    audit = newest_audit(services.store, project)
     if audit is None or audit["fit"] != fit:
         return None
     state = _described(services, project, audit)
@@ -287,7 +259,7 @@ def measured(services: Services, project: int, fit: int | None) -> dict[str, Any
 
 
 def _put(services: Services, project: int, check: Check, reviewer: str, *, settles: bool) -> None:
-    audit = services.audits.need(project)
+    store, audit = services.store, _need(services.store, project)
     task, label = text_of(check.task), text_of(check.label)
     result = services.workspace.of(project, audit["fit"])
     if label not in result.class_texts:
@@ -295,7 +267,9 @@ def _put(services: Services, project: int, check: Check, reviewer: str, *, settl
     allowed = [row[0] for row in audit["plan"].rows] if settles else tasks_for(audit, reviewer)
     if task not in allowed:
         raise Problem(404, "This task is not yours to check", "It was not drawn, or it belongs to another auditor.")
-    services.audits.put(project, audit["id"], task, "" if settles else reviewer, label, settles)
+    with store.changing(project):
+        who = "" if settles else reviewer
+        store.insert("answer", audit=audit["id"], task=task, reviewer=who, label=label, settles=settles, at=now())
 
 
 def _code(result: Browser, task: str) -> int:
@@ -303,21 +277,26 @@ def _code(result: Browser, task: str) -> int:
 
 
 def _described(services: Services, project: int, audit: Row) -> Audit:
-    answers = services.audits.answers(audit["id"])
+    answers = _answers(services.store, audit)
     truths, said, settled = _truths(answers)
     plan, auditors = audit["plan"], audit["auditors"]
     shared = [task for task, labels in said.items() if len(labels) > 1]
     apart = [task for task in shared if len({*said[task].values()}) > 1]
     n_done = sum(label is not None for label in truths.values())
-    is_current = services.projects.get(project)["shown"] == audit["fit"]
+    is_current = services.store.project(project)["shown"] == audit["fit"]
     try:
         result = services.workspace.of(project, audit["fit"])
     except Problem:  # the fit was replaced; what was measured stays
         result = None
     certificate = audit["certificate"]
-    if result is not None and n_done and (certificate or {}).get("answers") != _listed(truths):
-        certificate = _certified(result, truths, plan)
-        services.audits.keep_certificate(audit["id"], certificate)
+    listed = [[task, truths[task]] for task in sorted(truths)]  # as JSON keeps them, so that they are recognised
+    if result is not None and n_done and (certificate or {}).get("answers") != listed:
+        known = {task: label for task, label in truths.items() if label is not None}
+        shown = certify(result.result, known, plan=plan)
+        values = json.loads(json.dumps(shown.to_dict()))
+        certificate = {"answers": listed, "values": values, "sentences": shown.sentences()}
+        keep = "UPDATE audit SET certificate = ? WHERE id = ?"
+        services.store.run(keep, json.dumps(certificate), audit["id"])
     people = auditors or sorted({row["reviewer"] for row in answers if not row["settles"]})
     mine = {who: {row["task"] for row in answers if row["reviewer"] == who and not row["settles"]} for who in people}
     open_ = [task for task in apart if task not in settled]
@@ -346,21 +325,6 @@ def _described(services: Services, project: int, audit: Row) -> Audit:
         certificate=certificate["values"] if certificate and n_done else None,
         next_step=_next_step(plan, n_done, len(open_), certificate, is_current, result is not None),
     )
-
-
-def _certified(result: Browser, truths: dict[str, str | None], plan: Plan) -> dict[str, Any]:
-    known = {task: label for task, label in truths.items() if label is not None}
-    found = certify(result.result, known, plan=plan)
-    return {
-        "answers": _listed(truths),
-        "values": json.loads(json.dumps(found.to_dict())),
-        "sentences": found.sentences(),
-    }
-
-
-def _listed(truths: dict[str, str | None]) -> list[list[str | None]]:
-    """Return answers as JSON keeps them, so that the same ones are recognised."""
-    return [[task, truths[task]] for task in sorted(truths)]
 
 
 def _next_step(plan: Plan, done: int, open_: int, certificate: Any, is_current: bool, has_result: bool) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +25,18 @@ def words_of(message: object) -> str:
         return str(message)
     actions = [remedy for remedy in message.remedies if remedy.text and not remedy.options]
     return sentence(message.problem, getattr(message, "where", ""), actions)
+
+
+@contextmanager
+def warnings_in_words() -> Iterator[list[str]]:
+    """Yield a list that has the warnings of the block at its end, in words for the pages."""
+    words: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FinegoldWarning)
+        try:
+            yield words
+        finally:
+            words += [words_of(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
 
 
 def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
@@ -69,44 +83,39 @@ def problem_response(problem: Problem) -> Response:
 
 
 def catch_problems(app: FastAPI) -> None:
-    @app.exception_handler(Problem)
-    async def refused(request: Request, problem: Problem) -> Response:
-        return problem_response(problem)
+    """Let every error answer with problem details."""
 
-    @app.exception_handler(FinegoldError)
-    async def explained(request: Request, error: FinegoldError) -> Response:
-        status = 422 if isinstance(error, InputError) else 500
-        return problem_response(Problem(status, "The request failed", words_of(error)))
+    def answer(kind: type[Exception], problem_of: Callable[[Any], Problem]) -> None:
+        async def handle(request: Request, error: Exception) -> Response:
+            response = problem_response(problem_of(error))
+            response.headers.update(getattr(error, "headers", None) or {})  # of an HTTPException
+            return response
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem_response(
-            Problem(422, "The request is not valid", "; ".join(map(_invalid_field, error.errors())))
-        )
+        app.add_exception_handler(kind, handle)
 
-    @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> Response:
-        response = problem_response(Problem(error.status_code, str(error.detail)))
-        response.headers.update(error.headers or {})
-        return response
-
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> Response:
+    def unexpected(error: Exception) -> Problem:
         detail = "This is a bug in Finegold; the terminal shows the details. Please report it."
-        return problem_response(Problem(500, "An unexpected error occurred", detail))
+        return Problem(500, "An unexpected error occurred", detail)
 
-    @app.exception_handler(sqlite3.DatabaseError)
-    async def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
+    def damaged(error: sqlite3.DatabaseError) -> Problem:
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-            return await unexpected(request, error)
+            return unexpected(error)
         detail = f"{error}. Stop the studio and restore the project file from a backup."
-        return problem_response(Problem(507, "The project file is damaged", detail))
+        return Problem(507, "The project file is damaged", detail)
 
-    @app.exception_handler(sqlite3.OperationalError)
-    async def disk(request: Request, error: sqlite3.OperationalError) -> Response:
+    def disk(error: sqlite3.OperationalError) -> Problem:
         detail = f"{error}. Check that its disk has space and can be written to."
-        return problem_response(Problem(507, "The project file cannot be written", detail))
+        return Problem(507, "The project file cannot be written", detail)
 
+    def invalid(error: RequestValidationError) -> Problem:
+        fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()]
+        return Problem(422, "The request is not valid", "; ".join(fields))
 
-def _invalid_field(error: Any) -> str:
-    return f"{'.'.join(map(str, error['loc']))}: {error['msg']}"
+    answer(Problem, lambda problem: problem)
+    answer(InputError, lambda error: Problem(422, "The request failed", words_of(error)))
+    answer(FinegoldError, lambda error: Problem(500, "The request failed", words_of(error)))
+    answer(RequestValidationError, invalid)
+    answer(HTTPException, lambda error: Problem(error.status_code, str(error.detail)))
+    answer(Exception, unexpected)
+    answer(sqlite3.DatabaseError, damaged)
+    answer(sqlite3.OperationalError, disk)

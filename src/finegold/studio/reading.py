@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
-from finegold.io.tables import Opened, open_sources
+from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading
 from finegold.io.writeback import TOOLS
@@ -185,31 +186,33 @@ class Preview(BaseModel):
 
 def preview(path: Path, layout: Layout) -> Preview:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
+    source, sheets = Source(path.name, path), []
+    with suppress(InputError, OSError):
+        sheets = sheet_names(source) if is_workbook(source) else []
     try:
-        found = _preview(path, layout)
+        sources = find_sources(path, layout)
+        peeks = look(sources)
+        export = find_tool(peeks, layout)
+        seen = _preview_table(path, sources) if export is None else _preview_export(path.name, export, peeks[0])
     except InputError as error:
-        found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
+        seen = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
-        found.problem, found.repair = words_of(error), choices_that_repair(error)
-    found.sheets = _sheets(path)
-    found.guess = found.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
-    return found
+        seen.problem, seen.repair = words_of(error), choices_that_repair(error)
+    seen.sheets = sheets
+    seen.guess = seen.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
+    return seen
 
 
 def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
-    sources = sources_of(str(path)) if layout.sheet is None else [_sheet(path, layout.sheet)]
+    sources = sources_of(str(path)) if layout.sheet is None else [Source(str(path), path)]
+    if layout.sheet is not None:  # its name is never part of a path
+        check_source(sources[0])
+        if not is_workbook(sources[0]):
+            raise InputError("it is not a workbook, so it has no sheets; leave the sheet out", str(path))
+        sources = [sheet_text(sources[0], layout.sheet)]
     written: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
     return written
-
-
-def _sheet(path: Path, sheet: str) -> Source:
-    """Return a sheet of a workbook. Its name is never part of a path."""
-    source = Source(str(path), path)
-    check_source(source)
-    if not is_workbook(source):
-        raise InputError("it is not a workbook, so it has no sheets; leave the sheet out", str(path))
-    return sheet_text(source, sheet)
 
 
 def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
@@ -217,26 +220,25 @@ def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
     return find_export(peeks, layout.format, may_be_table=layout.header == 0)
 
 
-def _sheets(path: Path) -> list[str]:
-    try:
-        source = Source(path.name, path)
-        return sheet_names(source) if is_workbook(source) else []
-    except (InputError, OSError):
-        return []
-
-
-def _preview(path: Path, layout: Layout) -> Preview:
-    sources = find_sources(path, layout)
-    peeks = look(sources)
-    export = find_tool(peeks, layout)
-    if export is not None:
-        return _of_export(path.name, export, peeks[0])
+def _preview_table(path: Path, sources: list[Source]) -> Preview:
+    """Guess the column of each role by its name, unless the values show that a row holds several votes."""
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()
-    log = guess_log(head)
-    guess, unknown = _guess(opened, columns) if log is None else (Reading(shape="judges", **log), [])
+    log, unknown = guess_log(head), []
+    shape = guess_shape(opened, None) if log is None else None
+    if log is not None:
+        guess = Reading(shape="judges", **log)
+    elif shape is not None and not shape.doubt:
+        kind, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
+        guess = Reading.model_validate({"shape": kind, names: shape.ids, "columns": shape.votes})
+    else:
+        roles: dict[str, Any] = {}
+        for role in (TASK, ANNOTATOR, LABEL):
+            free = [column for column in columns if column not in roles.values()]
+            roles[role.name] = next(iter(candidates(free, role)), None)
+        guess, unknown = Reading(**roles), [name for name, column in roles.items() if column is None]
     return Preview(
         file=path.name,
         format="Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table",
@@ -255,33 +257,40 @@ def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, s
     They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
     """
 
+    def count_edits(first: str, second: str) -> int:  # letters inserted, left out, replaced or swapped with the next
+        rows = [list(range(len(second) + 1))]
+        for i, a in enumerate(first, 1):
+            row = [i]
+            for j, b in enumerate(second, 1):
+                row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
+                if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
+                    row[j] = min(row[j], rows[-2][j - 2] + 1)
+            rows.append(row)
+        return rows[-1][-1]
+
     def is_near(label: str, name: str) -> bool:
         length = min(len(label), len(name))
         if length < LEAST_NEAR or label == name or any(mark.isdigit() for mark in label + name):
             return False
-        return _edits(label.casefold(), name.casefold()) <= (1 if length < LONG_NAME else 2)
+        return count_edits(label.casefold(), name.casefold()) <= (1 if length < LONG_NAME else 2)
 
     near = {label: [name for name in classes if is_near(label, name)] for label in labels}
     return {label: names[0] for label, names in near.items() if len(names) == 1}
 
 
-def _edits(first: str, second: str) -> int:
-    """Return how many letters must be inserted, left out, replaced or swapped with the next one."""
-    rows = [list(range(len(second) + 1))]
-    for i, a in enumerate(first, 1):
-        row = [i]
-        for j, b in enumerate(second, 1):
-            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
-            if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
-                row[j] = min(row[j], rows[-2][j - 2] + 1)
-        rows.append(row)
-    return rows[-1][-1]
-
-
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
     """Read the votes of a file. `watch` is called with the progress."""
-    if options.shape == "judges":
-        return read_judge_votes(path, options)
+    if options.shape == "judges":  # the swap is undone, and failed calls are left out
+        log = read_log(path, options)
+        for note in log.notes:
+            warnings.warn(note, FinegoldWarning, stacklevel=2)
+        answers = whole(log, merge(log))
+        if answers is None:
+            raise InputError(
+                "no judge gives the same answer in both orders to any item, so there is nothing to label by"
+            )
+        left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
+        return replace(answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out))
     given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)  # sources have their dialect
     if options.shape == "wide":
         given |= {"wide": True, "annotator": options.columns, "label": None}
@@ -292,51 +301,31 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     return single_votes(votes)  # sets of labels are questions of yes or no
 
 
-def _of_export(file: str, export: Export, seen: Peek) -> Preview:
+def _preview_export(file: str, export: Export, seen: Peek) -> Preview:
     batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")
     shown: list[str] = [name for name in ("task", "annotator", "label", "question") if name in votes.columns]
-    questions = _questions(votes)
+    questions = []
+    if "question" in shown:  # the one with the most votes first
+        counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
+        questions = [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
+    is_log = export.name in JUDGE_EXPORTS
     return Preview(
         file=file,
         format=f"{export.title} export",
         is_export=True,
         columns=shown,
         rows=_texts(votes.select(shown).head(SHOWN_ROWS)),
-        guess=Reading(
-            shape="judges" if export.name in JUDGE_EXPORTS else "long",
-            question=questions[0].name if len(questions) > 1 else None,
-        ),
+        guess=Reading(shape="judges" if is_log else "long", question=questions[0].name if len(questions) > 1 else None),
         open=[],
         questions=questions,
         includes=list(export.include),
         has_gold=export.has_gold,
         writes_back=export.name in TOOLS,
-        is_judge_log=export.name in JUDGE_EXPORTS,
+        is_judge_log=is_log,
     )
-
-
-def _questions(votes: pl.DataFrame) -> list[Question]:
-    """List the questions, the one with the most votes first."""
-    if "question" not in votes.columns:
-        return []
-    counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
-    return [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
-
-
-def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
-    """Guess the column of each role by its name, unless the values show that a row holds several votes."""
-    shape = guess_shape(opened, None)
-    if shape is not None and not shape.doubt:
-        kind, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        return Reading.model_validate({"shape": kind, names: shape.ids, "columns": shape.votes}), []
-    guess: dict[str, Any] = {}
-    for role in (TASK, ANNOTATOR, LABEL):
-        free = [column for column in columns if column not in guess.values()]
-        guess[role.name] = next(iter(candidates(free, role)), None)
-    return Reading(**guess), [name for name, column in guess.items() if column is None]
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:
@@ -356,18 +345,6 @@ def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     if not log.system_names and (log.first < 0).all() and not is_judged:
         return None
     return {"task": chosen["item"], "annotator": chosen["judge"], "label": chosen["verdict"]}
-
-
-def read_judge_votes(path: Path, options: Reading) -> Annotations:
-    """Read a judge log and return the answers of the judges as votes, with the swap undone and without failed calls."""
-    log = read_log(path, options)
-    for note in log.notes:
-        warnings.warn(note, FinegoldWarning, stacklevel=2)
-    votes = whole(log, merge(log))
-    if votes is None:
-        raise InputError("no judge gives the same answer in both orders to any item, so there is nothing to label by")
-    left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
-    return replace(votes, counts=replace(votes.counts, rows=log.n_verdicts, left_out=left_out))
 
 
 def read_log(path: Path, options: Reading) -> JudgeLog:

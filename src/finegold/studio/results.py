@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from finegold.api.result import Result
 from finegold.insight.next_votes import plan
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
@@ -16,18 +19,18 @@ from finegold.report.views.common import Record, record, texts
 from finegold.report.views.quality import Quality, quality
 from finegold.report.views.trust import Trust, trust
 from finegold.studio.measure import measured
-from finegold.studio.requests import Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.reading import advice_on, near_spellings
+from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.workspace import Browser
+from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.frames import take
+from finegold.votes.hygiene import Hygiene
 
-router = APIRouter(prefix="/projects/{project}")
+router = APIRouter(tags=["results"], prefix="/projects/{project}")
 the_plan = partial(plan, budget=None)
-RESULTS: dict[str, Any] = {"tags": ["results"]}
 
-
-class DoubtCounts(BaseModel):
-    contested: int
-    tied: int
-    flipped: int
-    any: int
+MAX_EXAMPLES = 50
+OFTEN = 5  # times as many votes as a class have those that it may be a misspelling of
 
 
 class Model(BaseModel):
@@ -49,56 +52,56 @@ class Overview(BaseModel):
     method: str
     classes: list[str]
     quality: Quality
-    doubts: DoubtCounts
+    doubts: dict[str, int] = Field(description="Numbers of tasks: contested, tied, flipped and any of these.")
     models: list[Model] = Field(description="Those whose predictions were combined with the votes.")
     n_predicted: int = Field(description="Number of tasks that were labelled from predictions only.")
 
 
-@router.get("/results", **RESULTS)
+@router.get("/results")
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined = shown.doubts, shown.result.combined
-    found = shown.view(quality)
-    sample = measured(services, project, services.projects.get(project)["shown"])
+    summary = shown.view(quality)
+    sample = measured(services, project, services.store.project(project)["shown"])
     if sample is not None:  # what was measured takes the place of what is expected
         low, high, n = (sample["accuracy"][name] for name in ("low", "high", "checked"))
         headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
-        found = replace(found, headline=headline, sentences=sample["sentences"])
+        summary = replace(summary, headline=headline, sentences=sample["sentences"])
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
-        quality=found,
-        doubts=DoubtCounts(**{name: int(getattr(doubts, name).sum()) for name in DoubtCounts.model_fields}),
+        quality=summary,
+        doubts={name: int(getattr(doubts, name).sum()) for name in ("contested", "tied", "flipped", "any")},
         models=[Model(**record._asdict()) for record in combined.records] if combined else [],
         n_predicted=len(combined.posterior) if combined else 0,
     )
 
 
-@router.get("/results/annotators", **RESULTS)
+@router.get("/results/annotators")
 def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
     """Return the quality of all annotators, copies and spammers. /annotators lists them in pages."""
     shown.view(suspects)  # now cached: pages of annotators mark them
     return shown.view(annotators)
 
 
-@router.get("/results/classes", **RESULTS)
+@router.get("/results/classes")
 def classes_view(project: ProjectId, shown: Shown) -> Classes:
     """Return the frequencies of the classes, and which classes are confused."""
     return shown.view(classes)
 
 
-@router.get("/results/prototypes", **RESULTS)
+@router.get("/results/prototypes")
 def prototypes_view(project: ProjectId, shown: Shown) -> Prototypes | None:
     """Return the prototypes and the annotators' positions among them; null for methods without prototypes."""
     return shown.view(prototypes)
 
 
-@router.get("/results/trust", **RESULTS)
+@router.get("/results/trust")
 def trust_view(project: ProjectId, shown: Shown) -> Trust:
     """Return how well the annotators agree."""
     return shown.view(trust)
 
 
-@router.get("/results/record", **RESULTS)
+@router.get("/results/record")
 def record_view(project: ProjectId, shown: Shown) -> Record:
     """Return how the result was computed, so that it can be repeated."""
     return shown.view(record)
@@ -125,7 +128,7 @@ class Planned(BaseModel):
     annotators: list[Advice]
 
 
-@router.get("/plan", tags=["planning"])
+@router.get("/plan")
 def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Planned:
     """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `finegold next` does."""
     advice, result = shown.view(the_plan), shown.labelled
@@ -147,3 +150,67 @@ def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1,
             for each in advice.advice
         ],
     )
+
+
+def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
+    """Summarise a result, and what changed since the result shown before if both have the same votes."""
+    result = browser.result
+    bound = result.steps[-1].bound
+    return {
+        "n_tasks": len(result.label_codes),
+        "n_votes": int(result.votes_per_task.sum()),
+        "n_annotators": len(result.accuracy),
+        "n_classes": len(result.class_names),
+        "n_unlabelled": len(result.unlabelled),
+        "mean_confidence": float(result.confidence.mean()),
+        "tied": int(browser.doubts.tied.sum()),
+        "flipped": int(browser.doubts.flipped.sum()),
+        "contested": int(browser.doubts.contested.sum()),
+        "gold": int((result.gold != MISSING).sum()),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "bound": bound if math.isfinite(bound) else None,
+        "seconds": result.seconds,
+        "notes": list(result.notes),
+        "counts": asdict(result.counts),
+        "hygiene": _hygiene(result),
+        "changes": _changes(browser, before) if before is not None else None,
+    }
+
+
+def _hygiene(result: Result) -> dict[str, Any]:
+    """Return what the reader noticed, the classes with the most votes, and rare ones that look like misspelled ones."""
+    if result.annotations is None:
+        return {**Hygiene().as_json(), "classes": []}
+    votes, hygiene = result.annotations.votes_per_class, result.annotations.hygiene
+    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES]
+    names = to_list(take(result.class_names, most.astype(np.int32)))
+    counted: list[list[Any]] = [[str(name), int(votes[code])] for name, code in zip(names, most, strict=True)]
+    near: dict[str, str] = {}
+    for name, n in counted:
+        others = [other for other, more in counted if more >= OFTEN * n and other not in near]
+        near |= near_spellings([name], others)
+    findings = [
+        {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
+        for each in hygiene.findings
+    ]
+    return {**hygiene.as_json(), "findings": findings, "classes": counted, "near": near}
+
+
+def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:
+    now, then = browser.result, before.result
+    if len(now.label_codes) != len(then.label_codes) or browser.classes != before.classes:
+        return None
+    changed = np.flatnonzero(now.label_codes != then.label_codes)
+    judged, shown = now.gold != MISSING, changed[:MAX_EXAMPLES].tolist()
+    return {
+        "method": then.method,
+        "labels": len(changed),
+        "beyond_gold": int(np.count_nonzero(~judged[changed])),
+        "confidence_before": float(then.confidence.mean()),
+        "examples": [
+            {"task": code, "name": name, "before": int(then.label_codes[code]), "after": int(now.label_codes[code])}
+            for code, name in zip(shown, browser.task_texts(shown), strict=True)
+        ],
+    }

@@ -143,20 +143,18 @@ class Rules:
         return not is_loopback(self.host) and (_address(name) is not None or name in own_names)
 
     def find(self, session: str) -> Visitor | None:
-        """Return the owner or the reviewer that a session belongs to."""
-        person = _find(session, {session_of(token): person for token, person in self.tokens.items()})
-        return None if person is None else Visitor(person, session)
+        """Return the owner or the reviewer that a session belongs to.
+
+        It is compared with every secret, in a time that does not depend on which of them fits.
+        """
+        known = {session_of(token): person for token, person in self.tokens.items()}
+        fitting = [who for own, who in known.items() if secrets.compare_digest(session.encode(), own.encode())]
+        return Visitor(fitting[0], session) if fitting else None
 
 
 def session_of(token: str) -> str:
     """Return the session cookie of a token: it stays valid after a restart but does not reveal the token."""
     return hmac.new(token.encode(), b"finegold studio session", "sha256").hexdigest()
-
-
-def _find(secret: str, people: dict[str, str]) -> str | None:
-    """Compare with every secret, in a time that does not depend on which of them fits."""
-    fitting = [person for known, person in people.items() if secrets.compare_digest(secret.encode(), known.encode())]
-    return fitting[0] if fitting else None
 
 
 class Guard:
@@ -179,20 +177,25 @@ class Guard:
         else:
             problem = Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
         visitor = newcomer if newcomer is not None else self._logged_in(headers)
-        problem = problem or self._objection(scope, headers, None if visitor is None else visitor.name)
+        problem = problem or self._objection(scope, headers, visitor)
         if problem is not None:
             await problem_response(problem)(scope, receive, send)
         elif newcomer is not None:
             await _log_in(self.rules, newcomer, send)
         else:
-            person = {"reviewer": visitor.name, "visitor": visitor} if visitor else {}
-            await self.app({**scope, **person}, _limited(receive, self.rules.most_bytes), send)
+            await self.app({**scope, "visitor": visitor}, _limited(receive, self.rules.most_bytes), send)
 
     def _logs_in(self, scope: Scope) -> Visitor | None:
-        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
-        if self.rules.codes.use(_in_address(scope, "code")):
+        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up.
+
+        Tokens in other addresses would end up in logs and bookmarks.
+        """
+        if scope["path"] != "/" or scope["method"] != "GET":
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1"))
+        if self.rules.codes.use(given.get("code", [""])[0]):
             return Visitor(OWNER, session_of(self.rules.token))
-        return self._known(session_of(_in_address(scope, "token")))
+        return self._known(session_of(given.get("token", [""])[0]))
 
     def _logged_in(self, headers: Headers) -> Visitor | None:
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -207,33 +210,21 @@ class Guard:
     def _known(self, session: str) -> Visitor | None:
         return self.rules.find(session) or self.invited(session)
 
-    def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
-        if person is None:
+    def _objection(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Problem | None:
+        if visitor is None:
             return Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
-        if scope["method"] not in SAFE_METHODS and not _is_own_page(headers):
-            return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
-        if person != OWNER and scope["method"] not in SAFE_METHODS and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
-            return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
+        if scope["method"] not in SAFE_METHODS:
+            # Browsers send the origin of a page; other programs do not.
+            origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+            is_own_page = origin is None or origin.partition("://")[2] == headers.get("host")
+            if not is_own_page or site not in (None, "same-origin", "none"):
+                return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
+            if visitor.name != OWNER and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
+                return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit():
             return Problem(400, "Bad request", "The Content-Length header is not a number.")
         return _too_large(self.rules.most_bytes) if int(length) > self.rules.most_bytes else None
-
-
-def _in_address(scope: Scope, name: str) -> str:
-    """Return a query parameter of the first page; tokens in other addresses would end up in logs and bookmarks."""
-    if scope["path"] != "/" or scope["method"] != "GET":
-        return ""
-    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(name, [""])
-    return given[0]
-
-
-def _is_own_page(headers: Headers) -> bool:
-    """Return whether a request comes from the studio's pages. Browsers send its origin; other programs do not."""
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    if site is not None and site not in ("same-origin", "none"):
-        return False
-    return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
 def _too_large(most: int) -> Problem:

@@ -1,9 +1,12 @@
-"""Start the studio: check the options, choose a port, run the server and open the browser."""
+"""Start the studio: check the options, choose a port, run the server and open the browser; or make an icon for it."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -16,13 +19,23 @@ from typing import Any
 
 import uvicorn
 
-from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.studio.app import Services, make_app
-from finegold.studio.requests import MAX_REVIEWER_LENGTH
-from finegold.studio.security import Codes, Rules, is_loopback, new_token
+from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
+from finegold.studio.app import make_app
+from finegold.studio.projects import create_project
+from finegold.studio.security import Rules, is_loopback, new_token
+from finegold.studio.services import MAX_REVIEWER_LENGTH, Services
+from finegold.system.files import write_bytes
 
 ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
 MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
+NAME = "Finegold Studio"
+COMMAND = (sys.executable, "-m", "finegold", "studio")
+# The values come as variables of the environment, so that no name of a folder is taken for a command.
+LINK = (
+    "$link = (New-Object -ComObject WScript.Shell).CreateShortcut($env:FINEGOLD_LINK); "
+    "$link.TargetPath = $env:FINEGOLD_PYTHON; $link.Arguments = '-m finegold studio'; "
+    "$link.WorkingDirectory = $env:FINEGOLD_FOLDER; $link.Save()"
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,9 @@ def plan(
         remedy = Remedy(text="name a file with votes, or start the studio without one")
         raise InputError(f"there is no file {file}", remedies=[remedy])
     folder = Path.cwd() if path is None else path.resolve().parent
-    where = default_project(path, folder) if project is None else Path(project).expanduser()
+    where = Path(project).expanduser() if project is not None else folder / "finegold.studio"
+    if project is None and path is not None:  # beside the data
+        where = folder / f"{path.name.partition('.')[0] or 'votes'}.studio"
     _check_token(public_name or host, token)
     _check_reviewers(reviewers)
     if not where.parent.is_dir():
@@ -94,36 +109,36 @@ def plan(
     )
 
 
-def default_project(file: Path | None, folder: Path) -> Path:
-    """Return the path of the default project file, beside the data."""
-    return folder / (f"{file.name.partition('.')[0] or 'votes'}.studio" if file else "finegold.studio")
-
-
 def serve(wanted: Plan, *, open_browser: bool) -> None:
     """Run the studio until Ctrl-C."""
     services = Services(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
     try:
-        rules = replace(wanted.rules, first_page=_first_page(services, wanted.file))
+        first_page = "/"  # with all projects
+        if wanted.file is not None:
+            known = services.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file)
+            project = (
+                known["id"] if known else create_project(services, wanted.file, file=wanted.file, place=wanted.file)
+            )
+            first_page = f"/#/p/{project}"
+        rules = replace(wanted.rules, first_page=first_page)
         services.warm_up()
         app = make_app(services, rules)
         server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
         server.services = services
+
+        def open_when_up() -> None:
+            while not server.started:
+                time.sleep(0.05)
+            webbrowser.open(f"{wanted.address}/?code={rules.codes.new()}")
+
         if open_browser:
-            threading.Thread(target=_open_when_up, args=(server, wanted.address, rules.codes), daemon=True).start()
+            threading.Thread(target=open_when_up, daemon=True).start()
         if hasattr(signal, "SIGHUP"):  # the terminal was closed
             signal.signal(signal.SIGHUP, server.handle_exit)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
             server.run()
     finally:
         services.close()
-
-
-def _first_page(services: Services, file: str | None) -> str:
-    """Return the page of the given file's project, which is created if needed; else the page with all projects."""
-    if file is None:
-        return "/"
-    project = services.projects.of_place(file)
-    return f"/#/p/{services.projects.create(file, file=file, place=file) if project is None else project}"
 
 
 SERVER_OPTIONS: dict[str, Any] = {
@@ -142,12 +157,6 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: object) -> None:
         self.services.hub.close()
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
-
-
-def _open_when_up(server: uvicorn.Server, address: str, codes: Codes) -> None:
-    while not server.started:
-        time.sleep(0.05)
-    webbrowser.open(f"{address}/?code={codes.new()}")
 
 
 def _free_port(host: str, port: int | None) -> int:
@@ -191,3 +200,65 @@ def _check_token(host: str, token: str | None) -> None:
     if not set(token).isdisjoint(' ";,\\&#+%'):
         problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
         raise InputError(problem, remedies=[remedy])
+
+
+def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys.platform) -> Path:
+    """Write a launcher that starts the studio in a folder, and return its path. An earlier one is replaced."""
+    home, folder = home or Path.home(), folder.resolve()
+    if "\n" in str(folder):
+        raise OutputError(f"{folder!s} has a line break in its name; start the studio in another folder")
+    try:
+        if platform == "win32":
+            return _windows(folder, home / "Desktop" / f"{NAME}.lnk")
+        return _mac(folder, home / "Applications" / f"{NAME}.app") if platform == "darwin" else _linux(folder, home)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise OutputError(f"the shortcut cannot be written: {error}") from None
+
+
+def _linux(folder: Path, home: Path) -> Path:
+    """Write a desktop entry for the menu, and one on the desktop if there is such a folder."""
+
+    def escaped(part: str) -> str:  # as the Desktop Entry Specification says
+        for mark in ("\\", '"', "`", "$"):
+            part = part.replace(mark, f"\\{mark}")
+        return part.replace("\\", "\\\\").replace("%", "%%")
+
+    command = " ".join(f'"{escaped(part)}"' for part in COMMAND)
+    lines = [
+        *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
+        *(f"Exec={command}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;"),
+    ]
+    shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    entry = shared / "applications" / "finegold-studio.desktop"
+    desktop = home / "Desktop"
+    for path in [entry, *([desktop / entry.name] if desktop.is_dir() else [])]:
+        _write(path, "\n".join([*lines, ""]), is_program=True)
+    return entry
+
+
+def _mac(folder: Path, app: Path) -> Path:
+    """Write an application that opens a terminal window, which ends the studio when it is closed."""
+    values = {"CFBundleName": NAME, "CFBundleExecutable": "start", "CFBundleIdentifier": "finegold.studio"}
+    keys = "".join(f"<key>{key}</key><string>{value}</string>" for key, value in values.items())
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n'
+    _write(app / "Contents" / "Info.plist", f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n')
+    place = app / "Contents" / "MacOS"
+    _write(place / "start", '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n', is_program=True)
+    script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
+    _write(place / "studio.command", script, is_program=True)
+    return app
+
+
+def _windows(folder: Path, link: Path) -> Path:
+    values = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
+    environment = os.environ | {name: str(value) for name, value in values.items()}
+    command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
+    subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
+    return link
+
+
+def _write(path: Path, text: str, *, is_program: bool = False) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, text.encode())
+    if is_program:
+        path.chmod(0o755)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.studio.problems import Problem
 
 APPLICATION = 0x46696E65  # "Fine": marks the file as a project of the studio
-VERSION = 2
+VERSION = 3
 PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
 ANOTHER_PROJECT = use(project=Placeholder("FILE"))
 REPAIR = (Remedy(text="restore it from a backup"), ANOTHER_PROJECT)
@@ -109,12 +112,13 @@ CREATE TABLE posted (                    -- votes that were posted, in batches
     n_votes INTEGER NOT NULL,
     votes TEXT NOT NULL,
     taken INTEGER NOT NULL DEFAULT 0,    -- whether they are among the votes of the base; else the next fit uses them
-    at TEXT NOT NULL                     -- when they were posted
+    at TEXT NOT NULL,                    -- when they were posted
+    source TEXT NOT NULL DEFAULT '',     -- the file that they came from
+    facts TEXT                           -- what was new, repeated and changed, JSON
 );
 CREATE INDEX posted_of_project ON posted (project);
 CREATE TABLE blob (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    whole INTEGER NOT NULL DEFAULT 0,
     digest TEXT                          -- SHA-256 of its bytes
 );
 CREATE TABLE piece (
@@ -123,11 +127,6 @@ CREATE TABLE piece (
     bytes BLOB NOT NULL,
     PRIMARY KEY (blob, number)
 );
-"""
-# What the second version added; a file of the first one gets it when it is opened.
-ADDED = """
-ALTER TABLE posted ADD COLUMN source TEXT NOT NULL DEFAULT '';  -- the file that the votes came from
-ALTER TABLE posted ADD COLUMN facts TEXT;                       -- what was new, repeated and changed, JSON
 CREATE TABLE layer (                     -- texts and images of the tasks that came after the votes
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
@@ -137,7 +136,6 @@ CREATE TABLE layer (                     -- texts and images of the tasks that c
     batch INTEGER REFERENCES posted ON DELETE CASCADE,  -- the votes that it came with
     at TEXT NOT NULL
 );
-CREATE TRIGGER layer_gone AFTER DELETE ON layer BEGIN DELETE FROM blob WHERE id = old.file; END;
 CREATE TABLE audit (                     -- random samples of tasks that people check
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
@@ -164,14 +162,35 @@ CREATE TABLE person (                    -- reviewers who were invited on the pa
     session TEXT NOT NULL UNIQUE,        -- of the token, which is not kept
     at TEXT NOT NULL
 ) WITHOUT ROWID;
+-- A file goes with the row that it belongs to.
+CREATE TRIGGER project_gone AFTER DELETE ON project BEGIN DELETE FROM blob WHERE id IN (old.upload, old.content); END;
+CREATE TRIGGER content_gone AFTER UPDATE OF content ON project BEGIN DELETE FROM blob WHERE id = old.content; END;
+CREATE TRIGGER fit_gone AFTER DELETE ON fit BEGIN DELETE FROM blob WHERE id = old.model; END;
+CREATE TRIGGER model_gone AFTER UPDATE OF model ON fit BEGIN DELETE FROM blob WHERE id = old.model; END;
+CREATE TRIGGER predictions_gone AFTER DELETE ON predictions BEGIN DELETE FROM blob WHERE id = old.file; END;
+CREATE TRIGGER layer_gone AFTER DELETE ON layer BEGIN DELETE FROM blob WHERE id = old.file; END;
 """
+FILES_IN_USE = (
+    "SELECT upload FROM project WHERE upload NOT NULL UNION SELECT content FROM project WHERE content NOT NULL "
+    "UNION SELECT model FROM fit WHERE model NOT NULL UNION SELECT file FROM predictions UNION SELECT file FROM layer"
+)
+
+
+def name_key(name: Any) -> str:
+    """Return a task or class name as JSON, so that 7 and "7" stay distinct."""
+    return json.dumps(name, ensure_ascii=False, default=str)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Store:
     """One connection, used by one thread at a time. No other process can open the file meanwhile."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, on_change: Callable[[int], None] = lambda project: None) -> None:
+        """`on_change` is called with the project after each change of one."""
+        self.path, self._on_change = path, on_change
         self._lock = threading.RLock()
         with _database_errors_explained(path):
             self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
@@ -206,10 +225,28 @@ class Store:
                 raise
 
     @contextmanager
+    def changing(self, project: int, version: int | None = None) -> Iterator[None]:
+        """Commit the changes of the block together, count them as a new version, and tell open tabs."""
+        with self.transaction():
+            row = self.project(project)
+            if version is not None and version != row["version"]:
+                detail = "Another tab or a program changed it; reload it, then repeat your change."
+                raise Problem(409, "The project has changed", detail)
+            yield
+            self.run("UPDATE project SET version = version + 1 WHERE id = ?", project)
+        self._on_change(project)
+
+    @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read several rows without changes in between."""
         with self._lock:
             yield
+
+    def project(self, project: int) -> Row:
+        row = self.row("SELECT * FROM project WHERE id = ?", project)
+        if row is None:
+            raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
+        return row
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         with self._lock:
@@ -223,8 +260,13 @@ class Store:
         with self._lock:
             return self._connection.execute(sql, values).lastrowid or 0
 
+    def insert(self, table: str, **values: Any) -> int:
+        """Insert a row, instead of one with the same key, and return its id."""
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        return self.run(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *values.values())
+
     def keep_file(self, path: Path) -> int:
-        """Store the bytes of a file in pieces. The next start deletes it unless `own` marks it as used."""
+        """Store the bytes of a file in pieces. The next start deletes it unless a row refers to it by then."""
         blob, digest = self.run("INSERT INTO blob DEFAULT VALUES"), hashlib.sha256()
         with path.open("rb") as file:
             for number, data in enumerate(iter(lambda: file.read(PIECE_BYTES), b"")):
@@ -233,17 +275,14 @@ class Store:
         self.run("UPDATE blob SET digest = ? WHERE id = ?", digest.hexdigest(), blob)
         return blob
 
-    def own(self, blob: int) -> None:
-        self.run("UPDATE blob SET whole = 1 WHERE id = ?", blob)
-
     def copy_to(self, blob: int, path: Path) -> None:
         """Write a stored file to a path. Raise an InputError if it is damaged or was deleted meanwhile."""
         known = self.row("SELECT digest FROM blob WHERE id = ?", blob) or {"digest": "deleted"}
         pieces, digest = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob), hashlib.sha256()
         with path.open("wb") as file:
             for piece in pieces:
-                found = self.row("SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"])
-                data = found["bytes"] if found else b""
+                row = self.row("SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"])
+                data = row["bytes"] if row else b""
                 file.write(data)
                 digest.update(data)
         if known["digest"] not in (None, digest.hexdigest()):
@@ -256,35 +295,27 @@ class Store:
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("PRAGMA foreign_keys = ON")
-        self._make_or_check()
-        self._check_integrity()
-        run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
-        run("UPDATE opening SET crashed = 1, threads = 0")
-        run("DELETE FROM blob WHERE whole = 0")  # left over from a crash
-        run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
-
-    def _make_or_check(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master"):
             pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-            self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} {ADDED} COMMIT;")
+            self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
         if self.rows("PRAGMA application_id")[0]["application_id"] != APPLICATION:
             raise InputError(f"{self.path} is a database, but not a project of the studio", remedies=[ANOTHER_PROJECT])
         version = self.rows("PRAGMA user_version")[0]["user_version"]
-        if version == 1:
-            self._connection.executescript(f"BEGIN IMMEDIATE; PRAGMA user_version = {VERSION}; {ADDED} COMMIT;")
-        elif version != VERSION:
+        if version != VERSION:
             raise InputError(
                 f"{self.path} was written by another version of Finegold (file format {version}; this version reads "
                 f"{VERSION})",
                 remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT],
             )
-        self._connection.execute("BEGIN EXCLUSIVE")  # from now on no other process can open it
-        self._connection.execute("COMMIT")
-
-    def _check_integrity(self) -> None:
+        run("BEGIN EXCLUSIVE")  # from now on no other process can open it
+        run("COMMIT")
         answer = self.rows("PRAGMA quick_check(1)")[0]["quick_check"]
         if answer != "ok":
             raise InputError(f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})", remedies=REPAIR)
+        run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
+        run("UPDATE opening SET crashed = 1, threads = 0")
+        run(f"DELETE FROM blob WHERE id NOT IN ({FILES_IN_USE})")  # left over from a crash
+        run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
 
 
 @contextmanager
@@ -292,12 +323,12 @@ def _database_errors_explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        message = str(error)
-        if "locked" in message:
-            remedies = [Remedy(text="close that one"), ANOTHER_PROJECT]
-            raise InputError(f"{path} is open in another studio", remedies=remedies) from None
-        if "malformed" in message:
-            raise InputError(f"{path} is damaged (SQLite reports: {message})", remedies=REPAIR) from None
-        if "not a database" in message:
-            raise InputError(f"{path} is not a project of the studio", remedies=[ANOTHER_PROJECT]) from None
-        raise InputError(f"{path} cannot be opened as a project: {message}", remedies=[ANOTHER_PROJECT]) from None
+        remedies: tuple[Remedy, ...] = (ANOTHER_PROJECT,)
+        problem = f"{path} cannot be opened as a project: {error}"
+        if "locked" in str(error):
+            problem, remedies = f"{path} is open in another studio", (Remedy(text="close that one"), ANOTHER_PROJECT)
+        elif "malformed" in str(error):
+            problem, remedies = f"{path} is damaged (SQLite reports: {error})", REPAIR
+        elif "not a database" in str(error):
+            problem = f"{path} is not a project of the studio"
+        raise InputError(problem, remedies=remedies) from None

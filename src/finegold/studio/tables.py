@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from finegold.api.result import Result
 from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
 from finegold.results.matrices import matrices
-from finegold.studio.browser import Browser
+from finegold.studio.gold import sent_back_tasks, truths_of
 from finegold.studio.problems import Problem
-from finegold.studio.requests import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.security import OWNER
+from finegold.studio.services import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name, visitor_of
+from finegold.studio.store import name_key
+from finegold.studio.workspace import Browser, Contents
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
-
-if TYPE_CHECKING:
-    from finegold.studio.content import Contents
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
@@ -36,6 +35,14 @@ Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")
 Search = Annotated[str, Query(max_length=200, description="A part of the name; of a task also a part of its content.")]
 
 
+Line = TypeVar("Line")
+
+
+class Page(BaseModel, Generic[Line]):
+    total: int = Field(description="Number of rows on all pages.")
+    rows: list[Line]
+
+
 class TaskLine(BaseModel):
     at: int
     task: str
@@ -45,11 +52,6 @@ class TaskLine(BaseModel):
     doubts: list[str] = Field(description="contested, tied or flipped; or predicted: it has predictions only.")
     gold: str | None = Field(description="The truth, from the file or from a person.")
     text: str = Field(description="The beginning of the task's content.")
-
-
-class TaskPage(BaseModel):
-    total: int
-    rows: list[TaskLine]
 
 
 class Predicted(BaseModel):
@@ -66,11 +68,6 @@ class TaskView(BaseModel):
     probabilities: list[float] = Field(description="The probability of each class, in their order.")
     predictions: list[Predicted] = Field(description="What models say about the task.")
     note: str = Field(description="What reviewers wrote about the task.")
-
-
-class AnnotatorPage(BaseModel):
-    total: int
-    rows: list[AnnotatorRow]
 
 
 class AnnotatorView(BaseModel):
@@ -91,11 +88,6 @@ class VoteLine(BaseModel):
     text: str
 
 
-class VotePage(BaseModel):
-    total: int
-    rows: list[VoteLine]
-
-
 @router.get("/tasks")
 def tasks(
     project: ProjectId,
@@ -112,22 +104,31 @@ def tasks(
     confidence_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
     first: First = 0,
     most: Most = 50,
-) -> TaskPage:
+) -> Page[TaskLine]:
     """Return a page of tasks with their labels."""
-    given = shown.codes_of(services.gold.all(project))
+    given = shown.codes_of(truths_of(services.store, project))
     contents = services.workspace.contents_or_none(project)
     result, sure = shown.labelled, shown.confidence
     is_judged = np.zeros(len(result.label_codes), dtype=bool)
     is_judged[list(given)] = True
     masks = [
         None if label is None else result.label_codes == label,
-        None if doubt is None else shown.marked(doubt),
+        None if doubt is None else shown.marks[doubt],
         None if judged is None else is_judged == judged,
-        shown.among([row["task"] for row in services.gold.sent_back(project)]) if sent_back else None,
+        shown.among([row["task"] for row in sent_back_tasks(services.store, project)]) if sent_back else None,
         (sure >= confidence_from) & (sure <= confidence_to) if confidence_from > 0 or confidence_to < 1 else None,
-        shown.named(search, contents.containing(search) if contents else ()) if search else None,
     ]
-    total, codes = shown.tasks(sort, descending, first, most, masks)
+    if search:
+        masks.append(shown.containing(search, "task") | shown.among(contents.containing(search) if contents else ()))
+    given_masks = [mask for mask in masks if mask is not None]
+    keys = {
+        "task": np.arange(len(result.label_codes)),  # names are already sorted
+        "label": result.label_codes,
+        "confidence": sure,
+        "n_votes": result.votes_per_task,
+    }
+    mask = np.logical_and.reduce(given_masks) if given_masks else None
+    total, codes = shown.page(keys, sort, descending, first, most, mask)
     truths = {code: given.get(code, int(result.gold[code])) for code in codes}
     rows = [
         TaskLine(
@@ -136,13 +137,13 @@ def tasks(
             label=shown.class_texts[result.label_codes[code]],
             confidence=round(float(sure[code]), 6),
             n_votes=int(result.votes_per_task[code]),
-            doubts=shown.marks(code),
+            doubts=[name for name, mask in shown.marks.items() if mask[code]],
             gold=None if truths[code] == MISSING else shown.class_texts[truths[code]],
             text=line,
         )
         for code, name, line in zip(codes, shown.task_texts(codes), _lines(shown, contents, codes), strict=True)
     ]
-    return TaskPage(total=total, rows=rows)
+    return Page(total=total, rows=rows)
 
 
 @router.get("/tasks/{at}")
@@ -152,10 +153,11 @@ def task(project: ProjectId, at: At, request: Request, shown: Shown, services: S
     Where tasks are judged blindly, a reviewer sees votes and label after their own decision.
     """
     check_index(at, len(shown.labelled.label_codes), "task")
-    view = task_views(services, project, shown, [at])[0]
-    person = request.scope.get("reviewer") or OWNER
-    is_open = person == OWNER or services.gold.reviewer_of(project, shown.task_name(at)) == person
-    return view if is_open or not services.projects.get(project)["blind"] else blinded(view)
+    view, person = view_task(services, project, shown, at), visitor_of(request).name
+    which = "SELECT reviewer FROM gold WHERE project = ? AND task = ?"
+    judged = services.store.row(which, project, name_key(shown.task_name(at)))
+    is_open = person == OWNER or (judged is not None and judged["reviewer"] == person)
+    return view if is_open or not services.store.project(project)["blind"] else blinded(view)
 
 
 @router.get("/annotators")
@@ -167,10 +169,18 @@ def annotators(
     descending: bool = True,
     first: First = 0,
     most: Most = 50,
-) -> AnnotatorPage:
+) -> Page[AnnotatorRow]:
     """Return a page of annotators with their expected accuracy."""
-    total, codes = shown.annotators(sort, descending, first, most, search)
-    return AnnotatorPage(total=total, rows=[shown.annotator_row(code) for code in codes])
+    result = shown.result
+    keys = {
+        "annotator": np.arange(len(result.accuracy)),
+        "n_votes": result.votes_per_annotator,
+        "accuracy": result.accuracy,
+        "agreement": result.agreement,
+    }
+    mask = shown.containing(search, "annotator") if search else None
+    total, codes = shown.page(keys, sort, descending, first, most, mask)
+    return Page(total=total, rows=shown.annotator_rows(codes))
 
 
 @router.get("/annotators/{at}")
@@ -178,15 +188,15 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
     check_index(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
-    found = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
-    tasks_, votes = votes_by(shown.votes, at)
-    labels = result.label_codes[tasks_]
+    matrix = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
+    codes, votes = votes_by(shown.votes, at)
+    labels = result.label_codes[codes]
     support = np.bincount(labels, minlength=len(result.class_names))
     return AnnotatorView(
         at=at,
-        row=shown.annotator_row(at),
+        row=shown.annotator_rows([at])[0],
         classes=[shown.class_texts[code] for code in classes.tolist()],
-        confusion=None if found is None else found.round(4).tolist(),
+        confusion=None if matrix is None else matrix.round(4).tolist(),
         support=support[classes].tolist(),
         n_mistakes=int(np.count_nonzero(votes != labels)),
     )
@@ -201,11 +211,15 @@ def annotator_votes(
     mistakes: Annotated[bool, Query(description="Only votes for another class than the label.")] = False,
     first: First = 0,
     most: Most = 50,
-) -> VotePage:
+) -> Page[VoteLine]:
     """Return the votes of an annotator: first those for another class than the label, the surest labels first."""
     check_index(at, len(shown.result.accuracy), "annotator")
-    codes, votes = worst_first(shown.result, *votes_by(shown.votes, at), only_mistakes=mistakes)
-    page, page_votes = codes[first : first + most].tolist(), votes[first : first + most].tolist()
+    codes, votes = votes_by(shown.votes, at)
+    is_mistake, sure = shown.result.label_codes[codes] != votes, shown.result.confidence[codes]
+    order = np.lexsort((np.where(is_mistake, -sure, sure), ~is_mistake))
+    if mistakes:
+        order = order[: int(np.count_nonzero(is_mistake))]
+    page, page_votes = (each[order][first : first + most].tolist() for each in (codes, votes))
     lines = _lines(shown, services.workspace.contents_or_none(project), page)
     rows = [
         VoteLine(
@@ -218,7 +232,7 @@ def annotator_votes(
         )
         for code, name, vote, line in zip(page, shown.task_texts(page), page_votes, lines, strict=True)
     ]
-    return VotePage(total=len(codes), rows=rows)
+    return Page(total=len(order), rows=rows)
 
 
 def _lines(shown: Browser, contents: Contents | None, codes: list[int]) -> list[str]:
@@ -236,33 +250,29 @@ def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
     return tasks.astype(np.int64), votes.cell_class[cells].astype(np.int64)
 
 
-def worst_first(result: Result, tasks: Codes, votes: Codes, *, only_mistakes: bool) -> tuple[Codes, Codes]:
-    """Sort votes: those for another class than the label first, and among them those with the surest label."""
-    is_mistake = result.label_codes[tasks] != votes
-    sure = result.confidence[tasks]
-    order = np.lexsort((np.where(is_mistake, -sure, sure), ~is_mistake))
-    if only_mistakes:
-        order = order[: int(np.count_nonzero(is_mistake))]
-    return tasks[order], votes[order]
-
-
-def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
-    """Return all details of these tasks."""
-    views = []
-    for code, row in zip(codes, shown.task_rows(codes), strict=True):
-        name = shown.task_name(code)
-        gold = services.gold.of(project, name)
-        view = TaskView(
-            at=code,
-            row=row,
-            name=plain_name(name),
-            gold=None if gold is None else str(gold),
-            probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),
-            predictions=_predicted(shown, code),
-            note=services.gold.note(project, name),
-        )
-        views.append(view)
-    return views
+def view_task(services: Services, project: int, shown: Browser, code: int) -> TaskView:
+    """Return all details of a task."""
+    name, combined = shown.task_name(code), shown.result.combined
+    key = (project, name_key(name))
+    truth = services.store.row("SELECT label FROM gold WHERE project = ? AND task = ?", *key)
+    note = services.store.row("SELECT text FROM note WHERE project = ? AND task = ?", *key)
+    predictions = []
+    if combined is not None:  # the most probable class of each model that has a prediction for the task
+        models = zip(combined.predictions.models, combined.predictions.probabilities[:, code], strict=True)
+        predictions = [
+            Predicted(model=model, label=shown.class_texts[int(p.argmax())], probability=round(float(p.max()), 6))
+            for model, p in models
+            if p.any()
+        ]
+    return TaskView(
+        at=code,
+        row=shown.task_row(code),
+        name=plain_name(name),
+        gold=None if truth is None else str(json.loads(truth["label"])),
+        probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),
+        predictions=predictions,
+        note="" if note is None else note["text"],
+    )
 
 
 def blinded(view: TaskView) -> TaskView:
@@ -270,18 +280,6 @@ def blinded(view: TaskView) -> TaskView:
     hidden: dict[str, Any] = {"label": "", "confidence": 0.0, "rival": None, "rival_probability": 0.0}
     row = replace(view.row, **hidden, reasons=[], tally=[], votes=[], votes_left_out=0)
     return view.model_copy(update={"row": row, "probabilities": [], "predictions": []})
-
-
-def _predicted(shown: Browser, code: int) -> list[Predicted]:
-    """Return the most probable class of each model that has a prediction for the task."""
-    if shown.result.combined is None:
-        return []
-    predictions = shown.result.combined.predictions
-    return [
-        Predicted(model=model, label=shown.class_texts[int(p.argmax())], probability=round(float(p.max()), 6))
-        for model, p in zip(predictions.models, predictions.probabilities[:, code], strict=True)
-        if p.any()
-    ]
 
 
 def check_index(at: int, end: int, what: str) -> None:

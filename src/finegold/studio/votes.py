@@ -1,154 +1,66 @@
-"""Votes: preview the file, read it, post votes, and join posted votes with those of the file."""
+"""Votes: preview the file, read it, add votes that arrive later, and join them with those that are there."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
+import fastapi
 import narwhals as nw
 import numpy as np
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from finegold.api.job import Job
 from finegold.errors import InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.layouts import count_more
-from finegold.studio.problems import Problem
-from finegold.studio.projects import Project, Projects, describe, now
-from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, preview, title_of
-from finegold.studio.requests import Id, ProjectId, Scalar, ServicesDep
-from finegold.studio.store import Row
+from finegold.studio.content import collect_content, keep_items
+from finegold.studio.jobs import JobState
+from finegold.studio.problems import Problem, warnings_in_words
+from finegold.studio.projects import Project, count_waiting, describe
+from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, near_spellings, preview, read_votes, title_of
+from finegold.studio.results import summarise_fit
+from finegold.studio.services import (
+    FILE_BODY,
+    FileName,
+    Id,
+    ProjectId,
+    Scalar,
+    Services,
+    ServicesDep,
+    StoreDep,
+    sent_file,
+)
+from finegold.studio.store import Store, now
+from finegold.studio.workspace import Browser, compact
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import Names, text_of, to_list
+from finegold.votes.encoding import MISSING, Names, text_of, to_list
+from finegold.votes.frames import take
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
 from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
-from finegold.votes.names import is_integer_text
+from finegold.votes.names import is_integer_text, match
 
 router = APIRouter(tags=["votes"])
 
 MAX_POSTED = 100_000
+MAX_ARRIVING = 1_000_000  # of one file; more are better put into the file of the project
+MAX_EXAMPLES = 20
 OF_A_FILE = (  # kinds of findings
     *("merged", "no vote", "no answer", "dates", "headers", "ids", "minus one", "alias"),
     *("gold tasks", "gold classes", "gold codes"),
 )
-
-
-class PostedVotes:
-    """Votes that programs posted, in batches. They wait for the next fit, which joins them with the other votes."""
-
-    def __init__(self, projects: Projects) -> None:
-        self.projects, self.store = projects, projects.store
-
-    def add(self, project: int, votes: list[Any]) -> int:
-        """Add a batch of posted votes and return the number of votes that wait for the next fit."""
-        self.add_batch(project, votes)
-        return self.n_waiting(project)
-
-    def add_batch(self, project: int, votes: Sequence[Any], source: str = "", facts: Any = None) -> int:
-        """Add votes that came from a file, or were posted, and return the id of their batch."""
-        with self.projects.changing(project):
-            return self.store.run(
-                "INSERT INTO posted (project, n_votes, votes, at, source, facts) VALUES (?, ?, ?, ?, ?, ?)",
-                *(project, len(votes), json.dumps(votes, allow_nan=False, default=str), now(), source),
-                json.dumps(facts),
-            )
-
-    def n_waiting(self, project: int) -> int:
-        count = "SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ? AND NOT taken"
-        return int(self.store.rows(count, project)[0]["n"])
-
-    def batches(self, project: int) -> list[Row]:
-        """Return all posted batches without their votes, the newest first."""
-        which = "SELECT id, at, n_votes, taken, source, facts FROM posted WHERE project = ? ORDER BY id DESC"
-        return [{**row, "facts": json.loads(row["facts"] or "null")} for row in self.store.rows(which, project)]
-
-    def remove_waiting(self, project: int, batch: int) -> None:
-        with self.projects.changing(project):
-            self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
-
-    def votes(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
-        """Return the waiting batches and their votes.
-
-        With `all_but`, return the used batches except that one; if it is 0, return all batches.
-        """
-        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}" if all_but else "1"
-        batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
-        return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
-
-
-def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], options: Reading | None) -> Annotations:
-    """Return all votes. If an annotator votes on a task again, the newer vote counts.
-
-    Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
-    """
-    options = options or Reading()
-    missing = missing_words(options.missing, options.keep_missing, [*(options.classes or ()), *(options.alias or ())])
-    labels = [None if is_missing(label, missing) else label for _, _, label in posted]
-    if votes is not None and all(label is None for label in labels):
-        return count_more(votes, rows=len(posted), missing=len(posted))
-    spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
-    if options.classes:
-        others = {text_of(label) for label in spelled if label is not None} - set(options.classes)
-        if others:
-            classes = ", ".join(options.classes)
-            raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
-    given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
-    kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
-    columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
-    new = Annotations.from_arrays(*columns, repeated="last")
-    return _noticed(new if votes is None else merge(votes, new, repeated="last").votes, options)
-
-
-def spell(votes: Sequence[Sequence[Any]], classes: list[Any], options: Reading) -> list[Any]:
-    """Return the labels of votes as they are written when the votes are joined with others."""
-    return _spelled([label for _, _, label in votes], classes, options)
-
-
-def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
-    """Replace labels by the alias, and by a class that differs only in spelling if the reading says so."""
-    alias = options.alias or {}
-    given = [None if label is None else alias.get(text_of(label), label) for label in labels]
-    if not options.normalise:
-        return given
-    counts = Counter(text_of(label) for label in given if label is not None)
-    class_of = spelled_alike([text for text, _ in counts.most_common()], classes)
-    return [None if label is None else class_of[text_of(label)] for label in given]
-
-
-def _noticed(votes: Annotations, options: Reading) -> Annotations:
-    """Look at all votes again, and keep what was noticed of those of the file only."""
-    findings = [] if options.normalise else find_look_alikes(votes.class_names, votes.votes_per_class)
-    findings += examine_votes(totals_of(votes), options.repeated)
-    warn_of(findings)
-    before = [finding for finding in votes.hygiene.findings if finding.kind in OF_A_FILE]
-    alias = {**votes.hygiene.alias, **(options.alias or {})}
-    hygiene = replace(votes.hygiene, findings=[*before, *findings], normalise=options.normalise, alias=alias)
-    return replace(votes, hygiene=hygiene)
-
-
-def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
-    """Return an object array: otherwise NumPy would convert numbers to text where both occur."""
-    column = np.empty(len(values), dtype=object)
-    column[:] = values if _are_floats(names) else [_as_in_a_file(value) for value in values]
-    return column
-
-
-def _as_in_a_file(value: Any) -> Any:
-    """Return a 64-bit integer or a text, so that 7, 7.0 and "7" are one name and 0.5 does not make others floats."""
-    if value is None or isinstance(value, bool):
-        return value
-    text = text_of(value)
-    return int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
-
-
-def _are_floats(names: Names | None) -> bool:
-    if isinstance(names, nw.Series):
-        return bool(names.dtype.is_float())
-    return names is not None and np.asarray(names).dtype.kind == "f"
+PLACES = {*Layout.model_fields, "task", "annotator", "label", "columns", "shape"}
+REFUSED = "These votes cannot be added"
 
 
 class Vote(BaseModel, extra="forbid"):
@@ -198,6 +110,31 @@ class ReadRequest(Reading):
     version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
 
 
+class Change(BaseModel):
+    task: str
+    annotator: str
+    before: str
+    after: str
+
+
+class Arrival(BaseModel):
+    """What votes would change, or have changed."""
+
+    source: str
+    votes: int
+    new: int = Field(description="Number of votes of annotators who had not voted on the task.")
+    repeated: int = Field(description="Number of votes that are there already.")
+    changed: int = Field(description="Number of votes that replace another one of the same annotator.")
+    missing: int = Field(description="Number of rows without a label.")
+    new_tasks: int
+    new_annotators: int
+    new_classes: list[str] = Field(description="Labels that nobody has voted for so far.")
+    near: dict[str, str] = Field(description="Those of them that look like a misspelled class, and that class.")
+    examples: list[Change] = Field(description="Some of the changed votes.")
+    warnings: list[str]
+    batch: int | None = Field(default=None, description="The batch, once the votes are taken.")
+
+
 @router.get("/reading")
 def reading_options() -> list[ReadingOption]:
     """Return the options for reading a file, from which the form is made."""
@@ -209,7 +146,7 @@ def preview_votes(
     project: ProjectId, wanted: Annotated[PreviewQuery, Query()], request: Request, services: ServicesDep
 ) -> Preview:
     """Return the first rows of the file, its format and the guessed columns; or what is wrong, and what to choose."""
-    row = services.projects.get(project)
+    row = services.store.project(project)
     is_given = request.query_params.keys() - {"again"}
     layout = wanted if is_given or not row["reading"] else Reading(**json.loads(row["reading"]))
     with services.files.of(row, again=wanted.again) as path:
@@ -217,35 +154,330 @@ def preview_votes(
 
 
 @router.put("/projects/{project}/votes", status_code=202)
-def read_votes(project: ProjectId, options: ReadRequest, services: ServicesDep) -> Project:
+def start_reading(project: ProjectId, options: ReadRequest, services: ServicesDep) -> Project:
     """Read the votes of the file with these columns, or posted votes again. Earlier fits are dropped; gold is kept."""
-    row = services.projects.get(project)
+    row = services.store.project(project)
     if options.version is not None and options.version != row["version"]:
         raise Problem(409, "The project has changed", "Reload it, then repeat your change.")
-    if row["file"] is not None or not services.posted.batches(project):
+    if row["file"] is not None or not posted_batches(project, services.store):
         services.files.path_of(row)  # raises at once if the file is missing
-    services.jobs.read(project, Reading(**options.model_dump(exclude={"version"})))
+    if services.jobs.active(project):
+        raise Problem(409, "Something is still running", "Wait until it is done, or cancel it.")
+    reading = Reading(**options.model_dump(exclude={"version"}))
+    services.jobs.add(project, JobState(kind="read"), partial(_read, services, project, reading))
     return describe(services, project)
 
 
 @router.post("/projects/{project}/votes", status_code=202)
-def post_votes(project: ProjectId, posted: Posted, services: ServicesDep) -> Waiting:
+def post_votes(project: ProjectId, posted: Posted, store: StoreDep) -> Waiting:
     """Add votes. They are stored at once and used by the next fit; a newer vote replaces an older one."""
     votes = [(vote.task, vote.annotator, vote.label) for vote in posted.votes]
-    return Waiting(accepted=len(votes), waiting=services.posted.add(project, votes))
+    _add_batch(store, project, votes)
+    return Waiting(accepted=len(votes), waiting=count_waiting(store, project))
 
 
 @router.get("/projects/{project}/posted")
-def posted_batches(project: ProjectId, services: ServicesDep) -> list[Batch]:
+def posted_batches(project: ProjectId, store: StoreDep) -> list[Batch]:
     """Return the batches of posted votes, the newest first."""
-    services.projects.get(project)
-    return [Batch(**row) for row in services.posted.batches(project)]
+    which = "SELECT id, at, n_votes, taken, source, facts FROM posted WHERE project = ? ORDER BY id DESC"
+    rows = store.rows(which, project)
+    return [Batch(**row | {"facts": json.loads(row["facts"] or "null")}) for row in rows]
 
 
 @router.delete("/projects/{project}/posted/{batch}", status_code=202)
-def remove_batch(project: ProjectId, batch: Annotated[int, Path(ge=1, le=2**53)], services: ServicesDep) -> Project:
+def remove_batch(
+    project: ProjectId, batch: Annotated[int, fastapi.Path(ge=1, le=2**53)], services: ServicesDep
+) -> Project:
     """Remove posted votes. If results include them, the votes are read again without them and fits are dropped."""
-    if batch not in [row["id"] for row in services.posted.batches(project)]:
+    if batch not in [each.id for each in posted_batches(project, services.store)]:
         raise Problem(404, "There is no such batch", "It may have been removed already.")
-    services.jobs.remove_batch(project, batch)
+    # Queued jobs may use it, so it is removed after them.
+    services.jobs.add(project, JobState(kind="remove"), partial(_remove, services, project, batch))
     return describe(services, project)
+
+
+@router.post("/projects/{project}/arrivals", openapi_extra=FILE_BODY)
+async def add_votes(
+    project: ProjectId,
+    request: Request,
+    name: FileName,
+    services: ServicesDep,
+    take: Annotated[bool, Query(description="Take the votes; otherwise only say what they would change.")] = False,
+    pasted: Annotated[bool, Query(description="The body has rows that were pasted, perhaps without a header.")] = False,
+) -> Arrival:
+    """Add the votes of a file: the body of the request, or a file of the folder if it is empty. The next fit uses them.
+
+    The columns are those of the project's file, or found by their names. A newer vote replaces an older one.
+    """
+    async with sent_file(request, services, name, REFUSED) as path:
+        return await run_in_threadpool(_add_file, services, project, path, name, take, pasted)
+
+
+def _add_file(services: Services, project: int, path: Path, name: str, is_taken: bool, is_pasted: bool) -> Arrival:
+    known = read_options(services.store, project)
+    if is_pasted:
+        _add_header(path, [] if known is None else [known.task, known.annotator, known.label])
+    options = _options_for(path, known)
+    with warnings_in_words() as words:
+        # Spellings are replaced when the votes are joined with the others.
+        read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
+    if read.n_votes > MAX_ARRIVING:
+        detail = f"There are {read.n_votes:,}; at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
+        raise Problem(422, REFUSED, detail)
+    columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
+    votes = list(zip(*(to_list(take(names, codes)) for codes, names in columns), strict=True))
+    before, _ = all_votes(services, project)
+    changes = _compare(before, votes, options)
+    arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
+    if is_taken:
+        join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
+        facts = arrival.model_dump(exclude={"examples"})
+        arrival.batch = _add_batch(services.store, project, votes, name, facts)
+        keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
+    return arrival
+
+
+def _options_for(path: Path, known: Reading | None) -> Reading:
+    """Return how to read a file: as the project's if it has the same columns, otherwise by the names of its columns."""
+    seen = preview(path, Layout())
+    if seen.problem:
+        raise Problem(422, REFUSED, seen.problem)
+    known, guess = known or seen.guess, seen.guess
+    is_table = known.shape == "long" and not seen.is_export
+    named = [column for column in (known.task, known.annotator, known.label) if column is not None]
+    if seen.is_export or (is_table and named and set(named) <= set(seen.columns)):
+        places = guess.model_dump(include=set(Layout.model_fields))
+    elif is_table and seen.open:
+        wanted = ", ".join(named) or "task, annotator and label"
+        missing = " or the ".join(seen.open)
+        raise Problem(422, REFUSED, f"No column was found for the {missing}; call the columns {wanted}.")
+    else:
+        places = guess.model_dump(include=PLACES)
+    options: Reading = known.model_copy(update={**places, "gold": None, "gold_marks": False})
+    return options
+
+
+def _add_header(path: Path, known: list[str | None]) -> None:
+    """Name the columns of pasted rows: the task, the annotator and the label, unless the first row names them."""
+    with suppress(UnicodeDecodeError):
+        text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
+        first = text.partition("\n")[0].rstrip("\r")
+        separator = next((mark for mark in "\t;," if mark in first), ",")
+        cells = first.split(separator)
+        is_named = set(cells) & set(known) or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
+        header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
+        named = text if is_named or len(cells) != 3 else f"{header}\n{text}"
+        path.write_text(named, "utf-8")
+
+
+def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options: Reading) -> dict[str, Any]:
+    """Return what is new, repeated and changed, by the names of tasks, annotators and classes."""
+    if before is None or not votes:
+        new = {"repeated": 0, "changed": 0, "near": {}, "examples": [], "new": len(votes)}
+        names: tuple[Any, ...] = tuple(set(map(text_of, column)) for column in zip(*votes, strict=True)) or ((), (), ())
+        return {"new_tasks": len(names[0]), "new_annotators": len(names[1]), "new_classes": sorted(names[2]), **new}
+    classes = to_list(before.class_names)
+    tasks, people, given = zip(*votes, strict=True)
+    labels = _spelled(given, classes, options)
+    task, who = (
+        match(values, names).astype(np.int64)
+        for values, names in ((tasks, before.task_names), (people, before.annotator_names))
+    )
+    code = match(labels, before.class_names)
+    # The class that each of these annotators voted for on the task so far.
+    is_touched = np.zeros(before.n_tasks, np.bool_)
+    is_touched[task[task != MISSING]] = True
+    old_task, old_who, old_class = before.votes()
+    some = np.flatnonzero(is_touched[old_task])
+    pair = old_task[some].astype(np.int64) * before.n_annotators + old_who[some]
+    order = np.argsort(pair, kind="stable")
+    pair, old_class = np.append(pair[order], -1), np.append(old_class[some][order], MISSING)
+    wanted = np.where((task == MISSING) | (who == MISSING), -2, task * before.n_annotators + who)
+    at = np.searchsorted(pair[:-1], wanted)
+    earlier = np.where(pair[at] == wanted, old_class[at], MISSING)
+    is_changed = (earlier != MISSING) & (earlier != code)
+    unknown = sorted({text_of(labels[i]) for i in np.flatnonzero(code == MISSING)})
+    return {
+        "new": int((earlier == MISSING).sum()),
+        "repeated": int((earlier != MISSING).sum() - is_changed.sum()),
+        "changed": int(is_changed.sum()),
+        "new_tasks": len({tasks[i] for i in np.flatnonzero(task == MISSING)}),
+        "new_annotators": len({people[i] for i in np.flatnonzero(who == MISSING)}),
+        "new_classes": unknown,
+        "near": near_spellings(unknown, [text_of(name) for name in classes]),
+        "examples": [
+            Change(task=str(tasks[i]), annotator=str(people[i]), before=str(classes[earlier[i]]), after=str(labels[i]))
+            for i in np.flatnonzero(is_changed)[:MAX_EXAMPLES]
+        ],
+    }
+
+
+def read_options(store: Store, project: int) -> Reading | None:
+    """Return the options that the file was read with; None for posted votes."""
+    reading = store.project(project)["reading"]
+    return None if reading is None else Reading(**json.loads(reading))
+
+
+def all_votes(services: Services, project: int) -> tuple[Annotations | None, list[int]]:
+    """Return the votes of a project joined with those that wait for the next fit, and the batches of these."""
+    votes = services.workspace.votes_or_none(project)
+    batches, waiting = _posted(services.store, project, "NOT taken")
+    return join_posted(votes, waiting, read_options(services.store, project)) if waiting else votes, batches
+
+
+def _posted(store: Store, project: int, which: str) -> tuple[list[int], list[Any]]:
+    """Return the batches for which a condition holds, and their votes."""
+    batches = store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
+    return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
+
+
+def _add_batch(store: Store, project: int, votes: Sequence[Any], source: str = "", facts: Any = None) -> int:
+    """Add votes that came from a file, or were posted, and return the id of their batch."""
+    with store.changing(project):
+        content = {"votes": json.dumps(votes, allow_nan=False, default=str), "facts": json.dumps(facts)}
+        return store.insert("posted", project=project, n_votes=len(votes), at=now(), source=source, **content)
+
+
+def _read(services: Services, project: int, options: Reading, job: JobState) -> None:
+    """Read the votes of a project's file, or its posted votes again, with the majority vote as the first result."""
+    if services.store.project(project)["file"] is not None:
+        new_base(services, project, _votes_of_file(services, project, options, job), reading=options.model_dump())
+        return
+    read, posted = _posted(services.store, project, "1")
+    new_base(services, project, join_posted(None, posted, options), reading=options.model_dump(), read=read)
+
+
+def _votes_of_file(services: Services, project: int, options: Reading, job: JobState) -> Annotations:
+    def watch(progress: Any) -> None:
+        job.rows, job.expected = progress.rows, progress.expected
+        services.jobs.report(job)
+
+    store = services.store
+    with services.files.of(store.project(project), again=True) as path:
+        votes = read_votes(path, options, watch)
+        job.check()
+        with services.files.written(collect_content(path, options)) as content:
+            blob = store.keep_file(content)
+        with store.changing(project):
+            store.run("UPDATE project SET content = ? WHERE id = ?", blob, project)
+    job.check()
+    return votes
+
+
+def _remove(services: Services, project: int, batch: int, job: JobState) -> None:
+    """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
+    store, options = services.store, read_options(services.store, project)
+    used = [each.id for each in posted_batches(project, store) if each.taken]
+    has_file = options is not None and store.project(project)["file"] is not None
+    if batch in used and (has_file or used != [batch]):
+        votes = _votes_of_file(services, project, options, job) if has_file and options is not None else None
+        read, posted = _posted(store, project, f"taken AND id != {batch:d}")
+        new_base(services, project, join_posted(votes, posted, options), read=read, removed=batch)
+        return
+    with store.changing(project):
+        if batch in used:  # there are no other votes
+            services.workspace.forget(_drop_results(store, project))
+        store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+
+
+def new_base(
+    services: Services,
+    project: int,
+    votes: Annotations,
+    reading: Any = None,
+    read: Iterable[int] = (),
+    removed: int = 0,
+) -> None:
+    """Store new votes with their majority vote, and drop the fits of the old ones.
+
+    The votes were read again, joined with the batches `read`, or read without the batch `removed`.
+    """
+    majority = Job(votes, method="mv").run()
+    store, blob, browser = services.store, services.workspace.save(majority), Browser(compact(majority))
+    facts = json.dumps(summarise_fit(browser))
+    with store.changing(project):
+        earlier = _drop_results(store, project)
+        fit = {"method": "mv", "settings": "{}", "state": "done", "started": now(), "facts": facts, "model": blob}
+        base = store.insert("fit", project=project, **fit)
+        store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", base, base, project)
+        if reading is not None:  # posted votes must be joined with those of the file again
+            new = json.dumps(reading)
+            store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
+            store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
+        for batch in read:
+            store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
+        store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
+    services.workspace.forget(earlier)
+    services.workspace.remember(base, browser)
+
+
+def _drop_results(store: Store, project: int) -> list[int]:
+    """Drop all results of a project, and return their ids. Their rows are kept: clients may ask for their state."""
+    which = "WHERE project = ? AND state NOT IN ('queued', 'running', 'replaced')"
+    earlier = [row["id"] for row in store.rows(f"SELECT id FROM fit {which}", project)]
+    store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+    store.run(f"UPDATE fit SET state = 'replaced', facts = NULL, model = NULL {which}", project)
+    return earlier
+
+
+def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], options: Reading | None) -> Annotations:
+    """Return all votes. If an annotator votes on a task again, the newer vote counts.
+
+    Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
+    """
+    options = options or Reading()
+    missing = missing_words(options.missing, options.keep_missing, [*(options.classes or ()), *(options.alias or ())])
+    labels = [None if is_missing(label, missing) else label for _, _, label in posted]
+    if votes is not None and all(label is None for label in labels):
+        return count_more(votes, rows=len(posted), missing=len(posted))
+    spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
+    if options.classes:
+        others = {text_of(label) for label in spelled if label is not None} - set(options.classes)
+        if others:
+            classes = ", ".join(options.classes)
+            raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
+    given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
+    kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
+    columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
+    new = Annotations.from_arrays(*columns, repeated="last")
+    joined = new if votes is None else merge(votes, new, repeated="last").votes
+    # All votes are examined again; of what was noticed in the file, only what concerns the file is kept.
+    findings = [] if options.normalise else find_look_alikes(joined.class_names, joined.votes_per_class)
+    findings += examine_votes(totals_of(joined), options.repeated)
+    warn_of(findings)
+    before = [finding for finding in joined.hygiene.findings if finding.kind in OF_A_FILE]
+    alias = {**joined.hygiene.alias, **(options.alias or {})}
+    hygiene = replace(joined.hygiene, findings=[*before, *findings], normalise=options.normalise, alias=alias)
+    return replace(joined, hygiene=hygiene)
+
+
+def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
+    """Replace labels by the alias, and by a class that differs only in spelling if the reading says so."""
+    alias = options.alias or {}
+    given = [None if label is None else alias.get(text_of(label), label) for label in labels]
+    if not options.normalise:
+        return given
+    counts = Counter(text_of(label) for label in given if label is not None)
+    class_of = spelled_alike([text for text, _ in counts.most_common()], classes)
+    return [None if label is None else class_of[text_of(label)] for label in given]
+
+
+def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
+    """Return an object array: otherwise NumPy would convert numbers to text where both occur.
+
+    As in a file, 7, 7.0 and "7" are one name, and 0.5 does not make others floats, unless the names so far are floats.
+    """
+    if isinstance(names, nw.Series):
+        are_floats = bool(names.dtype.is_float())
+    else:
+        are_floats = names is not None and np.asarray(names).dtype.kind == "f"
+
+    def as_in_a_file(value: Any) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        text = text_of(value)
+        return int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
+
+    column = np.empty(len(values), dtype=object)
+    column[:] = values if are_floats else [as_in_a_file(value) for value in values]
+    return column

@@ -1,38 +1,59 @@
-"""A cache of the results that are in use, loaded from the project file when they are first requested."""
+"""Results in memory: load them when they are first requested, and sort, filter and search their tasks and annotators.
+
+Orders and masks are NumPy arrays over all rows, also of a million tasks. They are computed on first use and cached with
+the result.
+"""
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import threading
-from collections import OrderedDict
-from contextlib import suppress
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from polars import selectors
 
 from finegold.api.result import Result, load
 from finegold.errors import FinegoldError
-from finegold.studio.browser import Browser
-from finegold.studio.content import Contents, collect
+from finegold.io.sheets import KEY, MAX_LENGTH
+from finegold.report.views.annotators import AnnotatorRow, annotator_rows, suspects
+from finegold.report.views.common import texts
+from finegold.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_rows
+from finegold.results.data import ResultData, votes_of
+from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
-from finegold.studio.fits import Fits
 from finegold.studio.problems import Problem, no_votes_yet
-from finegold.studio.projects import Projects
-from finegold.studio.reading import Reading
+from finegold.studio.store import Store
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import Codes, Names
+from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
+from finegold.votes.key import make_key
+from finegold.votes.names import match
 
 MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
+DAMAGED = (
+    "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
+    "reading the votes again replaces it."
+)
+PREDICTED = "predicted"  # marks tasks that have predictions but no votes
+View = TypeVar("View")
+Mask = NDArray[np.bool_]
 
 
 class Workspace:
     """Browsers by the id of their fit. A finished fit never changes."""
 
-    def __init__(self, projects: Projects, fits: Fits, files: Files) -> None:
-        self.projects, self.fits, self.files = projects, fits, files
+    def __init__(self, store: Store, files: Files) -> None:
+        self.store, self.files = store, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
         self._contents: dict[tuple[int, ...], Contents] = {}
         self._lock = threading.Lock()
@@ -40,13 +61,13 @@ class Workspace:
     def shown(self, project: int) -> Browser:
         """Return the browser of the fit that the project shows."""
         while True:
-            fit = self.projects.get(project)["shown"]
+            fit = self.store.project(project)["shown"]
             if fit is None:
                 raise no_votes_yet()
             try:
                 return self.of(project, fit)
             except Problem:  # another fit may have replaced this one meanwhile
-                if self.projects.get(project)["shown"] == fit:
+                if self.store.project(project)["shown"] == fit:
                     raise
 
     def of(self, project: int, fit: int) -> Browser:
@@ -56,45 +77,49 @@ class Workspace:
             self._loaded.move_to_end(fit)
             return self._loaded[fit]
 
-    def votes(self, project: int) -> Annotations | None:
-        """Return the votes of a project with the gold of their file; None if it has no votes yet."""
-        base = self.projects.get(project)["base"]
+    def votes(self, project: int) -> Annotations:
+        """Return the votes of a project with the gold of their file."""
+        votes = self.votes_or_none(project)
+        if votes is None:
+            raise no_votes_yet()
+        return votes
+
+    def votes_or_none(self, project: int) -> Annotations | None:
+        base = self.store.project(project)["base"]
         return None if base is None else self.of(project, base).votes
 
     def truths_of_file(self, project: int) -> Codes | None:
         """Return the truths that came with the votes; None if there are none, which is known without the votes."""
-        base = self.projects.get(project)["base"]
-        if base is None or not self.fits.get(project, base)["facts"]["gold"]:
-            return None
-        return self.of(project, base).votes.gold
-
-    def keep_content(self, project: int, path: Path, options: Reading) -> None:
-        """Store the content of the tasks in the project, so that it does not need the file any more."""
-        found, copy = collect(path, options), self.files.temporary(".parquet")
-        try:
-            found.write_parquet(copy)
-            self.projects.keep_content(project, copy)
-        finally:
-            copy.unlink(missing_ok=True)
+        base = self.store.row("SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project)
+        return self.votes(project).gold if base is not None and json.loads(base["facts"])["gold"] else None
 
     def contents(self, project: int) -> Contents | None:
         """Return the content of the tasks; None if there is none."""
-        own, store = self.projects.get(project)["content"], self.projects.store
-        added = store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
-        blobs = ([] if own is None else [int(own)]) + [int(row["file"]) for row in added]
+        own = self.store.project(project)["content"]
+        added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
+        blobs = (*([] if own is None else [own]), *(row["file"] for row in added))
         if not blobs:
             return None
         with self._lock:
-            if tuple(blobs) not in self._contents:
+            if blobs not in self._contents:
                 # They stay in the scratch folder, where others may read them now.
-                self._contents[tuple(blobs)] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
-            return self._contents[tuple(blobs)]
+                self._contents[blobs] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
+            return self._contents[blobs]
 
     def contents_or_none(self, project: int) -> Contents | None:
         """Return the content of the tasks; None also if it is damaged, because tables can do without it."""
         with suppress(FinegoldError):
             return self.contents(project)
         return None
+
+    def save(self, result: Result) -> int:
+        """Keep a result in the project file and return the id of its bytes."""
+        path = self.files.temporary(".finegold")
+        try:
+            result.save(path)
+            return self.store.keep_file(path)
+        finally:
+            path.unlink(missing_ok=True)
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""
@@ -106,45 +131,217 @@ class Workspace:
             for fit in fits:
                 self._loaded.pop(fit, None)
 
+    @contextmanager
+    def opening(self, project: int, fit: int) -> Iterator[None]:
+        """Mark a result on disk while it is opened. A result that crashes the studio is not opened again."""
+        if self.is_damaged(fit):
+            raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
+        more = "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1"
+        self.store.run(more, fit)
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
+                self.store.run("UPDATE opening SET threads = threads - 1 WHERE fit = ?", fit)
+                self.store.run("DELETE FROM opening WHERE fit = ? AND threads = 0", fit)
+
+    def is_damaged(self, fit: int | None) -> bool:
+        """Return whether opening this result crashed the studio before."""
+        return self.store.row("SELECT 1 FROM opening WHERE fit = ? AND crashed", fit) is not None
+
     def _keep(self, fit: int, browser: Browser) -> None:
         self._loaded[fit] = browser
         while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)
 
     def _load(self, project: int, fit: int) -> Result:
-        path = self.files.temporary(".finegold")
-        model = self._model(project, fit)
+        def model() -> int:
+            row = self.store.row("SELECT model FROM fit WHERE project = ? AND id = ?", project, fit)
+            if row is None:
+                raise Problem(404, "There is no such fit", "It may have been deleted.")
+            if row["model"] is None:
+                raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
+            return int(row["model"])
+
+        path, blob = self.files.temporary(".finegold"), model()
         try:
-            with self.fits.opening(project, fit):
-                self.projects.store.copy_to(model, path)
+            with self.opening(project, fit):
+                self.store.copy_to(blob, path)
                 return compact(load(path))
         except FinegoldError:
-            self._model(project, fit)  # raises if the fit was replaced meanwhile
+            model()  # raises if the fit was replaced meanwhile
             raise
         finally:
             path.unlink(missing_ok=True)
 
-    def _model(self, project: int, fit: int) -> int:
-        found = self.fits.get(project, fit)["model"]
-        if found is None:
-            raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
-        return int(found)
-
 
 def compact(result: Result) -> Result:
     """Return the same result with names in Polars columns, which take a tenth of the memory of Python strings."""
+
+    def compact_names(names: Names) -> Names:
+        if isinstance(names, nw.Series):
+            return names
+        column = np.asarray(names)
+        if column.dtype.kind in "iu":
+            return nw.from_native(pl.Series(column), series_only=True)
+        if column.dtype.kind == "O" and set(map(type, column)) == {str}:
+            return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
+        return names
+
     kinds = ("task_names", "annotator_names", "class_names", "unlabelled")
-    names: dict[str, Any] = {kind: _column(getattr(result, kind)) for kind in kinds}
+    names: dict[str, Any] = {kind: compact_names(getattr(result, kind)) for kind in kinds}
     votes = None if result.annotations is None else replace(result.annotations, **names)
     return replace(result, **names, annotations=votes)
 
 
-def _column(names: Names) -> Names:
-    if isinstance(names, nw.Series):
-        return names
-    column = np.asarray(names)
-    if column.dtype.kind in "iu":
-        return nw.from_native(pl.Series(column), series_only=True)
-    if column.dtype.kind == "O" and set(map(type, column)) == {str}:
-        return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
-    return names
+class Browser:
+    """A result with a cache of the views that were computed from it."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self._orders: dict[tuple[str, str], NDArray[np.int64]] = {}
+        self._texts: dict[str, pl.Series] = {}
+        self._views: dict[Callable[[Result], Any], Any] = {}
+        self._making: defaultdict[Callable[[Result], Any], threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def votes(self) -> Annotations:
+        return votes_of(self.result)
+
+    @cached_property
+    def labelled(self) -> ResultData:
+        """The result with the tasks that have predictions but no votes, after those with votes."""
+        return with_predicted_tasks(self.result)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        return self.labelled.confidence
+
+    @cached_property
+    def classes(self) -> list[Any]:
+        return to_list(self.result.class_names)
+
+    @cached_property
+    def class_texts(self) -> list[str]:
+        return texts(self.result.class_names)
+
+    def task_texts(self, codes: list[int]) -> list[str]:
+        return texts(self.labelled.task_names, codes) if codes else []
+
+    def task_name(self, code: int) -> Any:
+        """Return the name of a task as it is in the data."""
+        return to_list(self.labelled.task_names[np.array([code])])[0]
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        """The doubts about all labelled tasks. Those with predictions only are not counted, but marked as such."""
+        known, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
+        if not n:
+            return known
+        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (known.contested, known.tied, known.flipped)))
+
+    @cached_property
+    def marks(self) -> dict[str, Mask]:
+        """Which tasks have each doubt, or have predictions only."""
+        masks = {reason: getattr(self.doubts, reason) for reason in REASONS}
+        return masks | {PREDICTED: np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)}
+
+    def task_row(self, code: int) -> TaskRow:
+        """Return all details of a task."""
+        result = self.result if code < len(self.result.label_codes) else replace(self.labelled, annotations=None)
+        return task_rows(result, [code], self.doubts)[0]
+
+    def view(self, make: Callable[[Result], View]) -> View:
+        """Return a view of the report, computed once, even if several tabs request it at the same time."""
+        with self._making[make]:
+            if make not in self._views:
+                self._views[make] = make(self.result)
+        view: View = self._views[make]
+        return view
+
+    def page(
+        self, keys: Mapping[str, Any], sort: str, descending: bool, first: int, most: int, mask: Mask | None
+    ) -> tuple[int, list[int]]:
+        """Return the number of rows that the mask lets pass, and those of a page in the order of a key."""
+        kind = next(iter(keys))  # the first key names the table
+        if (kind, sort) not in self._orders:
+            self._orders[kind, sort] = np.argsort(keys[sort], kind="stable")
+        order = self._orders[kind, sort][:: -1 if descending else 1]
+        codes = order if mask is None else order[mask[order]]
+        return len(codes), codes[first : first + most].tolist()
+
+    def containing(self, part: str, kind: Literal["task", "annotator"]) -> Mask:
+        """Return which tasks or annotators have this text in their names, whatever its case."""
+        if kind not in self._texts:
+            names = self.labelled.task_names if kind == "task" else self.result.annotator_names
+            native = names.to_native() if isinstance(names, nw.Series) else None
+            if not isinstance(native, pl.Series):
+                native = pl.Series([str(name) for name in to_list(names)], dtype=pl.String)
+            self._texts[kind] = native.cast(pl.String).str.to_lowercase()
+        return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
+
+    def among(self, names: Sequence[Any]) -> Mask:
+        """Return which tasks are among some by name."""
+        mask = np.zeros(len(self.labelled.label_codes), dtype=bool)
+        codes = match(names, self.labelled.task_names)
+        mask[codes[codes != MISSING]] = True
+        return mask
+
+    def task_code(self, name: Any) -> int:
+        """Return the code of a task by its name, or MISSING."""
+        return int(match([name], self.result.task_names)[0])
+
+    def class_code(self, name: Any) -> int:
+        return int(match([name], self.result.class_names)[0])
+
+    def codes_of(self, gold: Mapping[Any, Any]) -> dict[int, int]:
+        """Return truths by name as codes, without those of tasks and classes that the votes do not have."""
+        if not gold:
+            return {}
+        codes = make_key(list(gold), list(gold.values()), self.result.task_names, self.result.class_names).codes
+        known = np.flatnonzero((codes != MISSING) & (codes < len(self.result.class_names)))
+        return dict(zip(known.tolist(), codes[known].tolist(), strict=True))
+
+    def annotator_rows(self, codes: list[int]) -> list[AnnotatorRow]:
+        """Return all details of some annotators. Suspects are marked once their view was requested, which is slow."""
+        return annotator_rows(self.result, np.array(codes, np.int64), found=self._views.get(suspects))
+
+
+class Contents:
+    """The content of all tasks: texts, links, images and sounds, in Parquet files. Only what is asked for is read.
+
+    Where several files have a field of a task, the last one counts.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files = [pl.scan_parquet(path) for path in paths]
+        self._names = [[name for name in rows.collect_schema().names() if name != KEY] for rows in self._files]
+        self.names = list(dict.fromkeys(name for names in self._names for name in names))
+
+    def table(self, tasks: Sequence[Any]) -> list[dict[str, str]]:
+        """Return the fields of some tasks that are not blank."""
+        keys = [text_of(task) for task in tasks]
+        fields: dict[str, dict[str, str]] = {key: {} for key in keys}
+        for rows in self._files:
+            for row in rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts():
+                filled = {name: text for name, text in row.items() if name != KEY and text and text.strip()}
+                fields[row[KEY]] |= {
+                    name: text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
+                    for name, text in filled.items()
+                }
+        return [fields[key] for key in keys]
+
+    def lines(self, tasks: Sequence[Any], length: int) -> list[str]:
+        """Return the beginning of the longest field of each task, in one line."""
+        longest = [max(fields.values(), key=len, default="") for fields in self.table(tasks)]
+        return [" ".join(text.split())[:length] for text in longest]
+
+    def containing(self, part: str) -> list[str]:
+        """Return the names of the tasks with a field that contains this text, whatever its case."""
+        tasks: list[str] = []
+        for rows, names in zip(self._files, self._names, strict=True):
+            texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in names]
+            if texts:
+                inside = pl.any_horizontal([text.str.contains(part.lower(), literal=True) for text in texts])
+                tasks += rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
+        return tasks

@@ -148,7 +148,7 @@ def annotators(
         chance=chance,
         n_better=int((result.accuracy > chance).sum()),
         n_known=int(np.isfinite(result.accuracy_low).sum()),
-        rows=_rows(result, order, chosen, key, found),
+        rows=annotator_rows(result, chosen, key, found),
         shown=Shown(len(chosen), len(order), words, ANNOTATORS_TABLE),
         ranking=_ranked(result, drawn),
         ranking_shown=Shown(len(drawn), len(order), drawn_words, ANNOTATORS_TABLE),
@@ -211,11 +211,12 @@ def interval_of(result: ResultData, annotator: int) -> tuple[float | None, float
     return (None, None) if np.isnan(low) else (low, high)
 
 
-def _rows(
-    result: ResultData, order: Integers, chosen: Integers, key: Key | None, found: Suspects | None
+def annotator_rows(
+    result: ResultData, chosen: Integers, key: Key | None = None, found: Suspects | None = None
 ) -> list[AnnotatorRow]:
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(1, len(order) + 1)
+    """Return all details of these annotators. `found` comes from `suspects`; without it, nobody is marked."""
+    rank = np.empty(len(result.accuracy), np.int64)
+    rank[ranking(result)] = np.arange(1, len(rank) + 1)
     right, judged = _measured(result, key)
     weights = result.learned.weights
     return [
