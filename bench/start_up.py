@@ -44,7 +44,6 @@ PACKAGES = (
     "narwhals",
     "typer",
     "pydantic",
-    "altair",
     "jinja2",
 )
 OTHER = 4  # the number of classes that has been compiled for in the column "other classes"

@@ -11,7 +11,7 @@ import finegold
 from finegold.cli.app import app, every_command
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
-from finegold.report.kinds import KINDS
+from finegold.report import KINDS
 from tests.support.cli_helpers import run
 
 COMMANDS = [name.split() for name in every_command()]

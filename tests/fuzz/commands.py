@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from finegold.cli.app import every_command
-from finegold.report.kinds import FORMATS, KINDS
+from finegold.report import FORMATS, KINDS
 from tests.fuzz.case import OUTPUT, Case
 from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, samples
 

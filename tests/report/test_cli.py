@@ -6,8 +6,8 @@ import pytest
 
 import finegold
 from finegold.cli.show import _arguments, title_of
+from finegold.report import KINDS
 from finegold.report.charts import DRAWN
-from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run, write
 from tests.support.report_helpers import SAMPLE, Page
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +97,16 @@ def test_names_from_the_data_are_text_and_nothing_else(evil_page, page):
     assert all(name in evil_page.text for name in shown)
     assert EVIL not in evil_page.source
     assert "\u2028" not in "".join(evil_page.scripts)
+
+
+def test_charts_keep_the_schema_of_vega_lite(page):
+    import altair
+    import jsonschema
+
+    schema = json.loads((Path(altair.__file__).parent / "vegalite/v6/schema/vega-lite-schema.json").read_text("utf-8"))
+    check = jsonschema.Draft7Validator(schema)
+    for name, chart in page.charts.items():
+        assert not list(check.iter_errors({**chart, "datasets": {}})), name
 
 
 def test_names_from_the_data_are_values_of_charts_never_fields_or_expressions(evil_page):

@@ -72,7 +72,7 @@ import finegold.system.files
 from finegold.cli import main
 from finegold.paper.datasets import register
 
-for name in ("altair", "jinja2", "polars", "scipy.optimize", "vl_convert"):  # once, not in each fork
+for name in ("jinja2", "polars", "scipy.optimize", "vl_convert"):  # once, not in each fork
     importlib.import_module(name)
 for package in ("api", "cli", "insight", "io", "judges", "methods", "paper", "report", "votes"):
     for module in pkgutil.walk_packages([f"{finegold.__path__[0]}/{package}"], f"finegold.{package}."):

@@ -15,7 +15,7 @@ from finegold.cli.source import result_of, truths_of
 from finegold.errors import InputError, OutputError
 from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
-from finegold.report.kinds import FORMATS, KINDS
+from finegold.report import FORMATS, KINDS
 from finegold.system.memory import did_you_mean
 
 BYTES_PER_MIB = 2**20

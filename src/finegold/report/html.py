@@ -12,14 +12,12 @@ import math
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 import finegold
-from finegold.report.charts import drawn
-from finegold.report.charts.pictures import MANY_CLASSES
+from finegold.report.charts import MANY_CLASSES, drawn
 from finegold.report.images import bundle
 from finegold.report.views import View
 from finegold.report.views.common import percent
@@ -31,7 +29,8 @@ MAX_ODDS = 1000  # larger odds are shown as this
 
 def html(view: View) -> str:
     charts = drawn(view)
-    scripts = {"bundle": bundle(), "script": _page("report.js")}
+    scripts, confusions = {"bundle": bundle(), "script": _page("report.js")}, view.annotators.confusions
+    digests = [hashlib.sha256(code.encode()).digest() for code in scripts.values()]
     return (
         _environment()
         .get_template("report.html")
@@ -41,8 +40,8 @@ def html(view: View) -> str:
             reasons=REASONS,
             many=MANY_CLASSES,
             specs={name: chart.spec for name, chart in charts.items() if chart.spec},
-            confusions=_confusions(view),
-            hashes=Markup(" ".join(f"'sha256-{_hash(code)}'" for code in scripts.values())),
+            confusions=(confusions and {"classes": confusions.classes, "matrices": confusions.matrices}) or {},
+            hashes=Markup(" ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)),
             css=Markup(_page("report.css")),
             version=finegold.__version__,
             made=written_date(datetime.now(UTC)),
@@ -74,44 +73,17 @@ def _environment() -> jinja2.Environment:
     )
     made.filters |= {
         "percent": percent,
-        "number": _number,
-        "count": _count,
-        "few": _few,
+        "number": lambda value: f"{value:,.0f}",
+        "count": lambda n, one, many=None: f"{n:,} {one if n == 1 else many or one + 's'}",
+        "few": lambda value: f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}",
         "odds": _odds,
-        "points": _points,
+        "points": lambda share: f"{100 * share:+.1f} %",  # with its sign
     }
     return made
 
 
 def _page(name: str) -> str:
     return (files("finegold.report") / "page" / name).read_text(encoding="utf-8")
-
-
-def _hash(code: str) -> str:
-    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-
-
-def _confusions(view: View) -> dict[str, Any]:
-    found = view.annotators.confusions
-    return {} if found is None else {"classes": found.classes, "matrices": found.matrices}
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _points(share: float) -> str:
-    """Format a share that may be negative, with its sign."""
-    return f"{100 * share:+.1f} %"
-
-
-def _few(value: float) -> str:
-    """Format a number; small numbers get one more digit."""
-    return f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
 
 
 def _odds(weight: float) -> str:

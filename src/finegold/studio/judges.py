@@ -65,7 +65,7 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
 @router.get("/projects/{project}/judges/charts")
 def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
     """Return the charts of the report's section on judges."""
-    from finegold.report.charts.judges import judge_charts  # Altair takes a second to load
+    from finegold.report.charts.judges import judge_charts
 
     drawn = judge_charts(view_judges(services, project))
     return {

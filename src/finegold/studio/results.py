@@ -16,8 +16,7 @@ from finegold.insight.next_votes import plan
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record, texts
-from finegold.report.views.quality import Quality, quality
-from finegold.report.views.trust import Trust, trust
+from finegold.report.views.quality import Quality, Trust, quality, trust
 from finegold.studio.measure import measured
 from finegold.studio.reading import advice_on, near_spellings
 from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name

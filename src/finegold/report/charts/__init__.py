@@ -1,89 +1,298 @@
-"""Make the charts of a view. Altair writes Vega-Lite; a page draws it, or vl-convert renders SVG, PNG and PDF."""
+"""The charts of a view, one function each: its title, its words for people who do not see it, and its Vega-Lite.
+
+A page draws Vega-Lite itself; vl-convert renders SVG, PNG and PDF.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from dataclasses import asdict
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.report.charts import pictures
-from finegold.report.charts import style as words
 from finegold.report.charts.judges import judge_charts
-from finegold.report.charts.pictures import matrix_spec
-from finegold.report.charts.style import Drawn, Spec
+from finegold.report.charts.style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PROTOTYPE_COLOURS,
+    ROW_NAMES,
+    SHARE,
+    SHARES,
+    ZERO_TO_ONE,
+    Drawn,
+    Spec,
+    marks,
+    name,
+    number,
+    spec_of,
+    wide,
+)
 from finegold.report.views import View
+from finegold.report.views.annotators import Ranked
 from finegold.report.views.classes import shown_classes
-from finegold.report.views.common import plain, texts
+from finegold.report.views.common import Matrix, percent, plain, texts
 from finegold.results import matrices as predictions
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 from finegold.votes.names import match
 
-__all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn"]
+MAX_CLASSES_WITH_NUMBERS = 12  # with more, numbers do not fit into the cells
+MANY_CLASSES = 25  # with more, a heat map takes the full width and small letters
+DARK_TEXT = "datum.share <= 0.8"  # on darker cells, white text is easier to read
+ROW_HEIGHT = 15  # pixels per annotator
+DEFAULT_HEIGHT = 220
+PROTOTYPE_WIDTH = 360  # when there are several
+MANY_BARS = 80  # with more, there are no gaps between them
+ABOUT_ANNOTATOR = [
+    name("annotator"),
+    number("accuracy", title="expected accuracy", format=".1%"),
+    number("low", title="at least", format=".1%"),
+    number("high", title="at most", format=".1%"),
+    number("n_votes", title="votes", format=","),
+]
 
 
-@dataclass(frozen=True)
-class Kind:
-    title: str
-    words: Callable[[View], str]
-    spec: Callable[[View], Spec]
-    absent: Callable[[View], str | None] = lambda view: None  # why the chart is absent, or None
+def confidence(view: View) -> Drawn:
+    bands = ", ".join(f"{band.n:,} {band.word} ({band.range})" for band in view.quality.bands)
+    bars = marks(
+        "bar",
+        {"color": BLUE, "binSpacing": 1},
+        x=number(
+            "low",
+            bin={"binned": True, "step": 0.05},
+            title="probability of the label",
+            axis={"format": SHARE, "values": [0, 0.25, 0.5, 0.75, 1]},
+            scale=ZERO_TO_ONE,
+        ),
+        x2={"field": "high"},
+        y=number("n", title="tasks", axis={"tickCount": 5, "tickMinStep": 1}),
+        tooltip=[
+            number("low", title="from", format=SHARE),
+            number("high", title="to", format=SHARE),
+            number("n", title="tasks", format=","),
+        ],
+    )
+    return Drawn(
+        "Confidence of the labels",
+        f"Bar chart of the number of tasks by the probability of their label: {bands}.",
+        spec_of(wide(DEFAULT_HEIGHT, bars), rows=[asdict(each) for each in view.quality.histogram]),
+    )
 
 
-def _no_prototypes(view: View) -> str | None:
-    return None if view.prototypes else f"{view.record.method} does not learn prototypes."
+def ranking(view: View) -> Drawn:
+    """Accuracy of the annotators, the best on top, with its interval where truths are known."""
+    about, rows = view.annotators, view.annotators.ranking
+
+    def described(row: Ranked) -> str:
+        known = "" if row.low is None or row.high is None else f", between {percent(row.low)} and {percent(row.high)}"
+        return f"{row.annotator} ({percent(row.accuracy)}{known})"
+
+    words = f"Annotators by expected accuracy, from {described(rows[0])} down to {described(rows[-1])}."
+    shared: Spec = {"y": name("annotator", sort=None, title=None, axis=ROW_NAMES), "tooltip": ABOUT_ANNOTATOR}
+    title = f"expected accuracy{', 95 % interval' if about.n_known else ''}"
+    line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 4, "strokeCap": "round"}
+    chart = wide(
+        max(ROW_HEIGHT * len(rows), 30),
+        marks("rule", {"color": ORANGE, "strokeDash": [4, 4], "strokeWidth": 1.5}, data="chance", x=number("x")),
+        marks(
+            "rule",
+            line,
+            x=number("low", title=title, scale=ZERO_TO_ONE, axis=SHARES),
+            x2={"field": "high"},
+            **shared,
+        ),
+        marks("point", {"color": BLUE, "filled": True, "size": 55, "opacity": 1}, x=number("accuracy"), **shared),
+    )
+    return Drawn(
+        "Accuracy of annotators",
+        words if len(rows) > 1 else f"One annotator: {described(rows[0])}.",
+        spec_of(chart, rows=[asdict(row) for row in rows], chance=[{"x": about.chance}]),
+    )
 
 
-def _no_bound(view: View) -> str | None:
-    has = sum(step.bound is not None for step in view.record.steps) > 1
-    return None if has else f"{view.record.method} has no bound that increases with every iteration."
+def annotators(view: View) -> Drawn:
+    """Accuracy against the number of votes."""
+    rows = view.annotators.dots
+    votes = [row.n_votes for row in rows]
+    log = {"type": "log", "nice": False, "padding": 12}
+    dots = marks(
+        "point",
+        {"color": BLUE, "filled": True, "size": 45, "opacity": 0.65},
+        x=number("n_votes", title="votes (log scale)", scale=log, axis={"tickCount": 5, "format": "~s", "grid": False}),
+        y=number("accuracy", title="expected accuracy", scale=ZERO_TO_ONE, axis=SHARES),
+        tooltip=ABOUT_ANNOTATOR,
+    )
+    return Drawn(
+        "Accuracy and number of votes",
+        f"{len(votes):,} dots, one per annotator: {min(votes):,} to {max(votes):,} votes, by expected accuracy.",
+        spec_of(wide(DEFAULT_HEIGHT + 40, dots), rows=[asdict(row) for row in rows]),
+    )
 
 
-def _no_change(view: View) -> str | None:
-    has = sum(bool(step.change) for step in view.record.steps) > 1
-    return None if has else f"{view.record.method} is not iterative."
+def _shares_of_prototypes(view: View) -> str:
+    assert view.prototypes is not None
+    shares = ", ".join(f"prototype {each.number} has {percent(each.share)}" for each in view.prototypes.prototypes)
+    return f"One bar per annotator, divided by how much they follow each prototype. Of all votes, {shares}."
 
 
-def _confusion(view: View) -> Spec:
-    return matrix_spec(view.classes.matrix or [], view.classes.names)
+def mixtures(view: View) -> Drawn:
+    """How much each annotator follows each prototype, one bar per annotator (Figures 3 and 4 of the paper)."""
+    title = "How much annotators follow each prototype"
+    if view.prototypes is None:
+        return Drawn(title, "", None, f"{view.record.method} does not learn prototypes.")
+    names = [f"prototype {each.number}" for each in view.prototypes.prototypes]
+    colours = [PROTOTYPE_COLOURS[s % len(PROTOTYPE_COLOURS)] for s in range(len(names))]
+    bars = marks(
+        "bar",
+        {"width": {"band": 1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88}},
+        x={
+            "field": "place",
+            "type": "ordinal",
+            "title": "annotators, by their share of prototype 1",
+            "axis": {"labels": False, "ticks": False},
+            "scale": {"padding": 0},
+        },
+        y=number("share", title="share", axis=SHARES, scale=ZERO_TO_ONE),
+        color=name("prototype", sort=names, scale={"domain": names, "range": colours}, title=None),
+        order=number("number"),
+        tooltip=[name("annotator"), number("votes", format=","), name("prototype"), number("share", format=".1%")],
+    )
+    rows = [
+        {"place": place, "annotator": each.annotator, "votes": each.n_votes, "number": s, "share": share}
+        | {"prototype": f"prototype {s}"}
+        for place, each in enumerate(view.prototypes.mixtures, start=1)
+        for s, share in enumerate(each.weights, start=1)
+    ]
+    return Drawn(title, _shares_of_prototypes(view), spec_of(wide(DEFAULT_HEIGHT, bars), rows=rows))
 
 
-# The same keys as in finegold.report.charts.style, except "annotator", which needs a name.
+def prototypes(view: View) -> Drawn:
+    """The confusion matrices of all prototypes side by side."""
+    if view.prototypes is None:
+        return Drawn("The prototypes", "", None, f"{view.record.method} does not learn prototypes.")
+    classes = view.prototypes.classes
+    maps, cells = [], {}
+    for each in view.prototypes.prototypes:
+        data = f"cells_{each.number}"
+        maps.append({**heat_map(classes, f"Prototype {each.number}", data=data), "width": PROTOTYPE_WIDTH})
+        cells[data] = _cells(each.matrix, classes)
+    return Drawn("The prototypes", _shares_of_prototypes(view), spec_of({"hconcat": maps}, **cells))
+
+
+def balance(view: View) -> Drawn:
+    """The share of each class among labels and among votes."""
+    rows = view.classes.rows
+    listed = ", ".join(f"{row.label} {percent(row.share)}" for row in rows[:5])
+    bars = marks(
+        "bar",
+        {},
+        y=name("label", sort=None, title=None, axis=ROW_NAMES, scale={"paddingInner": 0.25}),
+        yOffset=name("of", sort=["labels", "votes"]),
+        x=number("share", title="share", axis=SHARES),
+        color=name("of", scale={"domain": ["labels", "votes"], "range": [BLUE, GREY]}, title=None),
+        tooltip=[name("label", title="class"), name("of", title="share of"), number("share", format=".1%")],
+    )
+    labels = [{"label": row.label, "of": "labels", "share": row.share} for row in rows]
+    votes = [{"label": row.label, "of": "votes", "share": row.votes} for row in rows if row.votes is not None]
+    height = max((24 if len(rows) <= 20 else 15) * len(rows), 40)
+    return Drawn(
+        "Share of each class",
+        f"Bar chart of the share of each class among labels and votes. Most frequent: {listed}.",
+        spec_of(wide(height, bars), rows=[*labels, *votes]),
+    )
+
+
+def confusion(view: View) -> Drawn:
+    title, about = "Confusion matrix of all annotators", view.classes
+    if about.matrix is None:
+        return Drawn(title, "", None, about.absent)
+    listed = ", ".join(f"{each.truth} for {each.vote} ({percent(each.share)})" for each in about.mistakes[:5])
+    words = f"Heat map of the votes of all annotators by the truth. Most often confused: {listed or 'nothing'}."
+    return Drawn(title, words, matrix_spec(about.matrix, about.names))
+
+
+def calibration(view: View) -> Drawn:
+    """The share of right labels by their probability. Calibrated probabilities lie on the diagonal."""
+    title, about = "Calibration of the probabilities", view.trust.calibration
+    if about is None:
+        return Drawn(title, "", None, view.trust.calibration_absent)
+    shared: Spec = {
+        "x": number("confidence", title="probability of the label", scale=ZERO_TO_ONE, axis=SHARES),
+        "tooltip": [
+            number("n", title="tasks", format=","),
+            number("confidence", title="mean probability", format=".1%"),
+            number("accuracy", title="right", format=".1%"),
+        ],
+    }
+    right = number("accuracy_low", title="share that is right", scale=ZERO_TO_ONE, axis=SHARES)
+    line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 3}
+    size = number("n", scale={"range": [30, 260]}, legend=None)
+    diagonal = {"color": INK, "opacity": 0.4, "strokeDash": [4, 4], "strokeWidth": 1}
+    chart = wide(
+        300,
+        marks("line", diagonal, data="diagonal", x=number("x"), y=number("y")),
+        marks("rule", line, y=right, y2={"field": "accuracy_high"}, **shared),
+        marks("point", {"color": BLUE, "filled": True, "opacity": 1}, y=number("accuracy"), size=size, **shared),
+    )
+    listed = "; ".join(
+        f"probability {percent(each.confidence)}: {percent(each.accuracy)} of {each.n:,} right" for each in about.bins
+    )
+    return Drawn(
+        title,
+        f"Dots: share of right labels by their probability. {listed}.",
+        spec_of(chart, rows=[asdict(each) for each in about.bins], diagonal=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]),
+    )
+
+
+def change(view: View) -> Drawn:
+    """The largest change of a probability in each iteration."""
+    steps = [(step.iteration, step.change) for step in view.record.steps if step.change]
+    if len(steps) < 2:
+        return Drawn("Convergence", "", None, f"{view.record.method} is not iterative.")
+    values = [value for _, value in steps]
+    powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+    axis = {"values": [10.0**k for k in powers], "format": "~g"}
+    return Drawn(
+        "Convergence",
+        f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}.",
+        _curve(steps, number("value", title="biggest change", scale={"type": "log"}, axis=axis)),
+    )
+
+
+def bound(view: View) -> Drawn:
+    """The bound that the method maximises, by iteration."""
+    steps = [(step.iteration, step.bound) for step in view.record.steps if step.bound is not None]
+    if len(steps) < 2:
+        return Drawn("Bound", "", None, f"{view.record.method} has no bound that increases with every iteration.")
+    return Drawn(
+        "Bound",
+        f"Line: the bound rises from {steps[0][1]:,.4g} to {steps[-1][1]:,.4g}.",
+        _curve(steps, number("value", title="bound", scale={"zero": False}, axis={"tickCount": 5})),
+    )
+
+
+# The same keys as in finegold.report.KINDS, except "annotator", which needs a name.
 DRAWN = {
-    "confidence": Kind("Confidence of the labels", words.confidence, pictures.confidence),
-    "ranking": Kind("Accuracy of annotators", words.ranking, pictures.ranking),
-    "annotators": Kind("Accuracy and number of votes", words.annotators, pictures.dots),
-    "prototypes": Kind("The prototypes", words.mixtures, pictures.prototypes, _no_prototypes),
-    "mixtures": Kind("How much annotators follow each prototype", words.mixtures, pictures.mixtures, _no_prototypes),
-    "balance": Kind("Share of each class", words.balance, pictures.balance),
-    "confusion": Kind(
-        "Confusion matrix of all annotators", words.confusion, _confusion, lambda view: view.classes.absent
-    ),
-    "calibration": Kind(
-        "Calibration of the probabilities",
-        words.calibration,
-        pictures.calibration,
-        lambda view: view.trust.calibration_absent,
-    ),
-    "change": Kind("Convergence", words.change, pictures.change, _no_change),
-    "bound": Kind("Bound", words.bound, pictures.bound, _no_bound),
+    "confidence": confidence,
+    "ranking": ranking,
+    "annotators": annotators,
+    "prototypes": prototypes,
+    "mixtures": mixtures,
+    "balance": balance,
+    "confusion": confusion,
+    "calibration": calibration,
+    "change": change,
+    "bound": bound,
 }
 
 
-def draw(view: View, kind: str) -> Drawn:
-    """Draw one chart of the view."""
-    how = DRAWN[kind]
-    if (absent := how.absent(view)) is not None:
-        return Drawn(how.title, "", None, absent)
-    return Drawn(how.title, how.words(view), how.spec(view))
-
-
-def draw_annotator(result: ResultData, name: Any) -> Drawn:
+def draw_annotator(result: ResultData, who: Any) -> Drawn:
     """Draw the confusion matrix of one annotator. The text "17" also matches the number 17."""
-    code, title = match([name], result.annotator_names), f"How {name} votes"
+    code, title = match([who], result.annotator_names), f"How {who} votes"
     if code[0] == MISSING:
-        raise InputError(f"there is no annotator {name!r}")
+        raise InputError(f"there is no annotator {who!r}")
     if not result.learned.has_matrices:
         return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
@@ -93,14 +302,72 @@ def draw_annotator(result: ResultData, name: Any) -> Drawn:
 
 def drawn(view: View) -> dict[str, Drawn]:
     """Draw all charts of the report: those of DRAWN, each prototype, the matrix of an annotator, those of judges."""
-    charts = {kind: draw(view, kind) for kind in DRAWN if kind != "prototypes"}
+    charts = {kind: draw(view) for kind, draw in DRAWN.items() if kind != "prototypes"}
     if view.prototypes is not None:
-        for one in view.prototypes.prototypes:
-            spec = matrix_spec(one.matrix, view.prototypes.classes)
-            charts[f"prototype-{one.number}"] = Drawn(f"Prototype {one.number}", words.prototype(one), spec)
+        for each in view.prototypes.prototypes:
+            listed = ", ".join(f"{m.truth} confused with {m.vote} in {percent(m.share)}" for m in each.mistakes)
+            mistakes = f"; its most frequent mistakes: {listed}" if listed else ""
+            words = f"Heat map of prototype {each.number}, right in {percent(each.accuracy)}{mistakes}."
+            spec = matrix_spec(each.matrix, view.prototypes.classes)
+            charts[f"prototype-{each.number}"] = Drawn(f"Prototype {each.number}", words, spec)
     if (found := view.annotators.confusions) is not None:
         spec = matrix_spec(found.matrices[0], found.classes)
         charts["annotator"] = Drawn("How one annotator votes", "", spec)
     if view.judges is not None:
         charts |= judge_charts(view.judges)
     return charts
+
+
+def matrix_spec(matrix: Matrix, classes: list[str], title: str | None = None) -> Spec:
+    return spec_of(heat_map(classes, title), cells=_cells(matrix, classes))
+
+
+def _cells(matrix: Matrix, classes: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"truth": truth, "vote": vote, "share": round(share, 3)}
+        for truth, row in zip(classes, matrix, strict=True)
+        for vote, share in zip(classes, row, strict=True)
+    ]
+
+
+def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells") -> Spec:
+    """Return a heat map: truth in rows, vote in columns. A page can replace the data set.
+
+    Names that would overlap are left out, where the tooltip shows them; they are horizontal if they fit.
+    """
+    n = len(classes)
+    few = n <= MAX_CLASSES_WITH_NUMBERS
+    angle = 0 if n * max(map(len, classes), default=0) <= 40 else -45 if few else -90
+    axis = {
+        "labelFontSize": 12 if few else 11 if n <= MANY_CLASSES else 9,
+        "labelOverlap": False if few else "greedy",
+        "ticks": False,
+        "domain": False,
+        "labelPadding": 5,
+    }
+    shared: Spec = {
+        "x": name("vote", sort=None, title="vote", axis={**axis, "orient": "top", "labelAngle": angle}),
+        "y": name("truth", sort=None, title="truth", axis=axis),
+        "tooltip": [name("truth", title="truth"), name("vote", title="vote"), number("share", format=".1%")],
+    }
+    fill = number("share", scale={"domain": [0, 1], "range": [0.02, 1]}, legend=None)
+    style = {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12 if n <= MANY_CLASSES else 0.05}
+    layers = [marks("rect", style, data=data, fillOpacity=fill, **shared)]
+    if few:
+        text = number("share", format=".2f")
+        white = {"color": "white", "fontWeight": 600}
+        layers.append(marks("text", {"color": INK}, data=data, transform=DARK_TEXT, text=text, **shared))
+        layers.append(marks("text", white, data=data, transform=f"!({DARK_TEXT})", text=text, **shared))
+    height = max(n * (44 if n <= 6 else 30 if few else 13), 90)
+    return {**wide(height, *layers), **({} if title is None else {"title": title})}
+
+
+def _curve(steps: list[tuple[int, float]], y: Spec) -> Spec:
+    line = marks(
+        "line",
+        {"color": BLUE, "point": {"color": BLUE, "size": 18} if len(steps) <= MANY_BARS else False},
+        x=number("iteration", title="iteration", axis={"tickCount": 5, "tickMinStep": 1}, scale={"nice": False}),
+        y=y,
+        tooltip=[number("iteration"), number("value", title="value", format=".4~g")],
+    )
+    return spec_of(wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps])

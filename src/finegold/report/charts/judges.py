@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-
-from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Drawn, Spec, data, spec_of
+from finegold.report.charts.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    ROW_NAMES,
+    SHARE,
+    SHARES,
+    Drawn,
+    Spec,
+    marks,
+    name,
+    number,
+    spec_of,
+    wide,
+)
 from finegold.report.views.common import percent
 
 ROW_HEIGHT = 26  # pixels per judge or system
@@ -27,7 +39,7 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
         rows = [
             {"judge": one["judge"], "value": one["position_bias"]} | end for one, end in zip(placed, ends, strict=True)
         ]
-        axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
+        axis = {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}
         charts["judge-position"] = Drawn("Position bias", words, _intervals(rows, "judge", axis, ORANGE), note=note)
     if judges["pairs"]:
         alike = max(judges["pairs"], key=lambda pair: pair["excess"])
@@ -52,26 +64,26 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
             {"system": one["system"], "value": one["strength"], "low": one["low"], "high": one["high"]}
             for one in ranking
         ]
-        axis = alt.Axis(title="strength, in log-odds", tickCount=5)
+        axis = {"title": "strength, in log-odds", "tickCount": 5}
         charts["judge-ranking"] = Drawn(
             "Strength of the systems", words, _intervals(rows, "system", axis, BLUE), note=note
         )
     return charts
 
 
-def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: str) -> Spec:
+def _intervals(rows: list[dict[str, Any]], named: str, axis: Spec, colour: str) -> Spec:
     """Return dots with intervals, one row each, and a line at zero."""
-    base = alt.Chart(data()).encode(
-        y=alt.Y(f"{name}:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
-        tooltip=[
-            alt.Tooltip(f"{name}:N"),
-            *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("value", "low", "high")),
-        ],
+    shared: Spec = {
+        "y": name(named, sort=None, title=None, axis=ROW_NAMES),
+        "tooltip": [name(named), *(number(end, format=".3f") for end in ("value", "low", "high"))],
+    }
+    line, dot = {"color": colour, "opacity": 0.6, "strokeWidth": 3}, {"color": colour, "filled": True, "opacity": 1}
+    chart = wide(
+        max(ROW_HEIGHT * len(rows), 60),
+        marks("rule", {"color": INK, "opacity": 0.4, "strokeDash": [4, 4]}, data="zero", x=number("x")),
+        marks("rule", line, x=number("low", axis=axis), x2={"field": "high"}, **shared),
+        marks("point", {**dot, "size": 60}, x=number("value"), **shared),
     )
-    line = base.mark_rule(color=colour, opacity=0.6, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
-    dot = base.mark_point(color=colour, filled=True, opacity=1, size=60).encode(x="value:Q")
-    zero = alt.Chart(data("zero")).mark_rule(color=INK, opacity=0.4, strokeDash=[4, 4]).encode(x="x:Q")
-    chart = alt.layer(zero, line, dot).properties(width="container", height=max(ROW_HEIGHT * len(rows), 60))
     return spec_of(chart, rows=rows, zero=[{"x": 0}])
 
 
@@ -80,30 +92,32 @@ def _pairs(judges: dict[str, Any]) -> Spec:
     names = [one["judge"] for one in judges["judges"]]
     excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
     rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
-    base = alt.Chart(data()).encode(
-        x=alt.X("one:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False)),
-        y=alt.Y("other:N", title=None, sort=None, axis=alt.Axis(ticks=False, domain=False)),
-        tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), alt.Tooltip("excess:Q", format=".2f")],
+    cells = marks(
+        "rect",
+        {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},
+        x=name("one", title=None, sort=None, axis={"labelAngle": -40, **ROW_NAMES}),
+        y=name("other", title=None, sort=None, axis=ROW_NAMES),
+        fillOpacity=number("excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None),
+        tooltip=[name("one"), name("other"), number("excess", format=".2f")],
     )
-    fill = alt.FillOpacity("excess:Q", scale=alt.Scale(domain=[0, 0.5], range=[0.02, 1], clamp=True), legend=None)
-    cell = base.mark_rect(color=BLUE, stroke=INK, strokeOpacity=0.12).encode(fillOpacity=fill)
-    chart = cell.properties(width="container", height=max(ROW_HEIGHT * len(names), 80))
-    return spec_of(chart, rows=rows)
+    return spec_of(wide(max(ROW_HEIGHT * len(names), 80), cells), rows=rows)
 
 
 def _panels(judges: dict[str, Any]) -> Spec:
     rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
-    shares, near = alt.Axis(format=SHARE, tickCount=5), alt.Scale(zero=False)
-    accuracy = alt.Y("low:Q", title="accuracy", axis=shares, scale=near)
-    base = alt.Chart(data()).encode(
-        x=alt.X("cost:Q", title="cost per item", axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("judges:N"),
-            alt.Tooltip("cost:Q", format=".3~g"),
-            alt.Tooltip("value:Q", title="accuracy", format=".1%"),
+    accuracy = number("low", title="accuracy", axis=SHARES, scale={"zero": False})
+    shared: Spec = {
+        "x": number("cost", title="cost per item", axis={"tickCount": 5, "format": "~g"}, scale={"zero": True}),
+        "tooltip": [
+            name("judges"),
+            number("cost", format=".3~g"),
+            number("value", title="accuracy", format=".1%"),
         ],
+    }
+    chart = wide(
+        260,
+        marks("line", {"color": BLUE, "interpolate": "step-after", "opacity": 0.5}, y=number("value"), **shared),
+        marks("rule", {"color": BLUE, "opacity": 0.55, "strokeWidth": 3}, y=accuracy, y2={"field": "high"}, **shared),
+        marks("point", {"color": BLUE, "filled": True, "opacity": 1, "size": 60}, y=number("value"), **shared),
     )
-    line = base.mark_rule(color=BLUE, opacity=0.55, strokeWidth=3).encode(y=accuracy, y2="high:Q")
-    path = base.mark_line(color=BLUE, interpolate="step-after", opacity=0.5).encode(y="value:Q")
-    dot = base.mark_point(color=BLUE, filled=True, opacity=1, size=60).encode(y="value:Q")
-    return spec_of(alt.layer(path, line, dot).properties(width="container", height=260), rows=rows)
+    return spec_of(chart, rows=rows)

@@ -13,9 +13,8 @@ from finegold.io.truth import match_truth
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record
-from finegold.report.views.quality import Quality, quality
+from finegold.report.views.quality import Quality, Trust, judge, quality, trust_of
 from finegold.report.views.tasks import Reading, Tasks, reading, tasks
-from finegold.report.views.trust import Trust, judge, trust_of
 from finegold.results.data import ResultData
 
 __all__ = ["View", "view"]

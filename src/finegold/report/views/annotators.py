@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.insight import CorrelatedAnnotators, correlated_annotators
+from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.spam import spam
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import ANNOTATORS_TABLE, Matrix, Shown, plain, texts
@@ -16,8 +16,15 @@ from finegold.results.matrices import matrices
 from finegold.votes.encoding import MISSING
 from finegold.votes.key import Key
 
-MAX_MEMBERS = 50  # that are named in each group
+Integers = NDArray[np.int64]
 
+MAX_MEMBERS = 50  # that are named in each group
+MAX_ROWS = 300
+MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
+MAX_DOTS = 2000
+MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
+
+MATRICES = "confusion matrices of annotators"
 # What each value of `spam.kind` means.
 KINDS = {
     "one class": "nearly always votes for one class",
@@ -44,31 +51,17 @@ class Suspects:
     effective: float  # effective number of independent annotators
 
 
-def suspects(result: ResultData, found: CorrelatedAnnotators | None = None) -> Suspects | None:
+def suspects(result: ResultData, correlated: CorrelatedAnnotators | None = None) -> Suspects | None:
     """None where the votes are not known."""
     if result.annotations is None:
         return None
-    found = found or correlated_annotators(result)
-    return Suspects(found.group, spam(result).kind.tolist(), _groups(found), found.effective)
-
-
-def _groups(found: CorrelatedAnnotators) -> list[Group]:
+    correlated = correlated or correlated_annotators(result)
     groups = []
-    for number, excess in enumerate(plain(found.excess)):
-        members = np.flatnonzero(found.group == number)
-        left_out = max(len(members) - MAX_MEMBERS, 0)
-        groups.append(Group(number + 1, texts(found.names, members[:MAX_MEMBERS]), left_out, excess))
-    return groups
-
-
-Integers = NDArray[np.int64]
-
-MAX_ROWS = 300
-MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
-MAX_DOTS = 2000
-MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
-
-MATRICES = "confusion matrices of annotators"
+    for number, excess in enumerate(plain(correlated.excess)):
+        members = np.flatnonzero(correlated.group == number)
+        names = texts(correlated.names, members[:MAX_MEMBERS])
+        groups.append(Group(number + 1, names, len(members) - len(names), excess))
+    return Suspects(correlated.group, spam(result).kind.tolist(), groups, correlated.effective)
 
 
 @dataclass(frozen=True)
@@ -83,14 +76,9 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class AnnotatorRow:
+class AnnotatorRow(Ranked):
     code: int
     rank: int
-    annotator: str
-    n_votes: int
-    accuracy: float
-    low: float | None
-    high: float | None
     agreement: float
     weights: list[float]  # of each prototype
     group: int | None  # annotators with correlated votes have the same number
@@ -193,15 +181,9 @@ def _ends(order: Integers, most: int) -> tuple[Integers, str]:
 
 
 def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
-    names = texts(result.annotator_names, codes)
     return [
-        Ranked(
-            name,
-            int(result.votes_per_annotator[j]),
-            plain(result.accuracy[j]),
-            *interval_of(result, j),
-        )
-        for name, j in zip(names, codes.tolist(), strict=True)
+        Ranked(name, int(result.votes_per_annotator[j]), plain(result.accuracy[j]), *interval_of(result, j))
+        for name, j in zip(texts(result.annotator_names, codes), codes.tolist(), strict=True)
     ]
 
 
@@ -215,19 +197,20 @@ def annotator_rows(
     result: ResultData, chosen: Integers, key: Key | None = None, found: Suspects | None = None
 ) -> list[AnnotatorRow]:
     """Return all details of these annotators. `found` comes from `suspects`; without it, nobody is marked."""
-    rank = np.empty(len(result.accuracy), np.int64)
-    rank[ranking(result)] = np.arange(1, len(rank) + 1)
-    right, judged = _measured(result, key)
+    n = len(result.accuracy)
+    rank = np.empty(n, np.int64)
+    rank[ranking(result)] = np.arange(1, n + 1)
+    right = judged = np.zeros(n, np.int64)  # right votes, and all, on tasks with known truth
+    if key is not None and result.annotations is not None:
+        task, who, label = result.annotations.votes()
+        right = np.bincount(who[key.codes[task] == label], minlength=n)
+        judged = np.bincount(who[key.codes[task] != MISSING], minlength=n)
     weights = result.learned.weights
     return [
         AnnotatorRow(
             code=j,
             rank=int(rank[j]),
-            annotator=drawn.annotator,
-            n_votes=drawn.n_votes,
-            accuracy=drawn.accuracy,
-            low=drawn.low,
-            high=drawn.high,
+            **asdict(drawn),
             agreement=plain(result.agreement[j]),
             weights=[] if weights is None else plain(weights[j]),
             group=None if found is None or found.group[j] == MISSING else int(found.group[j]) + 1,
@@ -237,14 +220,3 @@ def annotator_rows(
         )
         for j, drawn in zip(chosen.tolist(), _ranked(result, chosen), strict=True)
     ]
-
-
-def _measured(result: ResultData, key: Key | None) -> tuple[Integers, Integers]:
-    """Return, for every annotator, the number of right votes and of all votes on tasks with known truth."""
-    n = len(result.accuracy)
-    if key is None or result.annotations is None:
-        return np.zeros(n, np.int64), np.zeros(n, np.int64)
-    task, who, label = result.annotations.votes()
-    known = key.codes[task] != MISSING
-    right = key.codes[task] == label
-    return np.bincount(who[right], minlength=n), np.bincount(who[known], minlength=n)

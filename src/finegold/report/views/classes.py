@@ -63,10 +63,32 @@ def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
     names, (matrix, support) = texts(result.class_names, chosen), _pooled(result, chosen)
     count = np.bincount(result.label_codes, minlength=len(result.class_names))
     order = np.argsort(-count, kind="stable")[:most]
+    expected, votes = result.posterior.mean(axis=0), result.annotations
+    sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
+    place = {code: row for row, code in enumerate(chosen.tolist())}
+    rows = []
+    for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
+        row = None if matrix is None or k not in place else matrix[place[k]]
+        taken_for, taken_share = None, 0.0
+        if row is not None and support[place[k], 0] >= MIN_SUPPORT:
+            others = np.where(np.arange(len(row)) == place[k], 0.0, row)
+            if others.max() > 0:
+                taken_for, taken_share = names[int(others.argmax())], plain(others.max())
+        rows.append(
+            ClassRow(
+                label=name,
+                n_labels=int(count[k]),
+                share=plain(count[k] / len(result.label_codes)),
+                expected=plain(expected[k]),
+                votes=None if votes is None else plain(votes.votes_per_class[k] / votes.n_votes),
+                confidence=plain(sure[k] / count[k]) if count[k] else None,
+                recall=None if row is None else plain(row[place[k]]),
+                taken_for=taken_for,
+                taken_share=taken_share,
+            )
+        )
     return Classes(
-        rows=_rows(
-            result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix, support
-        ),
+        rows=rows,
         shown=Shown(len(order), len(count), "number of labels", "result.learned.class_prior"),
         names=names,
         matrix=None if matrix is None else plain(matrix),
@@ -86,8 +108,14 @@ def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list
 
 def _pooled(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
     """Return the confusion matrix of all annotators together, and the number of votes that each row is made of."""
-    if result.annotations is not None:
-        counted = _counted(result, chosen)
+    votes = result.annotations
+    if votes is not None:
+        task, n = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), np.diff(votes.cell_ptr)
+        columns = []
+        for label in chosen:  # class by class, to avoid an array of shape [cells, K]
+            cells = np.flatnonzero(votes.cell_class == label)
+            columns.append(n[cells] @ result.posterior[np.ix_(task[cells], chosen)])
+        counted = np.array(columns, dtype=np.float64).T
     elif result.learned.has_matrices:
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
         counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
@@ -96,67 +124,6 @@ def _pooled(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats
     totals = counted.sum(axis=1, keepdims=True)
     shares: Floats = counted / np.where(totals > 0, totals, 1.0)
     return shares, totals
-
-
-def _counted(result: ResultData, chosen: Integers) -> Floats:
-    votes = result.annotations
-    assert votes is not None
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    many = np.diff(votes.cell_ptr)
-    columns = []
-    for label in chosen:  # class by class, to avoid an array of shape [cells, K]
-        cells = np.flatnonzero(votes.cell_class == label)
-        columns.append(many[cells] @ result.posterior[np.ix_(task[cells], chosen)])
-    return np.array(columns, dtype=np.float64).T
-
-
-def _rows(
-    result: ResultData,
-    order: Integers,
-    count: Integers,
-    place: dict[int, int],
-    names: list[str],
-    matrix: Floats | None,
-    support: Floats,
-) -> list[ClassRow]:
-    expected = result.posterior.mean(axis=0)
-    sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
-    votes = _vote_shares(result)
-    found = []
-    for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
-        row = None if matrix is None or k not in place else matrix[place[k]]
-        taken: str | None = None
-        share = 0.0
-        if row is not None and support[place[k], 0] >= MIN_SUPPORT:
-            taken, share = _taken_for(row, place[k], names)
-        found.append(
-            ClassRow(
-                label=name,
-                n_labels=int(count[k]),
-                share=plain(count[k] / len(result.label_codes)),
-                expected=plain(expected[k]),
-                votes=None if votes is None else plain(votes[k]),
-                confidence=plain(sure[k] / count[k]) if count[k] else None,
-                recall=None if row is None else plain(row[place[k]]),
-                taken_for=taken,
-                taken_share=share,
-            )
-        )
-    return found
-
-
-def _vote_shares(result: ResultData) -> Floats | None:
-    votes = result.annotations
-    if votes is None:
-        return None
-    shares: Floats = votes.votes_per_class / votes.n_votes
-    return shares
-
-
-def _taken_for(row: Floats, own: int, names: list[str]) -> tuple[str | None, float]:
-    others = np.where(np.arange(len(row)) == own, -1.0, row)
-    best = int(others.argmax())
-    return (names[best], plain(others[best])) if others[best] > 0 else (None, 0.0)
 
 
 MAX_MIXTURES = 300  # with more, bars are thinner than a pixel
@@ -206,25 +173,17 @@ def prototypes(result: ResultData) -> Prototypes | None:
         for s, matrix in enumerate(known.prototypes)
     ]
     order = np.argsort(-known.weights[:, 0], kind="stable")
-    thinned = _evenly(order)
+    words, n = "share of prototype 1", len(order)
+    if n > MAX_MIXTURES:  # evenly spaced, so that the shares are distributed alike
+        words = f"{words}, evenly sampled"
+        order = order[np.linspace(0, n - 1, MAX_MIXTURES).round().astype(np.int64)]
     return Prototypes(
         prototypes=found,
         classes=names,
         classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.learned.prototypes"),
         mixtures=[
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
-            for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)
+            for name, j in zip(texts(result.annotator_names, order), order.tolist(), strict=True)
         ],
-        mixtures_shown=Shown(len(thinned), len(order), _order_of(len(thinned), len(order)), ANNOTATORS_TABLE),
+        mixtures_shown=Shown(len(order), n, words, ANNOTATORS_TABLE),
     )
-
-
-def _order_of(shown: int, total: int) -> str:
-    return "share of prototype 1" if shown == total else "share of prototype 1, evenly sampled"
-
-
-def _evenly(order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return all annotators, or an evenly spaced sample, so that the shares are distributed alike."""
-    if len(order) <= MAX_MIXTURES:
-        return order
-    return order[np.linspace(0, len(order) - 1, MAX_MIXTURES).round().astype(np.int64)]

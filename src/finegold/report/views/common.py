@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.methods.lookup import method_class, method_names
-from finegold.results.data import ResultData, Step
+from finegold.results.data import ResultData
 from finegold.votes.encoding import Names, to_list
 from finegold.votes.frames import take
 
@@ -52,14 +53,8 @@ class Shown:
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
     """Return the names of these codes (default: all) as visible text, shortened if they are long."""
     chosen = names if codes is None else take(names, np.asarray(codes, dtype=np.int32))
-    return [_visible(name) for name in to_list(chosen)]
-
-
-def _visible(name: object) -> str:
-    text = str(name)
-    if len(text) > MAX_NAME_LENGTH:
-        return f"{text[: MAX_NAME_LENGTH - 1]}…"
-    return text if text.strip() else "(blank)"
+    shown = [text if text.strip() else "(blank)" for text in map(str, to_list(chosen))]
+    return [text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…" for text in shown]
 
 
 def plain(values: ArrayLike) -> Any:
@@ -78,8 +73,8 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{text}{NARROW_SPACE}%"
 
 
-def thousands(number: float) -> str:
-    return f"{number:,.0f}"
+def as_sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars")
@@ -124,11 +119,21 @@ class Record:
 
 
 def record(result: ResultData, command: str | None = None) -> Record:
-    settings, every = _settings(result), -(-len(result.steps) // MAX_STEPS)
+    method = method_class(result.method) if result.method in method_names() else None
+    defaults = {} if method is None else {name: _shown(value) for name, value in method().settings.items()}
+    values = {name: _shown(value) for name, value in result.all_settings.items()}
+    known = [Setting(name, value, defaults.get(name) == value, name in defaults) for name, value in values.items()]
+    changed = [f"{name}={value}" for name, value in values.items() if defaults.get(name, value) != value]
+    settings = " ".join(f"--set {shlex.quote(each)}" for each in changed)
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # run from a source folder, not installed
+            versions[package] = version(package)
+    every = -(-len(result.steps) // MAX_STEPS)
     return Record(
         method=result.method,
-        about=_about(result.method),
-        settings=settings,
+        about="" if method is None else (method.__doc__ or "").strip().partition("\n")[0],
+        settings=known,
         rows=result.counts.rows,
         missing=result.counts.missing,
         repeated=result.counts.repeated,
@@ -138,54 +143,21 @@ def record(result: ResultData, command: str | None = None) -> Record:
         stopped=result.stopped,
         iterations=result.iterations,
         seconds=round(result.seconds, 3),
-        steps=[_step(step) for step in _thinned(result.steps, every)],
+        steps=[
+            StepRow(step.restart, step.iteration, finite(step.change), finite(step.bound))
+            for step in [*result.steps[:-1][::every], result.steps[-1]]
+        ],
         every=every,
         notes=result.notes,
-        versions={"python": platform.python_version(), **_versions()},
-        command=command or _command(result.method, settings),
+        versions=versions,
+        command=command or f"finegold aggregate votes.csv -o labels.csv --method {result.method} {settings}".strip(),
     )
-
-
-def _about(method: str) -> str:
-    if method not in method_names():
-        return ""
-    return (method_class(method).__doc__ or "").strip().partition("\n")[0]
-
-
-def _settings(result: ResultData) -> list[Setting]:
-    defaults = method_class(result.method)().settings if result.method in method_names() else {}
-    return [
-        Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
-        for name, value in result.all_settings.items()
-    ]
 
 
 def _shown(value: object) -> str:
     return repr(np.asarray(value).tolist()) if isinstance(value, np.ndarray | list | tuple) else str(value)
 
 
-def _thinned(steps: list[Step], every: int) -> list[Step]:
-    return [*steps[:-1][::every], steps[-1]]
-
-
-def _step(step: Step) -> StepRow:
-    return StepRow(step.restart, step.iteration, _finite(step.change), _finite(step.bound))
-
-
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number that JSON has; None for the others."""
     return float(value) if math.isfinite(value) else None
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # run from a source folder, not installed
-            continue
-    return found
-
-
-def _command(method: str, settings: list[Setting]) -> str:
-    changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if s.is_known and not s.is_default]
-    return " ".join(["finegold aggregate votes.csv -o labels.csv --method", method, *changed])

@@ -1,16 +1,20 @@
-"""The quality of the labels and its uncertainty."""
+"""The quality of the labels and its uncertainty; agreement of the annotators and calibration of the probabilities."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from finegold.insight import expected
+from finegold.insight import overview as insight
 from finegold.insight.expected import caution, expected_accuracy, in_words
-from finegold.report.views.common import Floats, percent, thousands
+from finegold.report.views.common import Floats, as_sentence, finite, percent, plain
 from finegold.results import metrics
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.frames import to_polars
 from finegold.votes.key import Key
 
 # The calibrated language of the IPCC's reports: each term stands for a range of probabilities.
@@ -75,9 +79,13 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
     found = result.gold == MISSING
     confidence = result.confidence[found]
     judged = None if key is None else _judged(result, key.without(result.gold))
-    bands = _bands(confidence)
-    errors = float((1 - confidence).sum())
-    expected = expected_accuracy(result)
+    bands, share = _bands(confidence), expected_accuracy(result)
+    counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
+    bins = [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
+    headline = "Every label was given as a gold truth" if share is None else in_words(share).removesuffix(".")
+    if judged is not None:
+        truths = f"{judged.n:,} known truth{'' if judged.n == 1 else 's'}"
+        headline = f"{percent(judged.accuracy, 1)} of the checked labels are right, by {truths}"
     return Quality(
         n_tasks=len(result.label_codes),
         n_votes=int(result.votes_per_task.sum()),
@@ -85,12 +93,12 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         n_classes=len(result.class_names),
         n_gold=int((~found).sum()),
         n_unlabelled=len(result.unlabelled),
-        expected=1.0 if expected is None else expected,
-        errors=errors,
+        expected=1.0 if share is None else share,
+        errors=float((1 - confidence).sum()),
         bands=bands,
-        histogram=_histogram(confidence),
+        histogram=bins,
         judged=judged,
-        headline=_headline(expected, judged),
+        headline=headline,
         sentences=_sentences(result, bands, judged, key),
     )
 
@@ -105,75 +113,169 @@ def _bands(confidence: Floats) -> list[Band]:
     return bands
 
 
-def _histogram(confidence: Floats) -> list[Bin]:
-    counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
-    return [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
-
-
 def _judged(result: ResultData, truth: Codes) -> Judged | None:
-    n = int((truth >= 0).sum())
+    """Compare the labels, and the majority vote, with truths; ties earn their share, as everywhere."""
+    n, votes, majority = int((truth >= 0).sum()), result.annotations, None
     if not n:
         return None
-    accuracy = metrics.accuracy(result.posterior, truth)
+    if votes is not None:
+        shares = np.zeros((votes.n_tasks, votes.n_classes))
+        task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+        shares[task, votes.cell_class] = np.diff(votes.cell_ptr)
+        majority = metrics.accuracy(shares, truth)
     return Judged(
         n=n,
-        accuracy=accuracy,
+        accuracy=metrics.accuracy(result.posterior, truth),
         confidence=float(result.confidence[truth >= 0].mean()),
         macro_f1=metrics.macro_f1(result.posterior, truth),
         log_loss=metrics.log_loss(result.posterior, truth),
         calibration_error=metrics.calibration_error(result.posterior, truth),
-        majority=_majority(result, truth),
+        majority=majority,
     )
 
 
-def _majority(result: ResultData, truth: Codes) -> float | None:
-    """Ties earn their share, as everywhere."""
-    votes = result.annotations
-    if votes is None:
-        return None
-    shares = np.zeros((votes.n_tasks, votes.n_classes))
-    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
-    shares[task, votes.cell_class] = np.diff(votes.cell_ptr)
-    return metrics.accuracy(shares, truth)
-
-
-def _headline(expected: float | None, judged: Judged | None) -> str:
-    if judged is not None:
-        truths = f"{thousands(judged.n)} known truth{'' if judged.n == 1 else 's'}"
-        return f"{percent(judged.accuracy, 1)} of the checked labels are right, by {truths}"
-    return "Every label was given as a gold truth" if expected is None else in_words(expected).removesuffix(".")
-
-
 def _sentences(result: ResultData, bands: list[Band], judged: Judged | None, key: Key | None) -> list[str]:
-    words = [*([_of_judgement(judged, len(result.label_codes))] if judged else []), *_of_unused(result, key)]
+    words = []
+    if judged is not None:
+        others = (
+            " What that says about the other labels depends on how the tasks were chosen: an interval for all labels "
+            "needs tasks that were drawn at random (finegold sample)."
+        )
+        rest = others if judged.n < len(result.label_codes) else ""
+        words.append(f"The method itself expected {percent(judged.confidence, 1)} of these.{rest}")
+    if key is not None:
+        taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
+        unused = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
+        words += [f"{n:,} of the truths {what} and are not counted." for n, what in unused if n]
     if warned := caution(result):
         words.append(warned)
     sure, unsure = bands[0], bands[-1]
     if sure.n + unsure.n:
         words.append(
-            f"{thousands(sure.n)} labels ({percent(sure.share)}) are virtually certain; "
-            f"{thousands(unsure.n)} ({percent(unsure.share)}) are unsure."
+            f"{sure.n:,} labels ({percent(sure.share)}) are virtually certain; {unsure.n:,} ({percent(unsure.share)}) "
+            "are unsure."
         )
     if not result.converged:
         words.append("The method stopped before it converged: increase max_iterations before you trust the labels.")
     return words
 
 
-def _of_judgement(judged: Judged, n_tasks: int) -> str:
-    """Compare the accuracy on known truths with what the method expected, and say what it means for the others."""
-    words = f"The method itself expected {percent(judged.confidence, 1)} of these."
-    if judged.n >= n_tasks:
-        return words
-    return (
-        f"{words} What that says about the other labels depends on how the tasks were chosen: an interval for all "
-        "labels needs tasks that were drawn at random (finegold sample)."
+WITHOUT_TRUTH = (
+    "no truths were given. With --truth FILE, this shows whether labels with a probability of 90 % are right in 90 %."
+)
+WITHOUT_VOTES = "this model was saved by an older version of Finegold, without its votes. Fit again to include them."
+MEASURES = {
+    "alpha": ("Krippendorff’s alpha", "recommended: any number of annotators, missing votes"),
+    "fleiss": ("Fleiss’ kappa", "for many annotators"),
+    "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
+    "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
+    "observed": ("Observed agreement", "share of pairs of votes that agree, including agreement by chance"),
+    "self_agreement": ("Agreement with oneself", "of annotators who voted on a task more than once"),
+}
+# Krippendorff's recommended limits for alpha.
+MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measure of agreement."""
+
+    name: str
+    value: float | None  # None if the votes do not determine it
+    low: float | None
+    high: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Tasks whose labels have similar probabilities."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    n: int
+    error: float  # expected calibration error
+    temperature: float  # that would calibrate the probabilities
+    bins: list[CalibrationBin]
+    words: str
+
+
+@dataclass(frozen=True)
+class Trust:
+    warnings: list[str]
+    figures: list[Figure]
+    agreement_words: str
+    agreement_absent: str | None
+    calibration: Calibration | None
+    calibration_absent: str | None
+
+
+def judge(result: ResultData, key: Key | None = None) -> insight.Trust | None:
+    """Compute agreement and calibration; None without the votes."""
+    if result.annotations is None:
+        return None
+    judges = key is not None and (key.without(result.gold) != MISSING).any()
+    return insight.trust(result, key if judges else None)
+
+
+def trust(result: ResultData) -> Trust:
+    return trust_of(judge(result))
+
+
+def trust_of(measured: insight.Trust | None) -> Trust:
+    """Return the view of what `judge` computed. Krippendorff's limits describe the agreement."""
+    if measured is None:
+        return Trust([], [], "", WITHOUT_VOTES, None, WITHOUT_VOTES)
+    agreed, figures = measured.agreement, []
+    for name, (title, words) in MEASURES.items():
+        low, high = agreed.interval(name) if name in agreed.errors else (math.nan, math.nan)
+        value = getattr(agreed, name)
+        if name != "self_agreement" or math.isfinite(value):
+            figures.append(Figure(title, finite(plain(value)), finite(plain(low)), finite(plain(high)), words))
+    words = (
+        f"On {agreed.n_tasks:,} tasks with several votes, two annotators agree in {percent(agreed.observed)} of the "
+        "cases"
+    )
+    if not math.isfinite(agreed.alpha):
+        words = f"{words}; the votes do not show whether that is more than chance."
+    else:
+        verdict = "too low to rely on single votes, which is why they are aggregated"
+        if agreed.alpha >= MIN_RELIABLE_ALPHA:
+            verdict = "high enough to take any single vote seriously"
+        elif agreed.alpha >= MIN_TENTATIVE_ALPHA:
+            verdict = "enough for tentative conclusions from single votes"
+        words = f"{words}. Beyond chance, that is an alpha of {agreed.alpha:.2f}: {verdict}."
+    return Trust(
+        warnings=[as_sentence(each) for each in measured.warnings],
+        figures=figures,
+        agreement_words=words,
+        agreement_absent=None if agreed.n_tasks else "no task has votes of two annotators.",
+        calibration=None if measured.calibration is None else _calibration(measured.calibration),
+        calibration_absent=None if measured.calibration else WITHOUT_TRUTH,
     )
 
 
-def _of_unused(result: ResultData, key: Key | None) -> list[str]:
-    """List the truths that could not be used."""
-    if key is None:
-        return []
-    taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
-    words = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
-    return [f"{thousands(n)} of the truths {what} and are not counted." for n, what in words if n]
+def _calibration(measured: expected.Calibration) -> Calibration:
+    bins = [
+        CalibrationBin(n=row["n"], **{name: plain(row[name]) for name in row if name != "n"})
+        for row in to_polars(measured.curve()).to_dicts()
+    ]
+    words = (
+        f"Labels have a mean confidence of {percent(measured.confidence, 1)}; {percent(measured.accuracy, 1)} of them "
+        f"are right. The calibration error is {measured.ece:.3f}"
+    )
+    if measured.ece_after < measured.ece:
+        after = f"{measured.ece_after:.3f}"
+        words = f"{words}; a temperature of {measured.temperature:.2f} would reduce it to {after}."
+    else:
+        words = f"{words}, and no temperature would reduce it."
+    return Calibration(measured.n, plain(measured.ece), plain(measured.temperature), bins, words)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.insight.majority import CLOSE, flipped_tasks, margins
-from finegold.report.views.common import LABELS_TABLE, Floats, Shown, plain, texts
+from finegold.report.views.common import LABELS_TABLE, Shown, as_sentence, plain, texts
 from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
-from finegold.votes.hygiene import Finding, Hygiene
+from finegold.votes.hygiene import Hygiene
 from finegold.votes.key import Key
 from finegold.votes.labels import visible
 
@@ -121,54 +121,40 @@ def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -
 
 def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
     """Return all details of these tasks, in this order. `found` comes from `doubts`."""
-    names, classes = texts(result.task_names, codes), texts(result.class_names)
-    return [_row(result, i, name, classes, found, key) for i, name in zip(codes, names, strict=True)]
-
-
-def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubts, key: Key | None) -> TaskRow:
-    label, phi = int(result.label_codes[i]), result.posterior[i]
-    who, voted = votes_of(result.annotations, i)
-    counts = np.bincount(voted, minlength=len(classes))
-    rival = _rival(phi, label, counts, flipped=bool(found.flipped[i]))
-    truth = _truth(key, i)
-    return TaskRow(
-        code=i,
-        task=name,
-        label=classes[label],
-        confidence=plain(phi[label]),
-        rival=None if rival is None else classes[rival],
-        rival_probability=0.0 if rival is None else plain(phi[rival]),
-        n_votes=int(result.votes_per_task[i]),
-        reasons=[reason for reason in REASONS if getattr(found, reason)[i]],
-        gold=bool(result.gold[i] != MISSING),
-        truth=truth,
-        right=None if key is None or truth is None else bool(key.codes[i] == label),
-        tally=_tally(counts, phi, classes),
-        votes=_vote_rows(result, who[:MAX_VOTES], voted[:MAX_VOTES], label, rival, classes),
-        votes_left_out=max(len(who) - MAX_VOTES, 0),
-    )
-
-
-def _truth(key: Key | None, i: int) -> str | None:
-    if key is None or key.codes[i] == MISSING:
-        return None
-    return texts(as_column([key.class_names[key.codes[i]]]))[0]
-
-
-def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool) -> int | None:
-    """Return the class with most votes if it is not the label, else the second most probable class."""
-    if len(phi) < 2:
-        return None
-    if flipped:
-        return int(counts.argmax())
-    return int(np.where(np.arange(len(phi)) == label, -1.0, phi).argmax())
-
-
-def _tally(counts: NDArray[np.int64], phi: Floats, classes: list[str]) -> list[Tally]:
-    """Return the classes with votes or with a relevant probability, the one with most votes first."""
-    seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
-    order = seen[np.lexsort((-phi[seen], -counts[seen]))]
-    return [Tally(classes[k], int(counts[k]), plain(phi[k])) for k in order.tolist()]
+    classes = texts(result.class_names)
+    rows = []
+    for i, name in zip(codes, texts(result.task_names, codes), strict=True):
+        label, phi = int(result.label_codes[i]), result.posterior[i]
+        who, voted = votes_of(result.annotations, i)
+        counts = np.bincount(voted, minlength=len(classes))
+        rival = None  # the class with most votes if it is not the label, else the second most probable class
+        if len(phi) > 1:
+            others = np.where(np.arange(len(phi)) == label, -1.0, phi)
+            rival = int(counts.argmax() if found.flipped[i] else others.argmax())
+        truth = None
+        if key is not None and key.codes[i] != MISSING:
+            truth = texts(as_column([key.class_names[key.codes[i]]]))[0]
+        seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
+        seen = seen[np.lexsort((-phi[seen], -counts[seen]))]  # the class with most votes first
+        rows.append(
+            TaskRow(
+                code=i,
+                task=name,
+                label=classes[label],
+                confidence=plain(phi[label]),
+                rival=None if rival is None else classes[rival],
+                rival_probability=0.0 if rival is None else plain(phi[rival]),
+                n_votes=int(result.votes_per_task[i]),
+                reasons=[reason for reason in REASONS if getattr(found, reason)[i]],
+                gold=bool(result.gold[i] != MISSING),
+                truth=truth,
+                right=None if key is None or truth is None else bool(key.codes[i] == label),
+                tally=[Tally(classes[k], int(counts[k]), plain(phi[k])) for k in seen.tolist()],
+                votes=_vote_rows(result, who[:MAX_VOTES], voted[:MAX_VOTES], label, rival, classes),
+                votes_left_out=max(len(who) - MAX_VOTES, 0),
+            )
+        )
+    return rows
 
 
 def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
@@ -225,32 +211,14 @@ class Reading:
 
 
 def reading(result: ResultData) -> Reading:
-    votes = result.annotations
-    hygiene = Hygiene() if votes is None else votes.hygiene
-    classes = [] if votes is None else _classes(votes)
-    return Reading(
-        rows=result.counts.rows,
-        classes=classes,
-        shown=Shown(len(classes), len(result.class_names), "number of votes", "the table of classes"),
-        left_out=_left_out(result, hygiene),
-        spellings=[one for finding in hygiene.findings for one in _spellings(finding)][:MAX_GROUPS],
-        alarms=[_sentence(finding.text) for finding in hygiene.findings if finding.kind != "merged"],
-    )
-
-
-def _classes(votes: Annotations) -> list[ClassVotes]:
-    counts = votes.votes_per_class
-    most = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
-    names = map(visible, texts(votes.class_names, most))
-    return [
-        ClassVotes(name, int(counts[k]), float(counts[k] / counts.max())) for name, k in zip(names, most, strict=True)
-    ]
-
-
-def _left_out(result: ResultData, hygiene: Hygiene) -> list[tuple[str, int]]:
-    """Return what was left out, why, and how often."""
-    counts = result.counts
-    rows = [
+    votes, counts = result.annotations, result.counts
+    hygiene, classes = Hygiene(), []
+    if votes is not None:
+        hygiene, n = votes.hygiene, votes.votes_per_class
+        most = np.argsort(-n, kind="stable")[:MAX_CLASSES]
+        names = map(visible, texts(votes.class_names, most))
+        classes = [ClassVotes(name, int(n[k]), float(n[k] / n.max())) for name, k in zip(names, most, strict=True)]
+    left_out = [
         ("votes without a label", counts.missing - sum(hygiene.no_vote.values())),
         *((f"“{word}”, which means no vote", n) for word, n in hygiene.no_vote.items()),
         ("repeated votes of an annotator on a task", counts.repeated),
@@ -259,12 +227,16 @@ def _left_out(result: ResultData, hygiene: Hygiene) -> list[tuple[str, int]]:
         ("gold truths of tasks without votes", counts.gold_unused),
         *counts.left_out.items(),
     ]
-    return [(what, n) for what, n in rows if n > 0]
-
-
-def _spellings(finding: Finding) -> list[Spellings]:
-    return [Spellings([(visible(text), n) for text, n in group], finding.kind == "merged") for group in finding.groups]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    spellings = [
+        Spellings([(visible(text), n) for text, n in group], finding.kind == "merged")
+        for finding in hygiene.findings
+        for group in finding.groups
+    ]
+    return Reading(
+        rows=counts.rows,
+        classes=classes,
+        shown=Shown(len(classes), len(result.class_names), "number of votes", "the table of classes"),
+        left_out=[(what, n) for what, n in left_out if n > 0],
+        spellings=spellings[:MAX_GROUPS],
+        alarms=[as_sentence(finding.text) for finding in hygiene.findings if finding.kind != "merged"],
+    )
