@@ -108,7 +108,6 @@ def export(
 # ---- Simulation
 
 GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
-SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
 
 
 class Format(StrEnum):
@@ -206,15 +205,14 @@ def simulate(
         kind = kind or "csv"
         votes, truth = path / f"votes.{kind}", path / f"truth.{kind}"
     else:
-        extension, is_packed = check_table_path(path)
-        if extension not in SINKS or is_packed:
-            raise InputError(f"{target} must end in .csv, .jsonl or .parquet, or be a folder")
+        extension, _ = check_table_path(path)
         if kind not in (None, extension):
             raise InputError(f"--format is {kind} but the extension of {target} is {extension}")
-        votes, truth, kind = path, path.with_name(f"{path.stem}-truth{path.suffix}"), extension
+        stem, dot, extensions = path.name.partition(".")
+        votes, truth = path, path.with_name(f"{stem}-truth{dot}{extensions}")
     with prepared(votes.parent):
         out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
-        n_votes = _write_simulation(process, draw.tasks, names, votes, truth, kind)
+        n_votes = _write_simulation(process, draw.tasks, names, votes, truth)
     say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
 
 
@@ -234,14 +232,12 @@ def _prototypes(text: str) -> dict[str, Any]:
         raise InputError(f"{text} is not JSON; expected a list of matrices of numbers") from None
 
 
-def _write_simulation(
-    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
-) -> int:
+def _write_simulation(process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path) -> int:
     """Write both tables piece by piece, so that memory stays bounded: both or none. Return the number of votes."""
     import numpy as np
     import polars as pl
 
-    from finegold.system.files import replacing_all
+    from finegold.io.writers import write_pieces
     from finegold.votes.simulation import draw_truth, pieces
 
     n_votes = 0
@@ -261,30 +257,13 @@ def _write_simulation(
         for first, codes in draw_truth(process, n_tasks):
             yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": named(codes)})
 
-    with replacing_all([votes, truth]) as (votes_file, truth_file):
-        _sink(vote_tables(), votes_file, kind)
-        _sink(truth_tables(), truth_file, kind)
+    out.write_all(
+        {
+            str(votes): lambda path: write_pieces(vote_tables(), path, escape_formulas=False),
+            str(truth): lambda path: write_pieces(truth_tables(), path, escape_formulas=False),
+        }
+    )
     return n_votes
-
-
-def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
-    """Write the tables one by one with a streaming sink of Polars."""
-    import polars as pl
-    from polars.io.plugins import register_io_source
-
-    first = next(tables)
-
-    def source(*_: Any) -> Iterator[pl.DataFrame]:
-        yield first
-        yield from tables
-
-    frame = register_io_source(source, schema=first.schema)
-    try:
-        getattr(frame, SINKS[kind])(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if "KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from error
-        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user
 
 
 def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: int) -> None:

@@ -160,14 +160,24 @@ def spellings(name: str) -> list[str]:
 
 @contextmanager
 def guarded(line: CommandLine) -> Iterator[None]:
-    """Handle the errors of a command: Typer would print other messages and use other exit codes."""
+    """Handle the errors and warnings of a command: Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
     for word in line.words:
         with suppress(OSError, RuntimeError, ValueError):  # not every word can be a path
             if finished := finish_moves(Path(word).expanduser().parent):
                 say(f"a run that was killed had written {', '.join(map(str, finished))}; they are in place now")
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, FinegoldWarning):
+            warn(message.worded(line.word) if isinstance(message, FinegoldWarning) else str(message))
+        else:
+            others(message, category, *where, **more)
+
     try:
-        with _warnings_as_lines(line):
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", FinegoldWarning)
+            warnings.showwarning = show
             yield
     except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
         raise typer.Exit(report_error(error, line)) from error
@@ -180,8 +190,10 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
         return _fail(error.worded(line.word) + (f"\ntry: {command}" if command else ""), BAD_INPUT)
     if isinstance(error, FinegoldError):
         return _fail(str(error), BAD_INPUT)
-    if isinstance(error, KeyboardInterrupt):
-        return _fail(f"interrupted; {_what_is_kept(error, line)}", INTERRUPTED)
+    if isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
+        again = f": {line.changed({'overwrite': None, 'resume': True})}" if line.words else ""
+        kept = f"{error}{again}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        return _fail(f"interrupted; {kept}", INTERRUPTED)
     if isinstance(error, MemoryError):
         return _fail(
             "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT
@@ -197,13 +209,6 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
     return _fail(f"failed unexpectedly ({what}){how}", FAILED)
 
 
-def _what_is_kept(error: KeyboardInterrupt, line: CommandLine) -> str:
-    """Return where the work is kept, with the command that continues it, or what was written."""
-    if not str(error):
-        return f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
-    return f"{error}: {line.changed({'overwrite': None, 'resume': True})}" if line.words else str(error)
-
-
 def _fail(message: str, code: int) -> int:
     if _wants_traceback():
         traceback.print_exc()
@@ -213,23 +218,6 @@ def _fail(message: str, code: int) -> int:
 
 def _wants_traceback() -> bool:
     return "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG"))
-
-
-@contextmanager
-def _warnings_as_lines(line: CommandLine) -> Iterator[None]:
-    """Print Finegold's warnings as yellow lines; other warnings are shown as usual."""
-    with warnings.catch_warnings():
-        others = warnings.showwarning
-        warnings.simplefilter("always", FinegoldWarning)
-
-        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, FinegoldWarning):
-                warn(message.worded(line.word) if isinstance(message, FinegoldWarning) else str(message))
-            else:
-                others(message, category, *where, **more)
-
-        warnings.showwarning = show
-        yield
 
 
 def _discard_output() -> None:

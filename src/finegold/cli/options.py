@@ -143,7 +143,7 @@ def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any
         return bool, False, typer.Option(flag, **more)
     if about.kind == "switch":
         return bool | None, None, typer.Option(f"{flag}/--no-{flag[2:]}", show_default=False, **more)
-    more["metavar"] = about.metavar or "|".join(about.choices)
+    more["metavar"] = "|".join(about.choices) if about.kind == "choice" else about.metavar
     if about.kind == "number":
         kind = type(default) if type(default) in (int, float) else int
         shown = default if type(default) is kind else None

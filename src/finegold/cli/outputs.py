@@ -210,16 +210,12 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
         say(f"left out: {words}")
     if summary.get("table"):
         say(f"labels written to {summary['table']}")
-    names, (best, worst) = to_list(result.annotator_names), extremes(result)
+    order = (-result.accuracy).argsort(kind="stable").tolist()
+    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)  # at most half of all in each list
+    best, worst = order[:shown], order[::-1][:shown]
+    names = to_list(result.annotator_names)
     good, bad = (", ".join(f"{names[code]} ({result.accuracy[code]:.2f})" for code in codes) for codes in (best, worst))
     say(f"best annotators: {good}; worst: {bad}")
-
-
-def extremes(result: ResultData, shown: int = ANNOTATORS_SHOWN) -> tuple[list[int], list[int]]:
-    """Return the annotators with the highest and the lowest expected accuracy, at most half of all in each list."""
-    order = (-result.accuracy).argsort(kind="stable").tolist()
-    shown = max(min(shown, len(order) // 2), 1)
-    return order[:shown], order[::-1][:shown]
 
 
 def left_out(summary: Mapping[str, Any]) -> str:
@@ -257,7 +253,11 @@ def print_left_out(votes: Annotations) -> None:
 def print_json(value: Any) -> None:
     """Print JSON; where standard output is not UTF-8, as pipes on Windows are not, other letters are escaped."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=_plain))
+
+    def plain(other: Any) -> Any:
+        return other.tolist() if hasattr(other, "tolist") else str(other)
+
+    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=plain))
 
 
 def _without_nan(value: Any) -> Any:
@@ -267,10 +267,6 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 # ---- Tables on the terminal
