@@ -10,7 +10,7 @@ import pytest
 
 import finegold
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.cli_helpers import CSV, run, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"

@@ -15,7 +15,7 @@ import pytest
 
 from finegold.errors import InputError
 from finegold.io.read import read
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
 FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import finegold
-from finegold.votes.frames import to_list, to_polars
+from finegold.votes.encoding import to_list
+from finegold.votes.frames import to_polars
 
 Column = Callable[[list[Any]], Any]
 

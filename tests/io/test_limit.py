@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.cli_helpers import run, write
 
 LONG = "task,worker,label\nt9,ann,x\nt1,bob,y\nt9,bob,NA\nt5,eve,z\nt1,ann,x\n"

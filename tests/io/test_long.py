@@ -11,7 +11,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
 
@@ -94,7 +94,7 @@ def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> Non
     assert to_list(annotations.unlabelled) == [0]
     assert to_list(annotations.annotator_names) == [-1, 2]
     assert to_list(annotations.class_names) == [0, 1]
-    assert annotations.task_names.dtype.is_integer()
+    assert annotations.task_names.values.dtype.is_integer()
 
 
 @pytest.mark.parametrize("odd", ["007", "+7", "1.0", "1e3", " 7", "-0", "99999999999999999999", "x"])

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from finegold.io.read import read
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.readers_votes import votes_of, write
 
 LARGE = [1580661436132757506, 1580661436132757507]

@@ -16,7 +16,7 @@ import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
 from finegold.io.truth import read_truth
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.readers_votes import VOTES, votes_of
 
 ROWS = [("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")]

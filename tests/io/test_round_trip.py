@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from finegold.io import read as readers
 from finegold.io.columns import TRUTH, candidates
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import MISSING, to_list
 from tests.support.readers_votes import votes_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")  # of labels that look like one class

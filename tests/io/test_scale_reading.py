@@ -18,8 +18,7 @@ from finegold.io.read import read
 from finegold.io.tables import Opened, Progress
 from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import encode_integers, encode_pieces
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import encode_integers, encode_pieces, to_list
 from finegold.votes.names import match
 from tests.support.readers_votes import write
 
@@ -118,7 +117,7 @@ def test_several_files_of_different_types_in_batches(tmp_path: Path, monkeypatch
     frame.with_columns(pl.col("task") + 2**40).write_parquet(tmp_path / "b.parquet")
     streamed, simple = both_ways(tmp_path, monkeypatch, gold="gold")
     same(streamed, simple)
-    assert str(streamed.task_names.dtype) == str(streamed.class_names.dtype) == "Int64"  # type: ignore[attr-defined]
+    assert streamed.task_names.values.dtype == streamed.class_names.values.dtype == pl.Int64
     pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="the columns have different types from file to file"):
         read(tmp_path)

@@ -15,7 +15,8 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
 from finegold.io.truth import match_truth, read_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
+from finegold.votes.frames import native_column
 from tests.support.readers_votes import CSV, write
 
 GOLD = {"t1": "dog", "t2": "cat"}
@@ -86,7 +87,7 @@ def test_a_new_class_of_a_categorical_column_stays_categorical() -> None:
     votes = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": pd.Categorical(["a", "b"])})
     annotations = read(votes, gold={1: "c"})
     assert to_list(annotations.class_names) == ["a", "b", "c"]
-    assert str(annotations.class_names.to_native().dtype) == "category"
+    assert str(native_column(annotations.class_names).dtype) == "category"
 
 
 def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from finegold.votes.annotations import Annotations
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 
 CSV = "task,worker,label\nt2,ann,cat\nt1,bob,dog\nt1,ann,cat\n"
 VOTES = {("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")}

@@ -1,6 +1,7 @@
 """Votes in, cells out: nothing lost, nothing invented, the order of rows without meaning."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,7 +118,7 @@ def test_integers_of_a_wide_range_and_of_small_types_are_encoded():
     assert wide.task_names.tolist() == [-(2**60), 0, 2**60]
     small = Annotations.from_arrays(np.array([-100, 100, 0], np.int8), [1, 2, 3], np.array([0, 255, 0], np.uint8))
     assert small.task_names.tolist() == [-100, 0, 100]
-    assert small.task_names.dtype == np.int8
+    assert small.task_names.values.dtype == pl.Int8
     assert small.class_names.tolist() == [0, 255]
 
 

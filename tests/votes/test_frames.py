@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import narwhals as nw
 import numpy as np
@@ -12,12 +13,15 @@ import pyarrow as pa
 import pytest
 
 from finegold.votes.encoding import Names
-from finegold.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
+from finegold.votes.frames import make_frame, names_of, native_column, to_polars
 
 
 def wrap(native: Any) -> Names:
-    series: Names = nw.from_native(native, series_only=True)
-    return series
+    return names_of(nw.from_native(native, series_only=True))
+
+
+def dtype_of(column: Any) -> Any:
+    return column.type if isinstance(column, pa.ChunkedArray) else column.dtype
 
 
 SERIES: dict[str, Any] = {
@@ -38,34 +42,38 @@ SERIES: dict[str, Any] = {
 @pytest.mark.parametrize("kind", SERIES)
 def test_taken_names_keep_their_dtype_and_are_null_where_missing(kind: str) -> None:
     names = wrap(SERIES[kind])
-    first, second = to_list(names)
-    full, holed = take(names, np.array([1, 0, 1], np.int32)), take(names, np.array([1, -1, 0], np.int32))
-    assert to_list(full) == [second, first, second]
-    assert full.to_native().type == SERIES[kind].type if "pyarrow" in kind else full.dtype == names.dtype
-    assert holed.dtype == names.dtype
-    assert holed.is_null().to_list() == [False, True, False]
-    assert [to_list(holed)[0], to_list(holed)[2]] == [second, first]
-
-
-@pytest.mark.parametrize("kind", ["pandas object", "pandas category", "pandas str", "pandas Int64"])
-def test_pandas_dtypes_survive_a_hole(kind: str) -> None:
-    assert take(wrap(SERIES[kind]), np.array([0, -1], np.int32)).to_native().dtype == SERIES[kind].dtype
+    first, second = names.to_list()
+    full, holed = names.take(np.array([1, 0, 1], np.int32)), names.take(np.array([1, -1, 0], np.int32))
+    assert full.to_list() == [second, first, second]
+    assert holed.to_list() == [second, None, first]
+    for taken in (full, holed):
+        column = native_column(taken)
+        assert dtype_of(column) == dtype_of(SERIES[kind])
+        assert names_of(nw.from_native(column, series_only=True)).to_list() == taken.to_list()
 
 
 @pytest.mark.parametrize(("dtype", "twin"), [("int64", "Int64"), ("uint8", "UInt8"), ("bool", "boolean")])
 def test_numpy_integers_of_pandas_do_not_become_floats_beside_a_null(dtype: str, twin: str) -> None:
     names = wrap(pd.Series([0, 1], dtype=dtype))
-    assert str(take(names, np.array([1, -1], np.int32)).to_native().dtype) == twin
-    assert str(take(names, np.array([1, 0], np.int32)).to_native().dtype) == dtype
+    assert str(native_column(names.take(np.array([1, -1], np.int32))).dtype) == twin
+    assert str(native_column(names.take(np.array([1, 0], np.int32))).dtype) == dtype
 
 
-def test_names_in_numpy_are_taken_as_objects_where_missing() -> None:
-    assert take(np.array(["a", "b"]), np.array([1, -1], np.int32)).tolist() == ["b", None]
-    assert take(np.array([3, 4]), np.array([1, 0], np.int32)).dtype.kind == "i"
+def test_names_behave_like_the_arrays_that_they_were_made_of() -> None:
+    names = Names(np.array(["a", "b"]))
+    assert names.take(np.array([1, -1], np.int32)).tolist() == ["b", None]
+    assert names[np.array([False, True])].tolist() == names[1:].tolist() == [names[1]] == ["b"]
+    assert (names == ["a", "x"]).tolist() == (names != ["x", "b"]).tolist() == [True, False]
+    assert np.asarray(Names(np.array([3, 4]))).dtype == np.int64
+
+
+@pytest.mark.parametrize("value", [UUID(int=7), 2**200, 1 + 2j, "odd\udcff"])
+def test_values_that_polars_does_not_have_are_text(value: Any) -> None:
+    assert Names([value]).to_list() == [str(value).replace("\udcff", "\\udcff")]
 
 
 def test_nothing_can_be_taken_from_no_names_but_nulls() -> None:
-    assert to_list(take(wrap(pl.Series([], dtype=pl.String)), np.array([-1, -1], np.int32))) == [None, None]
+    assert wrap(pl.Series([], dtype=pl.String)).take(np.array([-1, -1], np.int32)).to_list() == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +82,8 @@ def test_nothing_can_be_taken_from_no_names_but_nulls() -> None:
         (wrap(pd.Series(["a", "b"], index=[4, 2])), pd.DataFrame),
         (wrap(pl.Series(["a", "b"])), pl.DataFrame),
         (wrap(pa.chunked_array([["a", "b"]])), pa.Table),
-        (np.array(["a", "b"]), pl.DataFrame),
-        (np.array(["a", "b"], dtype=object), pl.DataFrame),
+        (Names(np.array(["a", "b"])), pl.DataFrame),
+        (Names(np.array(["a", "b"], dtype=object)), pl.DataFrame),
     ],
 )
 def test_a_frame_is_made_of_any_columns_in_the_kind_asked_for(like: Any, expected: type) -> None:
@@ -108,15 +116,10 @@ def test_a_frame_of_pandas_counts_its_rows_from_zero() -> None:
 
 
 def test_values_take_the_dtype_of_their_likes_if_it_holds_them() -> None:
-    assert series_like([3, 4], wrap(pl.Series([1], dtype=pl.Int8))).dtype == nw.Int8
-    assert to_list(series_like(["x"], wrap(pl.Series([1])))) == ["x"]
-    assert str(series_like(["x"], wrap(pd.Series(["a"], dtype="category"))).to_native().dtype) == "category"
-    assert series_like([1, "a"], np.array([1])).tolist() == ["1", "a"]
-
-
-def test_the_kind_of_names_is_their_library() -> None:
-    assert kind_of(wrap(pd.Series([1]))).is_pandas()
-    assert kind_of(np.array([1])).is_polars()
+    assert wrap(pl.Series([1], dtype=pl.Int8)).of([3, 4]).values.dtype == pl.Int8
+    assert wrap(pl.Series([1])).of(["x"]).to_list() == ["x"]
+    assert str(native_column(wrap(pd.Series(["a"], dtype="category")).of(["x"])).dtype) == "category"
+    assert Names(np.array([1])).of([1, "a"]).tolist() == ["1", "a"]
 
 
 def test_pandas_becomes_polars_with_nulls_and_mixtures() -> None:

@@ -19,7 +19,8 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.io.folders.votes import FirstPass, make_vocabulary
 from finegold.io.options import ReadOptions
 from finegold.io.truth import match_truth
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
+from finegold.votes.frames import native_column
 from tests.support.cli_helpers import run, write
 from tests.support.readers_votes import votes_of
 
@@ -175,7 +176,7 @@ def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> N
         warnings.simplefilter("ignore", FinegoldWarning)
         votes = finegold.read(table, normalise=True)
     assert votes.n_classes == 2
-    assert type(votes.class_names.to_native()).__module__.startswith(frame.__module__.split(".")[0])
+    assert type(native_column(votes.class_names)).__module__.startswith(frame.__module__.split(".")[0])
 
 
 def test_an_integer_and_its_text_are_one_class() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import to_list
 from tests.support.cli_helpers import run, write
 from tests.support.readers_votes import votes_of
 
@@ -48,7 +48,7 @@ def test_what_abstains_can_be_said():
 def test_missing_and_masked_entries_abstain():
     floats = Annotations.from_matrix([[0.0, np.nan]])
     assert votes_of(floats) == {(0, 0, 0)}
-    assert floats.class_names.dtype == np.int64
+    assert floats.class_names.values.dtype == pl.Int64
     found = Annotations.from_matrix(np.array([["a", None], [None, np.nan]], dtype=object))
     assert votes_of(found) == {(0, 0, "a")}
     assert (found.unlabelled.tolist(), found.never_voted.tolist()) == ([1], [1])

@@ -16,8 +16,8 @@ from finegold.api.job import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
-from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
-from finegold.votes.frames import make_frame, series_like, to_list
+from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_list, to_values
+from finegold.votes.frames import make_frame, names_of
 from finegold.votes.merging import merge
 from tests.support.cli_helpers import run
 
@@ -132,14 +132,14 @@ def test_values_are_found_by_how_they_are_written():
 def test_series_do_not_turn_one_kind_into_another(make):
     import narwhals as nw
 
-    like = nw.from_native(make([True, False]), series_only=True)
-    assert list(map(repr, to_list(series_like([0, 1], like)))) == ["0", "1"]
-    numbers = nw.from_native(make([1, 2]), series_only=True)
-    assert to_list(series_like([LONG[0], 0.5], numbers)) == [str(LONG[0]), "0.5"]
+    like = names_of(nw.from_native(make([True, False]), series_only=True))
+    assert list(map(repr, like.of([0, 1]))) == ["0", "1"]
+    numbers = names_of(nw.from_native(make([1, 2]), series_only=True))
+    assert numbers.of([LONG[0], 0.5]).to_list() == [str(LONG[0]), "0.5"]
 
 
 def test_a_frame_of_mixed_ids_is_text():
-    frame = make_frame({"task": [0.5, LONG[0], None]}, like=np.array([1]))
+    frame = make_frame({"task": [0.5, LONG[0], None]})
     assert frame["task"].to_list() == ["0.5", str(LONG[0]), None]
 
 

@@ -109,7 +109,7 @@ class JudgeReport:
                 rows[-1][name] = value
                 if name in FIGURES:
                     rows[-1][f"{name}_low"], rows[-1][f"{name}_high"] = ends.get(name, (None, None))
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def judges(self) -> list[dict[str, Any]]:
         """Return the figures of every judge as plain values: what JSON, tables, the report and the studio show.
@@ -142,7 +142,7 @@ class JudgeReport:
             label = [better[name][row] if name in better else name for row, name in enumerate(label)]
             columns |= {"system_a": sides[0], "system_b": sides[1]}
         columns |= {"label": label, "confidence": result.confidence, "n_judges": n_judges}
-        return make_frame(columns, like=np.empty(0))
+        return make_frame(columns)
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
         """Compare two judges or panels on the items that both answered.

@@ -34,7 +34,6 @@ from finegold.results.tables import with_predicted_tasks
 from finegold.system.files import replacing_all
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
-from finegold.votes.frames import to_polars
 
 if TYPE_CHECKING:
     from finegold.api.options import Fitting
@@ -378,7 +377,7 @@ def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> li
         by_task = next((name for name in (plan.columns[0], *candidates(columns, TASK)) if name in columns), None)
         if by_task is None:
             raise InputError(f'the items have no column "{plan.columns[0]}"; the columns are {", ".join(columns)}')
-        frame = to_polars(opened.load(columns).frame.to_native())
+        frame = opened.load(columns).frame()
         keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
         content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
     joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")

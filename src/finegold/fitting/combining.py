@@ -50,7 +50,7 @@ from finegold.methods.base import Method
 from finegold.methods.lookup import method_of
 from finegold.results.data import BESIDE_SETTINGS, Combined, ModelRecord, ResultData, summarise, votes_of
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, Codes, as_column, look_up
+from finegold.votes.encoding import MISSING, Codes, look_up
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def combine(result: ResultData, predictions: Predictions, method: Method | None 
     joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = joint.unlabelled
     if len(unlabelled) and len(predictions.task_names):
-        place = look_up(as_column(unlabelled), predictions.task_names)  # type: ignore[arg-type]
+        place = look_up(unlabelled.to_list(), predictions.task_names)
         unlabelled = unlabelled[np.flatnonzero(place == MISSING)]
     notes = [*_notes(combined, len(known) if by_truths else 0), *_suspicions(predictions, of_votes, votes)]
     return replace(joint, combined=combined, notes=[*joint.notes, *notes], unlabelled=unlabelled)

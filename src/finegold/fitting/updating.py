@@ -32,7 +32,7 @@ from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
 from finegold.results.sets import refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, to_list
 from finegold.votes.labels import listed
 from finegold.votes.merging import Joined, Merged, Piece, stitch
 from finegold.votes.names import match
@@ -150,7 +150,7 @@ def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes,
     return replace(
         stitch([piece], len(tasks)),
         gold=votes.gold[tasks],
-        task_names=tasks,
+        task_names=Names(tasks),
         annotator_names=names.annotator_names,
     )
 

@@ -17,7 +17,7 @@ from finegold.results import metrics
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 from finegold.votes.key import Key
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Comparison:
 
     def labels(self) -> Any:
         """Return a data frame with a row per task and a column per method, with the labels."""
-        names = {result.method: take(result.class_names, result.label_codes) for result in self.results}
+        names = {result.method: result.class_names.take(result.label_codes) for result in self.results}
         return make_frame({"task": self.majority.task_names, **names}, like=self.majority.task_names)
 
     def _repr_html_(self) -> str:
@@ -98,10 +98,10 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
     task, _, label = votes_of(result).votes()
     agreeing = np.bincount(task[label == key.codes[task]], minlength=len(key.codes))[tasks]
     columns = {
-        "task": take(everything.task_names, tasks.astype(np.int32)),
+        "task": everything.task_names.take(tasks.astype(np.int32)),
         "current": [key.class_names[code] for code in current.tolist()],
         "p_wrong": p_wrong,
-        "label": take(everything.class_names, everything.label_codes[tasks]),
+        "label": everything.class_names.take(everything.label_codes[tasks]),
         "confidence": everything.confidence[tasks].astype(np.float64),
         "votes_for": agreeing,
         "votes_against": everything.votes_per_task[tasks] - agreeing,
@@ -112,7 +112,7 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
         mean = predictions.probabilities[:, tasks].sum(axis=0) / np.maximum(n_models, 1)[:, None]
         predicted = np.where(n_models > 0, mean.argmax(axis=1), MISSING).astype(np.int32)
         shares = zip(_probability(mean, current).tolist(), n_models.tolist(), strict=True)
-        columns["predicted"] = take(everything.class_names, predicted)
+        columns["predicted"] = everything.class_names.take(predicted)
         columns["p_current_predicted"] = [share if n else None for share, n in shares]
     return make_frame(columns, like=everything.task_names)
 

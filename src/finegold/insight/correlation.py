@@ -29,7 +29,7 @@ from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 
 MODELS = {
     *("claude", "command", "deepseek", "falcon", "gemini", "gemma", "glm", "gpt", "grok", "jamba", "kimi", "llama"),
@@ -117,8 +117,8 @@ class CorrelatedAnnotators:
         found = self.evidence
         order = np.argsort(-found.z, kind="stable")
         columns = {
-            "annotator_1": take(self.names, found.one[order].astype(np.int32)),
-            "annotator_2": take(self.names, found.other[order].astype(np.int32)),
+            "annotator_1": self.names.take(found.one[order].astype(np.int32)),
+            "annotator_2": self.names.take(found.other[order].astype(np.int32)),
             "n_shared": found.shared[order],
             "agreed": found.agreed[order],
             "expected": found.expected[order],

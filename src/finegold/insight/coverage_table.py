@@ -20,7 +20,7 @@ from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.frames import make_frame, series_like
+from finegold.votes.frames import make_frame
 
 Integers = NDArray[np.int64]
 
@@ -109,7 +109,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         columns |= {"n_truths": n, "empirical_accuracy": shares}
     names = annotations.annotator_names
     if absent:
-        names = series_like([*to_list(names), *to_list(annotations.never_voted)], names)
+        names = names.of([*names, *annotations.never_voted])
         for name, values in columns.items():  # rows of the same type for annotators who never voted
             nothing = NEVER_VOTED_VALUES.get(name, 0)
             if isinstance(values, np.ndarray) and nothing is not None:

@@ -23,7 +23,7 @@ from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.encoding import MISSING, Codes, look_up, to_list
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
 
 Floats = NDArray[np.float64]
@@ -85,9 +85,9 @@ def flips(result: ResultData) -> Any:
     label = result.label_codes[tasks]
     return make_frame(
         {
-            "task": take(result.task_names, tasks.astype(np.int32)),
-            "majority": take(result.class_names, majority[tasks]),
-            "label": take(result.class_names, label),
+            "task": result.task_names.take(tasks.astype(np.int32)),
+            "majority": result.class_names.take(majority[tasks]),
+            "label": result.class_names.take(label),
             "confidence": result.confidence[tasks],
             "votes_majority": most[tasks],
             "votes_label": own[tasks].astype(np.int64),
@@ -106,9 +106,9 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
     tasks = tasks[np.argsort(margin[tasks], kind="stable")]
     return make_frame(
         {
-            "task": take(result.task_names, tasks.astype(np.int32)),
-            "label": take(result.class_names, result.label_codes[tasks]),
-            "runner_up": take(result.class_names, runner_up[tasks]),
+            "task": result.task_names.take(tasks.astype(np.int32)),
+            "label": result.class_names.take(result.label_codes[tasks]),
+            "runner_up": result.class_names.take(runner_up[tasks]),
             "confidence": result.confidence[tasks],
             "margin": margin[tasks],
             "n_votes": result.votes_per_task[tasks],
@@ -140,8 +140,8 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     annotator = np.append(np.int32(MISSING), found.annotator[order])
     accuracy: list[float | None] = [None, *result.accuracy[found.annotator[order]].tolist()]
     columns = {
-        "annotator": take(result.annotator_names, annotator),
-        "vote": take(result.class_names, np.append(np.int32(MISSING), found.label[order])),
+        "annotator": result.annotator_names.take(annotator),
+        "vote": result.class_names.take(np.append(np.int32(MISSING), found.label[order])),
         "weight": np.append(_prior_weight(result, label, np.array([other])), found.weight[order]),
         "accuracy": accuracy,
     }

@@ -30,7 +30,7 @@ from finegold.insight.votes import single_votes
 from finegold.io.read import read
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import to_list
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -159,8 +159,8 @@ class Agreement:
         """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {
-            "annotator_1": take(names, found.one.astype(np.int32)),
-            "annotator_2": take(names, found.other.astype(np.int32)),
+            "annotator_1": names.take(found.one.astype(np.int32)),
+            "annotator_2": names.take(found.other.astype(np.int32)),
             "n_shared": found.shared,
             "observed": found.observed,
             "kappa": found.kappa,

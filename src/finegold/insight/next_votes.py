@@ -26,7 +26,7 @@ from finegold.results.data import ResultData, suggested, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up, to_list
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -117,7 +117,7 @@ class Plan:
         """
         result, who = self.result, np.array([one.annotator for one in self.advice], dtype=np.int64)
         columns = {
-            "annotator": take(result.annotator_names, who.astype(np.int32)),
+            "annotator": result.annotator_names.take(who.astype(np.int32)),
             "advice": [one.action for one in self.advice],
             "n_votes": result.votes_per_annotator[who],
             "accuracy": result.accuracy[who],
@@ -130,7 +130,7 @@ class Plan:
         of_sets = result.label_sets is not None
         columns = {
             "task": result.task_names[tasks],
-            "label": result.label[tasks] if of_sets else take(result.class_names, result.label_codes[tasks]),
+            "label": result.label[tasks] if of_sets else result.class_names.take(result.label_codes[tasks]),
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],

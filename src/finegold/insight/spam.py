@@ -21,7 +21,7 @@ from finegold.insight.coefficients import table_of
 from finegold.insight.votes import single_labels, votes_of
 from finegold.results.data import ResultData, suggested
 from finegold.votes.annotations import Annotations
-from finegold.votes.frames import make_frame, take
+from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -65,12 +65,12 @@ def spammers(result: ResultData) -> Any:
     found = spam(result)
     order = np.lexsort((found.score, -found.evidence, found.kind == ""))
     columns = {
-        "annotator": take(result.annotator_names, order.astype(np.int32)),
+        "annotator": result.annotator_names.take(order.astype(np.int32)),
         "n_votes": result.votes_per_annotator[order],
         "score": found.score[order],
         "evidence": found.evidence[order],
         "kind": found.kind[order],
-        "favourite": take(result.class_names, found.favourite[order]),
+        "favourite": result.class_names.take(found.favourite[order]),
         "favourite_share": found.favourite_share[order],
     }
     return make_frame(columns, like=result.annotator_names)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from finegold.kernels.sort_votes import renumber
-from finegold.votes.encoding import MISSING, Codes, encode_pieces, rank_of
+from finegold.votes.encoding import MISSING, Codes, Names, encode_pieces, rank_of
 from finegold.votes.names import Coded, as_integers, encode_column, encode_series, integer_names, without_blanks
 
 INT32 = np.iinfo(np.int32)
@@ -56,7 +55,7 @@ class IntegerEncoder:
 
     def finish(self) -> Coded:
         if not self.pieces:
-            return Coded(np.full(self.rows, MISSING, np.int32), _series(pl.Series([], dtype=self.dtype)))
+            return Coded(np.full(self.rows, MISSING, np.int32), Names(pl.Series([], dtype=self.dtype)))
         kinds = {piece.dtype for piece in self.pieces}
         wide = kinds.pop() if len(kinds) == 1 else pl.Series([], dtype=self.dtype).to_numpy().dtype
         pieces = [piece.astype(wide, copy=False) for piece in self.pieces]
@@ -67,7 +66,7 @@ class IntegerEncoder:
             is_present[np.concatenate(self.null_rows)] = False
             present, codes = codes, np.full(self.rows, MISSING, dtype=np.int32)
             codes[is_present] = present
-        return Coded(codes, _series(pl.Series(names).cast(self.dtype)))
+        return Coded(codes, Names(pl.Series(names).cast(self.dtype)))
 
 
 class TextEncoder:
@@ -80,7 +79,7 @@ class TextEncoder:
         self.pieces: list[Codes] = []
         if known is not None:  # a column that was taken for another kind so far
             codes = known.codes.copy()
-            renumber(codes, self._codes(known.names.to_native()))
+            renumber(codes, self._codes(known.names.values))
             self.pieces.append(codes)
 
     def add(self, batch: pl.Series) -> None:
@@ -96,7 +95,7 @@ class TextEncoder:
         order = names.arg_sort().to_numpy()
         self.pieces = []
         renumber(codes, rank_of(order))
-        return Coded(codes, _series(names.gather(order).cast(self.dtype)))
+        return Coded(codes, Names(names.gather(order).cast(self.dtype)))
 
     def _codes(self, batch: pl.Series) -> Codes:
         words = batch.cast(pl.String).cast(self.anchor.dtype)
@@ -139,9 +138,5 @@ class ObjectEncoder:
         self.batches.append(batch)
 
     def finish(self) -> Coded:
-        column = _series(pl.concat(self.batches))
+        column = Names(pl.concat(self.batches))
         return encode_column(column, is_text=False) if self.is_id else encode_series(column)
-
-
-def _series(values: pl.Series) -> Any:
-    return nw.from_native(values, series_only=True)

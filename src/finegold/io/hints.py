@@ -37,7 +37,7 @@ from finegold.io.columns import (
     parts_of,
 )
 from finegold.io.source import BOM, Source, text_start
-from finegold.votes.encoding import MISSING, Codes, text_of
+from finegold.votes.encoding import MISSING, Codes, Names, text_of
 from finegold.votes.labels import is_missing
 from finegold.votes.names import Coded
 
@@ -308,7 +308,7 @@ def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dic
         if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(parts_of(stem)))):
             continue
         coded = [_column(columns[number], values[number]) for number in numbers]
-        labels = [Coded(column.codes, np.array(column.values, dtype=object)) for column in coded]
+        labels = [Coded(column.codes, Names(column.values)) for column in coded]
         shown = names if are_people else [""] * len(names)  # names of people need no agreement
         if all(column.n for column in coded) and not doubt_values(labels, shown, is_transposed=False):
             proposals.append(names)

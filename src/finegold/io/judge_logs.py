@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, NO_ERROR, LogReading, Meaning, class_of, is_clearly_pairwise, number_of
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, to_list
-from finegold.votes.frames import to_polars
+from finegold.votes.encoding import MISSING, Codes, Names, to_list
 from finegold.votes.names import encode_column
 
 Kind = Literal["pairwise", "pointwise"]
@@ -363,7 +361,7 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
     if read_qrels(sources[0]) is None:
         first = open_sources(sources[:1])
         tool = columns_of_tool(first.columns)
-        columns = calls_of_frame(to_polars(first.load(tool).frame).head(1), first.name).columns if tool else None
+        columns = calls_of_frame(first.load(tool).frame().head(1), first.name).columns if tool else None
         chosen = choose_columns(columns or first.columns, reading, source=first.name, by_file=True)
         has_judges = "judge" in chosen or (len(sources) == 1 and not tool)  # without a judge, an error says so
         if has_judges and ("order" in chosen or not any(orders)):
@@ -411,12 +409,12 @@ def _read_calls(
 ) -> Calls:
     """Return the columns under the names of their roles, mostly as text, and note what is left out."""
     tool = columns_of_tool(opened.columns)
-    frame = calls_of_frame(to_polars(opened.load(tool).frame), opened.name) if tool else None
+    frame = calls_of_frame(opened.load(tool).frame(), opened.name) if tool else None
     columns = opened.columns if frame is None else frame.columns
     chosen = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
     if frame is None:
         wanted = list(dict.fromkeys(chosen.values()))
-        frame = to_polars(opened.load(wanted).frame.select(wanted))
+        frame = opened.load(wanted).frame()
     if "judge" not in chosen:
         frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), chosen | {"judge": FILE}
     if order is not None and "order" not in chosen:
@@ -741,7 +739,7 @@ def _make_log(
         )
     coded = []
     for what, column in (("item", table.get_column("item") if items is None else items), ("judge", table["judge"])):
-        names = encode_column(nw.from_native(column, series_only=True), is_text=True)
+        names = encode_column(Names(column), is_text=True)
         if (names.codes < 0).any():
             row = int(np.argmax(names.codes < 0)) + 1
             raise InputError(f"{source}: verdict {row:,} has no {what}; fill it in or remove the row")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
@@ -33,7 +34,7 @@ from finegold.io.columns import (
 from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
 from finegold.io.sets import assemble_sets, find_sets, lists_as_text
-from finegold.io.tables import Opened, Table, row_numbers
+from finegold.io.tables import Opened, Table
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
@@ -46,8 +47,8 @@ from finegold.io.truth import (
     read_gold,
 )
 from finegold.votes.annotations import Annotations, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, text_of, to_list
-from finegold.votes.frames import kind_of, series_of
+from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify, unify_ids
 from finegold.votes.names import Coded, encode_series, integer_names, match, renumber
@@ -91,7 +92,7 @@ def assemble(
     labels = labels._replace(hygiene=labels.hygiene.joined(Hygiene(findings_of_ids)))
     if options.limit is not None:
         tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
-    label = str(labels.coded.names.name)
+    label = labels.coded.names.values.name
     alias = options.alias.class_of if options.alias else {}
     known = Hygiene(label=label, normalise=options.normalise, alias=alias)
     if labels.are_sets:
@@ -249,7 +250,7 @@ def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
     task, who = Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names)
     votes = _with_unlabelled(task, who, labels, tasks)
     annotations = assemble(*votes, truth, options, table.is_text, where)
-    n_rows = min(len(table.frame), options.limit or len(table.frame))
+    n_rows = min(len(table), options.limit or len(table))
     return _with_columns(_count_cells(annotations, n_rows * len(columns)), opened, by_task, None)
 
 
@@ -347,18 +348,22 @@ def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> 
 
 def _row_ids(table: Table, column: Any) -> Coded:
     """Return the names of the rows, or their numbers if no column names them."""
-    return encode_series(row_numbers(table)) if column is None else table.ids(column)
+    return encode_series(_in_library_of(table, range(len(table)))) if column is None else table.ids(column)
 
 
 def _column_names(table: Table, columns: list[Any]) -> Coded:
-    """Return the names of columns as a series of the table's library."""
-    coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
+    """Return the names of columns."""
+    coded = encode_series(_in_library_of(table, columns))
     return integer_names(coded) if table.is_text else coded
+
+
+def _in_library_of(table: Table, values: Sequence[Any]) -> Names:
+    return names_like(values, next(iter(table.columns.values())))
 
 
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
-    parts = [encode_series(table.column(column)) for column in columns]
+    parts = [encode_series(table.columns[column]) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))
     first = np.cumsum([0] + [len(part.names) for part in parts])
     rows = [np.flatnonzero(part.codes != MISSING).astype(np.int32) for part in parts]
@@ -370,19 +375,12 @@ def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32
     return Coded(np.concatenate(codes), names.names), np.concatenate(rows), column
 
 
-def _stack(names: list[nw.Series[Any]]) -> nw.Series[Any]:
-    """Join all columns in one series: in their dtype, as integers where blanks made floats of some, or as text."""
+def _stack(names: list[Names]) -> Names:
+    """Join all columns in one: in their dtype, as integers where blanks made floats of some, or as text."""
     filled = [part for part in names if len(part)] or names[:1]
-    if len({str(part.dtype) for part in filled}) == 1:
-        frames = [part.alias("label").to_frame() for part in filled]
-        return nw.concat(frames, how="vertical").get_column("label")
-    values, library = [value for part in filled for value in to_list(part)], filled[0].implementation
-    if all(isinstance(value, int | float) and float(value).is_integer() for value in values):
-        return series_of([int(value) for value in values], library)
-    try:
-        return series_of(values, library)
-    except Exception:  # each library has its own ways to refuse a mixture
-        return series_of([text_of(value) for value in values], library)
+    if len({str(part.values.dtype) for part in filled}) == 1:
+        return Names(pl.concat([part.values for part in filled]), filled[0].like)
+    return filled[0].of([value for part in filled for value in part])
 
 
 def _with_unlabelled(task: Coded, annotator: Coded, labels: Labels, tasks: Coded) -> tuple[Coded, Coded, Labels]:

@@ -19,7 +19,6 @@ from finegold.io.tables import open_table
 from finegold.io.truth import Truth, read_truth
 from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, as_column, text_of, to_list
-from finegold.votes.frames import polars_column
 from finegold.votes.labels import as_classes, listed
 from finegold.votes.merging import ModelOutput, align
 from finegold.votes.names import match
@@ -115,7 +114,7 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     if (tasks.codes == MISSING).any():
         row = int(np.argmin(tasks.codes))
         raise InputError(f"{table.where(row)}: the task is missing; fill it in or remove the row")
-    columns = [_numbers(polars_column(table.column(column))) for column in classes]
+    columns = [_numbers(table.columns[column].values) for column in classes]
     probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
     return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities)

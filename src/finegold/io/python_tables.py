@@ -12,8 +12,8 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.votes.encoding import to_values
-from finegold.votes.frames import polars_column, polars_series, to_polars
+from finegold.votes.encoding import series_of
+from finegold.votes.frames import polars_column, to_polars
 
 ACCEPTED = (
     "a path, several paths, a data frame (pandas, Polars, PyArrow, ...), a Hugging Face data set, an Arrow stream or "
@@ -97,7 +97,7 @@ def _join(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
 def _concatenate(parts: list[pl.Series]) -> pl.Series:
     if len({part.dtype for part in parts}) == 1:
         return pl.concat(parts)
-    return polars_series([value for part in parts for value in part.to_list()])
+    return series_of([value for part in parts for value in part.to_list()])
 
 
 def _is_arrow(votes: Any) -> bool:
@@ -134,7 +134,7 @@ def _column(name: Any, values: Any) -> pl.Series:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return _array_column(name, values)
     if isinstance(values, list | tuple):
-        return polars_series(values)
+        return series_of(values)
     try:
         return polars_column(nw.from_native(values, series_only=True))
     except TypeError:
@@ -144,14 +144,13 @@ def _column(name: Any, values: Any) -> pl.Series:
 
 def _array_column(name: Any, values: Any) -> pl.Series:
     if isinstance(values, np.ma.MaskedArray):
-        return polars_series(values.tolist())
+        return series_of(values.tolist())
     if values.dtype.kind == "S":
         try:
             return pl.Series(np.char.decode(values, "utf-8"))
         except UnicodeDecodeError:
             raise InputError(f'the column "{name}" holds bytes that are not valid UTF-8; decode it first') from None
-    is_plain = values.dtype.kind in "iubf" and values.dtype.isnative and values.dtype.itemsize <= 8
-    return pl.Series(values) if is_plain else polars_series(to_values(values))
+    return series_of(values)
 
 
 def _of_rows(rows: list[Any]) -> pl.DataFrame:
@@ -162,9 +161,9 @@ def _of_rows(rows: list[Any]) -> pl.DataFrame:
     _refuse_mixed(rows)
     if isinstance(rows[0], Mapping):
         names = dict.fromkeys(name for row in rows for name in row)
-        return pl.DataFrame({str(name): polars_series([row.get(name) for row in rows]) for name in names})
+        return pl.DataFrame({str(name): series_of([row.get(name) for row in rows]) for name in names})
     columns = zip(*rows, strict=True)
-    return pl.DataFrame({name: polars_series(column) for name, column in zip(_fields(rows), columns, strict=True)})
+    return pl.DataFrame({name: series_of(column) for name, column in zip(_fields(rows), columns, strict=True)})
 
 
 def _refuse_mixed(rows: list[Any]) -> None:

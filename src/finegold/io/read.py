@@ -26,7 +26,7 @@ from finegold.io.tables import Opened, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
 from finegold.options import documented
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import text_of, to_list
+from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.labels import Alias, is_missing
 
@@ -225,7 +225,7 @@ def read_alias(alias: Any) -> Alias | None:
             raise InputError(f"{name} must have two columns, spellings and classes, but has {names}")
         table = opened.load(columns)
         header = (text_of(columns[0]), columns[1])
-        pairs = list(zip(*(to_list(table.column(column)) for column in columns), strict=True))
+        pairs = list(zip(*(table.columns[column].to_list() for column in columns), strict=True))
     class_of: dict[str, Any] = {}
     for spelling, meant in pairs:
         if is_missing(meant, ()):

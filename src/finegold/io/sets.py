@@ -15,7 +15,7 @@ from finegold.errors import InputError, leave_out, use
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Opened
 from finegold.votes.annotations import Annotations, Counts
-from finegold.votes.encoding import MISSING, Codes, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, text_of
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import Spellings, as_cell, encode_classes, hold_sets, options_of, separator_of, unify
 from finegold.votes.names import Coded
@@ -23,7 +23,7 @@ from finegold.votes.names import Coded
 
 def find_sets(labels: Coded, of_export: bool = False) -> Finding | None:
     """Report that the labels are sets, if they are."""
-    cells = [text_of(name) for name in to_list(labels.names)]
+    cells = [text_of(name) for name in labels.names]
     counts = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(cells)).astype(np.int64)
     if not hold_sets(cells, counts, of_export=of_export):
         return None
@@ -51,11 +51,11 @@ def assemble_sets(
     row, option = _one_row_per_option(labels)
     written, findings = unify(Spellings(option, []), options.classes, options.normalise, options.alias)
     encoded = encode_classes(written.labels, [], options.classes, False, lambda vote: where(int(row[vote])))
-    names = [text_of(name) for name in to_list(encoded.names)]
+    names = [text_of(name) for name in encoded.names]
     is_nothing = (encoded.labels == MISSING) & (labels.codes[row] != MISSING)
     code = np.where(is_nothing, np.int32(len(names)), encoded.labels).astype(np.int32)
     votes = _distinct(tasks.codes[row], annotators.codes[row], code)
-    annotations = Annotations.from_codes(*votes, tasks.names, annotators.names, _series([*names, ""]), repeated="all")
+    annotations = Annotations.from_codes(*votes, tasks.names, annotators.names, [*names, ""], repeated="all")
     counts = Counts(len(labels.codes), int((labels.codes == MISSING).sum()))
     return replace(annotations, counts=counts, multi=True), findings
 
@@ -92,7 +92,7 @@ def _holds_several(value: Any) -> bool:
 
 def _one_row_per_option(labels: Coded) -> tuple[NDArray[np.int64], Coded]:
     """Return a row per option of each vote, and one row for an empty set or a missing vote."""
-    cells = [text_of(name) for name in to_list(labels.names)]
+    cells = [text_of(name) for name in labels.names]
     separator = separator_of(cells)
     parts = [options_of(cell, separator) for cell in cells]
     names = sorted({option for some in parts for option in some})
@@ -104,7 +104,7 @@ def _one_row_per_option(labels: Coded) -> tuple[NDArray[np.int64], Coded]:
     row = np.repeat(np.arange(len(length)), length)
     place = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)  # within the cell
     flat = np.array([code for some in codes for code in some], dtype=np.int32)
-    return row, Coded(flat[first[labels.codes[row]] + place], _series(names))
+    return row, Coded(flat[first[labels.codes[row]] + place], Names(pl.Series(names, dtype=pl.String)))
 
 
 def _distinct(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
@@ -118,7 +118,3 @@ def _distinct(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes
         new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     kept = order[new]
     return task[kept], annotator[kept], label[kept]
-
-
-def _series(names: list[str]) -> Any:
-    return nw.from_native(pl.Series(names, dtype=pl.String), series_only=True)

@@ -20,8 +20,7 @@ from finegold.io.exports.base import DamagedExport, Peek, read_records
 from finegold.io.options import ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of
 from finegold.io.tables import Opened, open_sources, open_table
-from finegold.votes.encoding import text_of, to_list
-from finegold.votes.frames import to_polars
+from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing, spelled_alike
 
 KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
@@ -106,7 +105,7 @@ def _constant(opened: Opened, options: ReadOptions, tasks: Sequence[str]) -> pl.
     others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
     if by_task is None or not others or options.wide or options.format == "transposed":
         return None
-    frame = to_polars(opened.load([by_task, *others]).frame.to_native())
+    frame = opened.load([by_task, *others]).frame()
     texts = [
         pl.Series(KEY if name == by_task else name, [None if v is None else text_of(v) for v in frame[name].to_list()])
         for name in (by_task, *others)
@@ -150,7 +149,7 @@ def read_answers(
         by_task, by_truth = _column(opened, task, TASK), _column(opened, truth, TRUTH)
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
         table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
-        cells = [to_list(table.column(column)) for column in (by_task, by_truth, *ids)]
+        cells = [table.columns[column].to_list() for column in (by_task, by_truth, *ids)]
         cells += [[None] * len(cells[0])] if not ids else []
         rows = [
             ("" if is_missing(a, ()) else text_of(a).strip(), b, c, table.where(i))

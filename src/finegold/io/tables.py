@@ -40,8 +40,8 @@ from finegold.io.source import (
     sources_of,
     text_start,
 )
-from finegold.votes.encoding import text_of
-from finegold.votes.frames import indexable, series_of
+from finegold.votes.encoding import Names, text_of
+from finegold.votes.frames import names_of
 from finegold.votes.names import Coded, encode_column, encode_series
 
 MOST_ROWS = 2**18  # in a batch
@@ -73,12 +73,12 @@ WatchReading = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that were read: all of them in `frame`, or codes only, because the rows passed by in batches."""
+    """Rows that were read: whole columns, or codes only, because the rows passed by in batches."""
 
     is_text: bool = False  # every value was read as text, so numbers are still to be recognised
     sources: Sequence[Source] = ()
     lengths: Sequence[int] = ()  # the number of rows of each source
-    frame: Any = None  # a narwhals data frame
+    columns: Mapping[Any, Names] = field(default_factory=dict)
     mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
     coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
     origin: str = ""  # the votes of an export; empty for the rows of files or of a data frame
@@ -95,20 +95,23 @@ class Table:
             row -= length
         return f"the data frame, row {row + 1:,}"
 
-    def column(self, name: Any) -> nw.Series[Any]:
-        return indexable(self.frame.get_column(name))
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def frame(self) -> pl.DataFrame:
+        return pl.DataFrame({str(name): column.values for name, column in self.columns.items()})
 
     def ids(self, column: Any) -> Coded:
         """Encode a column of names; blank ones are missing."""
-        if self.frame is None:
+        if self.coded:
             return self.coded[column, True]
-        return encode_column(self.column(column), self.is_text or column in self.mixed)
+        return encode_column(self.columns[column], self.is_text or column in self.mixed)
 
     def values(self, column: Any) -> Coded:
         """Encode a column of labels or truths."""
-        if self.frame is None:
+        if self.coded:
             return self.coded[column, False]
-        return self.ids(column) if column in self.mixed else encode_series(self.column(column))
+        return self.ids(column) if column in self.mixed else encode_series(self.columns[column])
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,15 @@ class Opened:
 
     def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Table:
         """Read all rows of these columns, some of which are ids."""
-        if isinstance(self.frame, nw.LazyFrame):
-            try:
-                table = Table(frame=self.frame.select(*dict.fromkeys(columns)).collect())
-            except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
-                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-                raise InputError(f"the lazy data frame cannot be collected: {reason}") from error
-        elif self.frame is not None:
-            table = Table(frame=self.frame)
+        if self.frame is not None:
+            frame = self.frame
+            if isinstance(frame, nw.LazyFrame):
+                try:
+                    frame = frame.select(*dict.fromkeys(columns)).collect()
+                except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
+                    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                    raise InputError(f"the lazy data frame cannot be collected: {reason}") from error
+            table = Table(columns={name: names_of(frame.get_column(name)) for name in columns})
         else:
             schema, mixed = self._schema(columns, ids)
             parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
@@ -161,9 +165,10 @@ class Opened:
                 headers += n_headers
                 parts[number].append(batch)
             lengths = [sum(map(len, part)) for part in parts]
-            frame = nw.from_native(pl.concat([batch for part in parts for batch in part]))
-            table = Table(self.is_text, self.sources, lengths, frame, mixed, repeated_headers=headers)
-        self._refuse_empty(len(table.frame))
+            rows = pl.concat([batch for part in parts for batch in part])
+            known = {column.name: Names(column) for column in rows.iter_columns()}
+            table = Table(self.is_text, self.sources, lengths, known, mixed, repeated_headers=headers)
+        self._refuse_empty(len(table))
         return table
 
     def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
@@ -193,7 +198,7 @@ class Opened:
         coded = {}
         for name, is_id in list(columns):
             column_codes = columns.pop((name, is_id)).finish()
-            coded[name, is_id] = Coded(column_codes.codes, column_codes.names.alias(str(name)))
+            coded[name, is_id] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(name))))
         return Table(self.is_text, self.sources, lengths, coded=coded, repeated_headers=headers)
 
     def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -299,11 +304,6 @@ def open_sources(sources: Sequence[Source]) -> Opened:
                 "files read together must have the same columns"
             )
     return Opened(columns[0], sources=sources, scans=scans)
-
-
-def row_numbers(table: Table) -> Any:
-    """Return 0, 1, 2, ... as a series of the table's library: the ids of tasks without any."""
-    return series_of(range(len(table.frame)), table.frame.implementation)
 
 
 def as_text(column: pl.Series) -> pl.Series:

@@ -339,9 +339,7 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
 
 def _of_pairs(pairs: list[tuple[Any, Any]], missing: Sequence[Any] | None) -> Truth:
     known = [(task, truth) for task, truth in pairs if not is_missing(truth, missing)]
-    tasks, truths = np.empty(len(known), dtype=object), np.empty(len(known), dtype=object)
-    tasks[:], truths[:] = [task for task, _ in known], [truth for _, truth in known]
-    return Truth(tasks, truths)
+    return Truth(Names([task for task, _ in known]), Names([truth for _, truth in known]))
 
 
 class TruthSets(NamedTuple):

@@ -381,11 +381,4 @@ def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
 
 
 def _column(names: Names, codes: Codes) -> pl.Series:
-    import narwhals as nw
-    import polars as pl
-
-    from finegold.votes.encoding import to_list
-    from finegold.votes.frames import polars_column, take
-
-    column = take(names, codes)
-    return polars_column(column) if isinstance(column, nw.Series) else pl.Series(to_list(column), strict=False)
+    return names.take(codes).values

@@ -161,9 +161,8 @@ def save(result: ResultData, path: Path) -> None:
 
 def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     """Return an array that NumPy can save without pickle, or a list that JSON can save."""
-    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # types of Polars that NumPy does not have
-    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
-    if column.dtype.kind in "iubfmM":
+    column = np.asarray(names)
+    if column.dtype.kind in "iubfmM" and column.size:
         return column
     items: list[Any] = column.tolist()
     odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
@@ -271,7 +270,7 @@ def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
     return {"settings": settings, **done}
 
 
-def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Names:
     """Return the names, from the manifest if they are text and from an array otherwise."""
     names = as_column(manifest[name]) if name in manifest else arrays[name]
     kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
@@ -280,7 +279,7 @@ def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: s
     is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
     if not is_sorted and len(set(names.tolist())) != len(names):
         raise ValueError(f"{name} are not distinct names")
-    return names
+    return Names(names)
 
 
 def _sets(listed: list[Any], n_classes: int) -> tuple[tuple[int, ...], ...]:
@@ -317,7 +316,7 @@ def _votes_of(
     """Return the votes, whose arrays hold everything that kernels rely on."""
     if sets:  # votes also have a class for "nothing was chosen", and their truths are positions in the sets
         no_gold = np.full(len(values["gold"]), MISSING, np.int32)
-        names = np.append(values["class_names"].astype(object), "")
+        names = Names([*values["class_names"], ""])
         inner = {**values, "gold": no_gold, "class_names": names, "votes_per_task": None}
         votes = _votes_of(arrays, inner, counts, manifest, {})
         return replace(votes, gold=values["gold"], gold_sets=sets["gold_sets"], multi=True)
@@ -340,7 +339,7 @@ def _votes_of(
         gold=values["gold"],
         counts=counts,
         columns=columns,
-        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
+        never_voted=Names(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
         hygiene=hygiene_of(manifest["hygiene"]),
         **{name: values[name] for name in NAMES},
     )

@@ -176,10 +176,9 @@ class ResultData:
         """The name of each task's label, in the order of `task_names`; the names of a set have ; between them."""
         if self.label_sets is None:
             return self.class_names[self.label_codes]
-        options: Any = self.class_names
-        names = [str(name) for name in options]
+        names = [str(name) for name in self.class_names]
         texts = [SEPARATOR.join(names[code] for code in codes) for codes in self.label_sets]
-        return np.array(texts, dtype=object)[self.label_codes]
+        return Names(texts)[self.label_codes]
 
     def sets(self) -> list[list[Any]]:
         """Return the labels of each task: the classes of its set, or a list of one label.
@@ -189,8 +188,7 @@ class ResultData:
         list of list
             In the order of `task_names`.
         """
-        classes: Any = self.class_names
-        names = list(classes)
+        names = list(self.class_names)
         sets = self.label_sets or [(code,) for code in range(len(names))]
         return [[names[code] for code in sets[label]] for label in self.label_codes.tolist()]
 

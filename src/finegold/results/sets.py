@@ -21,7 +21,7 @@ from finegold.results.data import Learned, ResultData, Step, accuracies, votes_o
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, to_list
-from finegold.votes.frames import make_frame, series_like
+from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
 Sets = Sequence[set[str]]
@@ -253,7 +253,7 @@ def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotat
         )
     options = [str(name) for name in to_list(votes.class_names)[:-1]]
     names = [f"{task}: {option}" for task in to_list(votes.task_names) for option in options]
-    return question_votes(votes, answers, slice(0, len(options)), series_like(names, votes.task_names))
+    return question_votes(votes, answers, slice(0, len(options)), votes.task_names.of(names))
 
 
 def question_votes(votes: Annotations, answers: Answers, options: slice, names: Any = None) -> Annotations:

@@ -16,7 +16,7 @@ from finegold.results.metrics import expected_scores, scale_of
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
-from finegold.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_polars
+from finegold.votes.frames import make_frame, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {"task": _joined(result)}
     if result.label_sets is None:
-        columns["label"] = take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
+        columns["label"] = result.class_names.take(np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
     else:
         columns["labels"] = [*result.label.tolist(), *[None] * empty]
     columns["confidence"] = _extended(result.confidence, empty)
@@ -76,11 +76,10 @@ def labels_pieces(
     """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
-    rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     order = natural_order(result.task_names) if for_users else None
-    for first in range(0, n_tasks, rows):
-        tasks = slice(first, first + rows) if order is None else order[first : first + rows]
-        piece = _cut(result, tasks, is_last=first + rows >= n_tasks)
+    for first in range(0, n_tasks, MOST_ROWS):
+        tasks = slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
+        piece = _cut(result, tasks, is_last=first + MOST_ROWS >= n_tasks)
         yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
 
 
@@ -127,9 +126,7 @@ def natural_order(names: Names) -> NDArray[np.int64] | None:
     """Return the order of texts in which t2 comes before t10, or None if they are in this order or are not texts."""
     import polars as pl
 
-    if isinstance(names, np.ndarray) and names.dtype.kind not in "OU":
-        return None
-    texts = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
+    texts = names.values
     if texts.dtype != pl.String:
         return None
     if texts.str.len_bytes().n_unique() == 1:
@@ -182,7 +179,7 @@ def with_predicted_tasks(result: ResultData) -> ResultData:
     labels = combined.posterior.argmax(axis=1).astype(result.label_codes.dtype)
     return replace(
         result,
-        task_names=series_like([*to_list(result.task_names), *to_list(predictions.task_names)], result.task_names),
+        task_names=result.task_names.of([*result.task_names, *predictions.task_names]),
         posterior=np.vstack([result.posterior, combined.posterior]),
         label_codes=np.append(result.label_codes, labels),
         tied=np.append(result.tied, np.zeros(n, np.bool_)),
@@ -190,13 +187,6 @@ def with_predicted_tasks(result: ResultData) -> ResultData:
         gold=np.append(result.gold, np.full(n, MISSING, result.gold.dtype)),
         combined=replace(combined, posterior=combined.posterior[:0]),
     )
-
-
-def _may_be_cut(names: Names) -> bool:
-    """Return whether slices of the names always have the type of all names."""
-    if isinstance(names, np.ndarray):
-        return names.dtype.kind != "O" or len({type(name) for name in names}) == 1
-    return bool(kind_of(names).is_polars())
 
 
 def _cut(result: ResultData, tasks: slice | NDArray[np.int64], is_last: bool) -> ResultData:
@@ -216,8 +206,7 @@ def _cut(result: ResultData, tasks: slice | NDArray[np.int64], is_last: bool) ->
 def _joined(result: ResultData) -> Any:
     if not len(result.unlabelled):
         return result.task_names
-    everything = [*to_list(result.task_names), *to_list(result.unlabelled)]
-    return series_like(everything, result.task_names)
+    return result.task_names.of([*result.task_names, *result.unlabelled])
 
 
 def _extended(values: NDArray[np.float64], empty: int) -> Any:
@@ -270,11 +259,10 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
 
     refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
     names, share = result.task_names, share_for_label(result)
-    tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
     split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
     table = pl.DataFrame(
         {
-            "task": tasks,
+            "task": names.values,
             **_labels_training(result, purpose),
             "weight": sample_weights(result).astype(np.float32),
             "agreement": share.astype(np.float32),
@@ -291,7 +279,7 @@ def _labels_training(result: ResultData, purpose: str) -> dict[str, Any]:
     classes = [str(name) for name in to_list(result.class_names)]
     if purpose == "sklearn":
         columns = {f"p({name})": np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(classes)}
-        return {"label": polars_series(to_list(result.label)), **columns}
+        return {"label": result.label.values, **columns}
     p = np.ascontiguousarray(result.posterior, dtype=np.float32)
     lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))
     names = pl.Series(classes, dtype=pl.String).gather(result.label_codes)

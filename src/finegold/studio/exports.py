@@ -36,7 +36,6 @@ from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
 from finegold.studio.store import Row
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, text_of, to_list
-from finegold.votes.frames import take
 
 router = APIRouter(tags=["exports"], prefix="/projects/{project}")
 
@@ -153,7 +152,7 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     labelled, by_task, store = shown.labelled, shown.votes.columns[0], services.store
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
-    tasks = to_list(take(labelled.task_names, codes.astype(np.int32)))
+    tasks = labelled.task_names.take(codes.astype(np.int32)).to_list()
     contents = services.workspace.contents_or_none(project)
     given = {text_of(each["task"]): each for each in judgements_of(store, project)}
     back = {text_of(each["task"]): each for each in sent_back_tasks(store, project)}

@@ -30,7 +30,7 @@ from finegold.studio.results import summarise_fit
 from finegold.studio.services import FitId, ProjectId, Scalar, Services, ServicesDep, StoreDep
 from finegold.studio.store import now
 from finegold.studio.votes import all_votes, new_base
-from finegold.studio.workspace import Browser, compact
+from finegold.studio.workspace import Browser
 from finegold.votes.encoding import Codes
 
 router = APIRouter(tags=["fits"])
@@ -150,7 +150,7 @@ def _fit(services: Services, project: int, wanted: Job, prior: int | None, job: 
         result = replace(wanted, votes=votes, **more).run()
     job.message = ""
     job.check()
-    browser, before = Browser(compact(result)), workspace.shown(project)
+    browser, before = Browser(result), workspace.shown(project)
     facts = {**summarise_fit(browser, before), "judged": len(given)}
     blob, fit = workspace.save(result), job.fit
     assert fit is not None

@@ -33,7 +33,6 @@ from finegold.studio.services import (
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.frames import take
 from finegold.votes.names import match
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
@@ -340,7 +339,7 @@ def _keep(store: Store, project: int, shown: Browser, name: str, truths: dict[An
     result = shown.result
     tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
     used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
-    names = to_list(take(result.task_names, tasks[used]))
+    names = result.task_names.take(tasks[used]).to_list()
     rows = [
         (task, shown.classes[label], label_without_truth(shown, code))
         for task, code, label in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)

@@ -21,8 +21,7 @@ from finegold.studio.measure import measured
 from finegold.studio.reading import advice_on, near_spellings
 from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
 from finegold.studio.workspace import Browser
-from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.frames import take
+from finegold.votes.encoding import MISSING
 from finegold.votes.hygiene import Hygiene
 
 router = APIRouter(tags=["results"], prefix="/projects/{project}")
@@ -184,7 +183,7 @@ def _hygiene(result: Result) -> dict[str, Any]:
         return {**Hygiene().as_json(), "classes": []}
     votes, hygiene = result.annotations.votes_per_class, result.annotations.hygiene
     most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES]
-    names = to_list(take(result.class_names, most.astype(np.int32)))
+    names = result.class_names.take(most.astype(np.int32)).to_list()
     counted: list[list[Any]] = [[str(name), int(votes[code])] for name, code in zip(names, most, strict=True)]
     near: dict[str, str] = {}
     for name, n in counted:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import fastapi
-import narwhals as nw
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -41,10 +40,9 @@ from finegold.studio.services import (
     sent_file,
 )
 from finegold.studio.store import Store, now
-from finegold.studio.workspace import Browser, compact
+from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, text_of, to_list
-from finegold.votes.frames import take
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
 from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
@@ -225,7 +223,7 @@ def _add_file(services: Services, project: int, path: Path, name: str, is_taken:
         detail = f"There are {read.n_votes:,}; at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
         raise Problem(422, REFUSED, detail)
     columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
-    votes = list(zip(*(to_list(take(names, codes)) for codes, names in columns), strict=True))
+    votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
     before, _ = all_votes(services, project)
     changes = _compare(before, votes, options)
     arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
@@ -393,7 +391,7 @@ def new_base(
     The votes were read again, joined with the batches `read`, or read without the batch `removed`.
     """
     majority = Job(votes, method="mv").run()
-    store, blob, browser = services.store, services.workspace.save(majority), Browser(compact(majority))
+    store, blob, browser = services.store, services.workspace.save(majority), Browser(majority)
     facts = json.dumps(summarise_fit(browser))
     with store.changing(project):
         earlier = _drop_results(store, project)
@@ -467,10 +465,7 @@ def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
 
     As in a file, 7, 7.0 and "7" are one name, and 0.5 does not make others floats, unless the names so far are floats.
     """
-    if isinstance(names, nw.Series):
-        are_floats = bool(names.dtype.is_float())
-    else:
-        are_floats = names is not None and np.asarray(names).dtype.kind == "f"
+    are_floats = names is not None and names.values.dtype.is_float()
 
     def as_in_a_file(value: Any) -> Any:
         if value is None or isinstance(value, bool):

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ from finegold.studio.files import Files
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.store import Store
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, text_of, to_list
 from finegold.votes.key import make_key
 from finegold.votes.names import match
 
@@ -167,31 +166,12 @@ class Workspace:
         try:
             with self.opening(project, fit):
                 self.store.copy_to(blob, path)
-                return compact(load(path))
+                return load(path)
         except FinegoldError:
             model()  # raises if the fit was replaced meanwhile
             raise
         finally:
             path.unlink(missing_ok=True)
-
-
-def compact(result: Result) -> Result:
-    """Return the same result with names in Polars columns, which take a tenth of the memory of Python strings."""
-
-    def compact_names(names: Names) -> Names:
-        if isinstance(names, nw.Series):
-            return names
-        column = np.asarray(names)
-        if column.dtype.kind in "iu":
-            return nw.from_native(pl.Series(column), series_only=True)
-        if column.dtype.kind == "O" and set(map(type, column)) == {str}:
-            return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
-        return names
-
-    kinds = ("task_names", "annotator_names", "class_names", "unlabelled")
-    names: dict[str, Any] = {kind: compact_names(getattr(result, kind)) for kind in kinds}
-    votes = None if result.annotations is None else replace(result.annotations, **names)
-    return replace(result, **names, annotations=votes)
 
 
 class Browser:
@@ -274,10 +254,7 @@ class Browser:
         """Return which tasks or annotators have this text in their names, whatever its case."""
         if kind not in self._texts:
             names = self.labelled.task_names if kind == "task" else self.result.annotator_names
-            native = names.to_native() if isinstance(names, nw.Series) else None
-            if not isinstance(native, pl.Series):
-                native = pl.Series([str(name) for name in to_list(names)], dtype=pl.String)
-            self._texts[kind] = native.cast(pl.String).str.to_lowercase()
+            self._texts[kind] = names.values.cast(pl.String).str.to_lowercase()
         return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
 
     def among(self, names: Sequence[Any]) -> Mask:

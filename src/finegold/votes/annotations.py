@@ -112,13 +112,18 @@ class Annotations:
     task_names: Names
     annotator_names: Names
     class_names: Names
-    unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
-    never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
+    unlabelled: Names = field(default_factory=lambda: Names([]))  # tasks with missing votes only
+    never_voted: Names = field(default_factory=lambda: Names([]))  # annotators with missing votes only
     counts: Counts = Counts()
     hygiene: Hygiene = field(default_factory=Hygiene)
     columns: tuple[str, str] = ("task", "annotator")
     multi: bool = False
     gold_sets: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("task_names", "annotator_names", "class_names", "unlabelled", "never_voted"):
+            if not isinstance(getattr(self, name), Names):
+                object.__setattr__(self, name, Names(getattr(self, name)))
 
     @property
     def n_tasks(self) -> int:
@@ -321,9 +326,9 @@ class Annotations:
         task: Codes,
         annotator: Codes,
         label: Codes,
-        task_names: Names,
-        annotator_names: Names,
-        class_names: Names,
+        task_names: Names | ArrayLike,
+        annotator_names: Names | ArrayLike,
+        class_names: Names | ArrayLike,
         *,
         gold: tuple[Codes, Codes] | None = None,
         repeated: Repeated = "first",
@@ -346,6 +351,7 @@ class Annotations:
         Annotations
             The votes.
         """
+        task_names, annotator_names, class_names = Names(task_names), Names(annotator_names), Names(class_names)
         _check_codes(task, annotator, class_names, repeated)
         n_rows, asked = len(label), task
         if not label.size or label.min() == MISSING:

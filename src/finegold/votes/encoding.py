@@ -7,12 +7,14 @@ Integers are never converted to float64, which cannot represent all integers abo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError
@@ -28,11 +30,83 @@ INITIAL_TABLE_BITS = 12  # the hash table starts with 2**12 entries
 Codes = NDArray[np.int32]
 
 
-class Names(Protocol):
-    """Distinct names in sorted order: a NumPy array, or a series of the user's data-frame library."""
+class Names:
+    """Names in Polars: distinct ones in sorted order, or one for each row of a table.
 
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: Any) -> Any: ...
+    `like` is an empty column of the user's own data frame, so that tables for the user hold names as they came in; it
+    is None if they came in Polars or as an array.
+    """
+
+    __slots__ = ("like", "values")
+
+    def __init__(self, values: Any, like: Any = None) -> None:
+        if isinstance(values, Names):
+            values, like = values.values, values.like
+        self.values: pl.Series = values if isinstance(values, pl.Series) else series_of(values)
+        self.like = like
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values.to_list())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int | np.integer):
+            return self.values[int(index)]
+        if isinstance(index, np.ndarray) and index.dtype == bool:
+            index = np.flatnonzero(index)
+        return Names(self.values[index], self.like)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if self.values.dtype in (pl.Int128, pl.UInt128):  # which NumPy does not have
+            return np.array(self.values.to_list(), dtype or object)
+        return np.array(self.values.to_numpy(), dtype)
+
+    def __eq__(self, other: object) -> Any:
+        """Compare name by name, as arrays do."""
+        return np.asarray(self) == np.asarray(other)
+
+    def __ne__(self, other: object) -> Any:
+        return np.asarray(self) != np.asarray(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self.values.to_list()) if len(self) <= 20 else repr(self.values)
+
+    def to_list(self) -> list[Any]:
+        return self.values.to_list()
+
+    tolist = to_list
+
+    def take(self, codes: Codes) -> Names:
+        """Return the name of every code; null where the code is MISSING."""
+        index = pl.Series(codes)
+        return Names(self.values.gather(index.set(index == MISSING, None)), self.like)
+
+    def of(self, values: Sequence[Any]) -> Names:
+        """Return other names, in the dtype of these if it can hold them all."""
+        values = of_one_kind(values)
+        with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            series = pl.Series(values, dtype=self.values.dtype, strict=True)
+            kept = series.to_list()  # a dtype may change values that it cannot hold; 0, 0.0 and False are different
+            if kept == values and list(map(type, kept)) == list(map(type, values)):
+                return Names(series, self.like)
+        return Names(series_of(values), self.like)
+
+
+def series_of(values: Any) -> pl.Series:
+    """Return values in Polars. Mixed types, and types that Polars does not have, become text."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iubfU" and values.dtype.itemsize in (1, 2, 4, 8):
+        return pl.Series(values.astype(values.dtype.newbyteorder("="), copy=False))
+    items = of_one_kind(to_values(values) if isinstance(values, np.ndarray) else list(values))
+    with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        series = pl.Series(items, strict=True)
+        if series.dtype != pl.Object:
+            return series
+    texts = [None if _absent(item) else str(item).encode(errors="backslashreplace").decode() for item in items]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
@@ -56,10 +130,10 @@ def of_one_kind(values: Sequence[Any]) -> list[Any]:
     Missing values become None.
     """
     values = list(values)
-    if len(_kinds(values)) <= 1:
+    if len(kinds_of(values)) <= 1:
         return values
     present = [None if _absent(value) else value for value in values]
-    kinds = _kinds(present)
+    kinds = kinds_of(present)
     if kinds <= {int, float} and all(value is None or _is_whole(value) for value in present):
         return [None if value is None else int(value) for value in present]
     return [value if value is None or len(kinds) == 1 else text_of(value) for value in present]
@@ -87,8 +161,8 @@ def to_values(column: NDArray[Any]) -> list[Any]:
     return values
 
 
-def to_list(names: Names) -> list[Any]:
-    """Return plain Python values of names, which may be a series of any library."""
+def to_list(names: Any) -> list[Any]:
+    """Return plain Python values of names or of an array."""
     return list(names.to_list()) if hasattr(names, "to_list") else to_values(np.asarray(names))
 
 
@@ -202,14 +276,14 @@ def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([first, second])
 
 
-def look_up(values: ArrayLike, names: Names) -> Codes:
+def look_up(values: ArrayLike, names: Names | NDArray[Any]) -> Codes:
     """Return the code of the name that is written like each value, or MISSING.
 
     "True" matches a boolean name as well as "true", because Python writes it that way.
     """
     wanted = to_values(as_column(values))
     known = to_list(names)
-    if _kinds(wanted) == _kinds(known) and len(_kinds(known)) == 1:
+    if kinds_of(wanted) == kinds_of(known) and len(kinds_of(known)) == 1:
         codes = {name: code for code, name in enumerate(known)}
         return np.array([codes.get(value, MISSING) for value in wanted], dtype=np.int32)
     written = {str(name): code for code, name in enumerate(known) if isinstance(name, bool)}
@@ -239,11 +313,11 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 def _keeps_kinds(column: NDArray[Any], values: list[Any]) -> bool:
     """Return whether NumPy converted these values without changing the type of any."""
-    kinds = _kinds(values)
+    kinds = kinds_of(values)
     return len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
 
 
-def _kinds(values: Sequence[Any]) -> set[type]:
+def kinds_of(values: Sequence[Any]) -> set[type]:
     """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
     found = {_kind(kind) for kind in set(map(type, values))}
     return found - {type(None)}

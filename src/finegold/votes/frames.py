@@ -1,84 +1,24 @@
-"""Data frames of any library: if the input is pandas, the output is pandas. Narwhals gives one interface to all."""
+"""Data frames of other libraries become Polars at the entrance, and tables for the user leave in the user's library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_list
+from finegold.votes.encoding import Names, kinds_of, series_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    Series = nw.Series[Any]
-
-Kind = Any  # a Narwhals Implementation that supports series; its type is not public
-
-
-def kind_of(names: Names) -> Kind:
-    """Return the data-frame library of these names, or Polars if they are an array."""
-    return names.implementation if isinstance(names, nw.Series) else nw.Implementation.POLARS
-
-
-def make_frame(columns: Mapping[str, Any], like: Names) -> Any:
-    """Return a native data frame of the library of `like`. Columns may be NumPy arrays, Names or lists."""
-    kind = kind_of(like)
-    return nw.from_dict({name: _column(values, kind) for name, values in columns.items()}, backend=kind).to_native()
-
-
-def take(names: Names, codes: Codes) -> Names:
-    """Return the name of every code, in the dtype of the names; null where the code is MISSING."""
-    known = np.asarray(codes) != MISSING
-    if known.all():
-        return cast(Names, plain_rows(names[codes]))
-    if len(names) == 0:
-        return series_of([None] * len(codes), kind_of(names))
-    if not isinstance(names, nw.Series):
-        taken = np.empty(len(codes), dtype=object)  # None where the code is MISSING
-        taken[known] = np.asarray(names, dtype=object)[codes[known]]
-        return taken
-    return _hide(_nullable(names)[np.where(known, codes, 0)], known)
-
-
-def series_of(values: Sequence[Any], kind: Kind) -> Series:
-    """Return a series of the given library, which chooses the dtype."""
-    return nw.new_series("", list(values), backend=kind)
-
-
-def series_like(values: Sequence[Any], like: Names) -> Names:
-    """Return a series of the library of `like`, with its dtype if that can hold all values."""
-    values = of_one_kind(values)
-    if not isinstance(like, nw.Series):
-        return as_column(values) if values else np.empty(0, dtype=object)
-    native, library = like.to_native(), like.implementation
-    attempts: list[Callable[[], Series]] = [lambda: nw.new_series("", values, dtype=like.dtype, backend=library)]
-    if library.is_pandas_like():
-        attempts.insert(0, lambda: _wrap(type(native)(values, dtype=native.dtype)))
-    for attempt in attempts:
-        with suppress(Exception):  # each library raises its own exceptions
-            series = attempt()
-            kept = series.to_list()  # a dtype may change values that it cannot hold; 0, 0.0 and False are different
-            if kept == values and list(map(type, kept)) == list(map(type, values)):
-                return series
-    try:
-        return series_of(values, library)
-    except Exception:  # values without a dtype in the library, such as integers of more than 128 bits
-        return as_column(values)
-
-
-def plain_rows(names: Any) -> Any:
-    """Reset the index of pandas, which keeps the old row labels when rows are selected."""
-    return nw.maybe_reset_index(names) if isinstance(names, nw.Series) else names
+Series = nw.Series[Any]
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NULLABLE = {"bool": "boolean"} | {name: name.replace("int", "Int").replace("u", "U") for name in INTEGERS}
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
     """Convert any data frame to Polars. Unlike `polars.from_pandas`, this does not need PyArrow."""
-    import polars as pl
-
     table = nw.from_native(frame)
     eager = table.collect() if isinstance(table, nw.LazyFrame) else table
     if eager.implementation.is_polars():
@@ -87,71 +27,87 @@ def to_polars(frame: Any) -> pl.DataFrame:
     return pl.DataFrame({str(name): polars_column(eager.get_column(name)) for name in eager.columns})
 
 
+def names_of(column: Series) -> Names:
+    """Convert a column to names, which know what they were."""
+    like = None if column.implementation.is_polars() else column.head(0).to_native()
+    return Names(polars_column(column), like)
+
+
+def names_like(values: Sequence[Any], column: Names) -> Names:
+    """Return names that are not in a data frame, but leave in the library of this column of it."""
+    names = Names(list(values))
+    if column.like is not None:
+        library = nw.from_native(column.like, series_only=True).implementation
+        names.like = nw.new_series("", names[:1].to_list(), backend=library).head(0).to_native()
+    return names
+
+
 def polars_column(series: Series) -> pl.Series:
     """Convert a column to Polars; values of mixed types become text."""
-    import polars as pl
-
-    if series.implementation.is_polars() or series.implementation.is_pyarrow():
-        return pl.Series(series.name, plain_values(series).to_native())
-    empty = series.is_null().to_numpy()
-    if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not empty.any():
-        return pl.Series(str(series.name), series.to_numpy())
-    values = [None if gone else value for value, gone in zip(series.to_list(), empty.tolist(), strict=True)]
-    return polars_series(values).alias(str(series.name))
-
-
-def plain_values(series: Series) -> Series:
-    """Decode dictionary arrays of PyArrow, which Polars would convert to text."""
-    native = series.to_native()
-    if not series.implementation.is_pyarrow() or not str(native.type).startswith("dictionary"):
-        return series
-    return _wrap(native.cast(native.type.value_type)).alias(series.name)
-
-
-def indexable(series: Series) -> Series:
-    """Convert string views of PyArrow, which cannot be indexed, to plain strings."""
-    native = series.to_native()
-    if not series.implementation.is_pyarrow() or str(native.type) != "string_view":
-        return series
-    return _wrap(native.cast("large_string")).alias(series.name)
+    native, name = series.to_native(), str(series.name)
+    if isinstance(native, pl.Series):
+        return native
+    if series.implementation.is_pyarrow():
+        if str(native.type).startswith("dictionary"):  # Polars would convert it to text
+            native = native.cast(native.type.value_type)
+        return pl.Series(name, native)
+    null = series.is_null().to_numpy()
+    if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not null.any():
+        return pl.Series(name, series.to_numpy())
+    if series.dtype == nw.String:
+        with suppress(Exception):  # pandas needs PyArrow for this; without it, several exceptions are possible
+            text = pl.Series(name, native)  # through Arrow, without Python objects
+            if text.dtype == pl.String and text.null_count() == null.sum():
+                return text
+    values = [None if gone else value for value, gone in zip(series.to_list(), null.tolist(), strict=True)]
+    return series_of(values).alias(name)
 
 
-def _column(values: Any, kind: Kind) -> Any:
-    if isinstance(values, nw.Series):
-        return plain_rows(values).to_native() if values.implementation is kind else values.to_list()
-    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
-        return values
-    items = to_list(values) if isinstance(values, np.ndarray) else list(values)
-    return polars_series(items) if kind.is_polars() else items
+def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
+    """Return a data frame of the library of `like`. Columns may be NumPy arrays, Names or lists."""
+    if like is None or like.like is None:
+        return pl.DataFrame({name: _polars_values(values) for name, values in columns.items()})
+    library = nw.from_native(like.like, series_only=True).implementation
+    return nw.from_dict({name: _native_values(values) for name, values in columns.items()}, backend=library).to_native()
 
 
-def polars_series(values: Sequence[Any]) -> pl.Series:
-    """Return a Polars series; values of mixed types become text."""
-    import polars as pl
-
-    values = of_one_kind(values)
-    try:
-        return pl.Series(values, strict=True)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        return pl.Series([None if value is None else str(value) for value in values])
+def _polars_values(values: Any) -> Any:
+    if isinstance(values, Names):
+        return values.values
+    return values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else series_of(values)
 
 
-def _hide(series: Series, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Series:
-    """Set the rows that are not known to null."""
-    frame = nw.from_dict(
-        {"name": _column(series, series.implementation), "known": known}, backend=series.implementation
-    )
-    return frame.select(nw.when(nw.col("known")).then(nw.col("name"))).get_column("name")
+def _native_values(values: Any) -> Any:
+    if isinstance(values, Names):
+        return values.to_list() if values.like is None else native_column(values)
+    return values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
 
 
-def _nullable(series: Series) -> Series:
-    """Convert to a nullable dtype of pandas, so that integers do not become floats beside a null."""
-    dtype = str(getattr(series.to_native(), "dtype", ""))
-    if not series.implementation.is_pandas_like() or not dtype.startswith(("int", "uint", "bool")):
-        return series
-    twin = {"bool": "boolean"}.get(dtype, dtype.replace("int", "Int").replace("u", "U"))
-    return series if "[" in dtype or dtype == twin else _wrap(series.to_native().astype(twin))
+def native_column(names: Names) -> Any:
+    """Return names as a series of the user's library, in the dtype in which they came if it can hold them."""
+    if names.like is None:
+        return names.values
+    like, values = nw.from_native(names.like, series_only=True), names.to_list()
+    library, null = like.implementation, names.values.is_null().to_list()
 
+    def exact() -> Any:
+        if library.is_pandas_like():
+            dtype: Any = names.like.dtype
+            if any(null):  # integers would become floats beside a null
+                dtype = NULLABLE.get(str(dtype), dtype)
+            return type(names.like)(values, dtype=dtype)
+        import pyarrow as pa
 
-def _wrap(native: Any) -> Series:
-    return nw.from_native(native, series_only=True)
+        return pa.chunked_array([pa.array(values, type=names.like.type)])
+
+    def similar() -> Any:
+        return nw.new_series("", values, dtype=like.dtype, backend=library).to_native()
+
+    present = [value for value in values if value is not None]
+    for attempt in (exact, similar):
+        with suppress(Exception):  # each library raises its own exceptions
+            series = nw.from_native(attempt(), series_only=True)
+            kept = [value for value, gone in zip(series.to_list(), null, strict=True) if not gone]
+            if kept == present and kinds_of(kept) == kinds_of(present) and series.is_null().to_list() == null:
+                return series.to_native()
+    return nw.new_series("", values, backend=library).to_native()

@@ -10,14 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, text_of, to_list
-from finegold.votes.frames import series_like
 from finegold.votes.hygiene import Finding, Groups
 from finegold.votes.names import (
     Coded,
@@ -197,7 +195,7 @@ class Spellings(NamedTuple):
         """Replace labels and truths by their text."""
         names = [new.get(text_of(name), name) for name in to_list(self.labels.names)]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
-        coded = encode_series(series_like(names, self.labels.names))  # type: ignore[arg-type]
+        coded = encode_series(self.labels.names.of(names))
         return Spellings(Coded(renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
 
 
@@ -211,7 +209,7 @@ def unify(
     findings: list[Finding] = []
     if alias is not None:
         spellings, findings = _apply_alias(spellings, alias)
-    if spellings.labels.names.dtype.is_integer() and not spellings.truths and classes is None:
+    if spellings.labels.names.values.dtype.is_integer() and not spellings.truths and classes is None:
         return spellings, findings
     values = to_list(spellings.labels.names)  # a truth that matches a label becomes that label: False for "False"
     matches = match(spellings.truths, spellings.labels.names).tolist()
@@ -386,14 +384,16 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
     unified = {"task": tasks, "annotator": annotators}
     for role, other in (("task", "annotator"), ("annotator", "task")):
         coded = unified[role]
-        texts = _texts_of(coded.names)
-        if texts is None or not (groups := _alike_ids(texts, coded, unified[other])):
+        texts = coded.names.values
+        if texts.dtype not in (pl.String, pl.Categorical, pl.Enum):
+            continue
+        texts = texts.cast(pl.String)
+        if not (groups := _alike_ids(texts, coded, unified[other])):
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
             new = {code: group[0] for group in groups for code in group}
-            spelled: Any = series_like([texts[new.get(n, n)].strip() for n in range(len(texts))], coded.names)
-            merged = encode_series(spelled)
+            merged = encode_series(coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))]))
             coded = Coded(renumber(coded.codes, merged.codes), merged.names)
             unified[role] = integer_names(coded) if is_text else coded
         text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
@@ -419,15 +419,6 @@ def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
 def _id_key(text: str) -> str:
     plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return _number(plain) or plain
-
-
-def _texts_of(names: Any) -> pl.Series | None:
-    """Return names that are texts, or None; integers have one form."""
-    native = names.to_native() if isinstance(names, nw.Series) else None
-    if isinstance(native, pl.Series):
-        return native.cast(pl.String) if native.dtype in (pl.String, pl.Categorical, pl.Enum) else None
-    values = to_list(names)
-    return pl.Series(values, dtype=pl.String) if values and all(isinstance(value, str) for value in values) else None
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
@@ -499,7 +490,7 @@ def _extend(labels: Coded, new: list[Any]) -> Coded:
     known = to_list(labels.names)
     both = known + [_same_type(value, known) for value in new]
     try:
-        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # the names may be an array
+        coded = encode_series(labels.names.of(both))
     except Exception:  # each library raises its own exceptions
         coded = None
     if coded is None or len({isinstance(value, str) for value in both}) > 1:
@@ -541,10 +532,8 @@ def _encode_given_classes(
     seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
     values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(listing)]
     if is_text and all(map(is_integer_text, values)):
-        names = series_like([int(value) for value in values], nw.new_series("", [0], backend="polars"))
-    else:
-        names = series_like(values, labels.names)
-    return ClassCodes(renumber(labels.codes, class_of), truth_codes, names)
+        values = [int(value) for value in values]
+    return ClassCodes(renumber(labels.codes, class_of), truth_codes, labels.names.of(values))
 
 
 def listed_classes(classes: Sequence[Any] | None) -> list[Any]:

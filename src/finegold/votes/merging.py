@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of, text_of, to_list
-from finegold.votes.frames import series_like
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of, text_of, to_values
 from finegold.votes.names import match
 
 
@@ -90,7 +89,7 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
         join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names")
     )
     options = join_names(old.class_names[: old.n_classes - 1], new.class_names[: new.n_classes - 1])
-    names = series_like([*to_list(options.names), ""], old.class_names)
+    names = old.class_names.of([*options.names, ""])
     parts = []
     for votes, task_of, who_of, option_of in (
         (old, tasks.old, annotators.old, options.old),
@@ -160,7 +159,7 @@ def join_names(old: Names, new: Names) -> Joined:
     extra = np.flatnonzero(place == MISSING)
     if not extra.size:
         return Joined(old, np.arange(len(old), dtype=np.int32), place)
-    names, codes = _join_integers(old, new[extra]) or _join_any(to_list(old), to_list(new[extra]), old)
+    names, codes = _join_integers(old, new[extra]) or _join_any(old, new[extra])
     place[extra] = len(old) + np.arange(len(extra))
     return Joined(names, codes[: len(old)], codes[place])
 
@@ -171,17 +170,16 @@ def _join_integers(old: Names, extra: Names) -> tuple[Names, Codes] | None:
         return None
     both = np.concatenate([numbers, more])
     order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
-    names: Any = both[order]
-    return nw.new_series("", names, backend=old.implementation) if isinstance(old, nw.Series) else names, rank_of(order)
+    return Names(both[order], old.like), rank_of(order)
 
 
-def _join_any(old: list[Any], extra: list[Any], like: Names) -> tuple[Names, Codes]:
+def _join_any(old: Names, extra: Names) -> tuple[Names, Codes]:
     """Return the joined names, and the codes of the old and then of the extra names."""
     both = of_one_kind([*old, *extra])
     codes, names = encode(as_column(both))
     if len(names) == len(both) and _is_increasing(codes[: len(old)]):
-        return series_like(to_list(names), like), codes
-    return series_like(both, like), np.arange(len(both), dtype=np.int32)
+        return old.of(to_values(names)), codes
+    return old.of(both), np.arange(len(both), dtype=np.int32)
 
 
 def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
@@ -201,8 +199,8 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
             *(task_ptr.view(np.uint64), first_vote.view(np.uint64)),
             *(cell_ptr, cell_class, annotator),
         )
-    nothing, classes = np.empty(0, np.int32), pieces[0].votes.class_names
-    return Annotations(task_ptr, cell_ptr, cell_class, annotator, nothing, nothing, nothing, classes)
+    nobody, no_gold, classes = Names([]), np.empty(0, np.int32), pieces[0].votes.class_names
+    return Annotations(task_ptr, cell_ptr, cell_class, annotator, no_gold, nobody, nobody, classes)
 
 
 def _sort_again(
@@ -233,7 +231,7 @@ def _places(values: Names, names: Names) -> Codes:
     """Return the position of each value in the names, or MISSING. Integers are found by binary search."""
     wanted, known = _as_integers(values), _as_integers(names)
     if wanted is None or known is None or not _is_increasing(known) or wanted.dtype.kind != known.dtype.kind:
-        return match(to_list(values), names)
+        return match(values, names)
     place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
     found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
     return found
@@ -244,10 +242,8 @@ def _is_increasing(values: NDArray[Any]) -> bool:
 
 
 def _as_integers(names: Names) -> NDArray[Any] | None:
-    if isinstance(names, nw.Series) and names.dtype in (nw.Int128, nw.UInt128):
-        return None  # NumPy has no 128-bit integers
-    values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
-    return values if values.dtype.kind in "iu" and values.size else None
+    is_wide = names.values.dtype in (pl.Int128, pl.UInt128)  # NumPy has no such integers
+    return names.values.to_numpy() if names.values.dtype.is_integer() and not is_wide and len(names) else None
 
 
 def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
@@ -322,12 +318,12 @@ def align(outputs: Sequence[ModelOutput], votes: Annotations) -> Predictions:
         place = place.astype(np.int64)
         place[rows] = [row_of[text_of(output.tasks[row])] for row in rows]
         aligned[model, place] = output.probabilities
-    return Predictions([output.name for output in outputs], aligned, series_like(names, votes.task_names))
+    return Predictions([output.name for output in outputs], aligned, votes.task_names.of(names))
 
 
 def outputs_of(predictions: Predictions, votes: Annotations) -> list[ModelOutput]:
     """Return predictions that were aligned with these votes as they were before `align`."""
-    tasks = [*to_list(votes.task_names), *to_list(predictions.task_names)]
+    tasks = [*votes.task_names, *predictions.task_names]
     return [
         ModelOutput(name, [tasks[row] for row in np.flatnonzero(known).tolist()], probabilities[known])
         for name, probabilities, known in zip(

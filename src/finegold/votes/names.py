@@ -1,14 +1,12 @@
-"""Encode columns of names. The sorted distinct names keep the library and the dtype of the column."""
+"""Encode columns of names. The sorted distinct names keep the dtype of the column."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -22,12 +20,10 @@ from finegold.votes.encoding import (
     encode,
     encode_integers,
     look_up,
-    of_one_kind,
     rank_of,
+    series_of,
     text_of,
-    to_list,
 )
-from finegold.votes.frames import plain_rows, plain_values, polars_column, series_of
 
 INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"  # an integer as Python writes it: 7, not 007 or +7
 
@@ -40,46 +36,41 @@ class Coded:
     """A column as codes (MISSING for null) and the sorted names."""
 
     codes: Codes
-    names: Any  # a narwhals series
+    names: Names
 
     def rows_of(self, code: int) -> NDArray[np.int64]:
         return np.flatnonzero(self.codes == code)
 
 
-def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
+def encode_column(column: Names, is_text: bool) -> Coded:
     """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes integers."""
-    if is_text and (numbers := as_integers(series.to_native())) is not None:  # they are encoded faster than text
-        series = nw.from_native(numbers, series_only=True)
-    coded = encode_series(series)
-    if not coded.names.dtype.is_numeric():
+    if is_text and (numbers := as_integers(column.values)) is not None:  # they are encoded faster than text
+        column = Names(numbers)
+    coded = encode_series(column)
+    if not coded.names.values.dtype.is_numeric():
         coded = without_blanks(coded)
     return integer_names(coded) if is_text else coded
 
 
-def encode_series(series: nw.Series[Any]) -> Coded:
+def encode_series(column: Names) -> Coded:
     """Encode a column. The names are rows of the column, so they keep their type."""
-    n_rows, null = len(series), np.asarray(series.is_null().to_numpy(), dtype=bool)
-    if series.dtype.is_float():
-        null = null | np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
-    rows = np.flatnonzero(~null) if null.any() else None
-    if rows is not None:
-        series = series[rows]
-    if series.dtype == nw.Object:  # Python objects become values of one type
-        values = series.to_list()
-        if (unified := of_one_kind(values)) != values:
-            series = series_of(unified, series.implementation).alias(series.name)
-    present = _codes(series)
-    names = plain_rows(series[first_rows(present, int(present.max()) + 1 if len(present) else 0)])
-    if rows is None:
-        return Coded(present, names)
-    codes = np.full(n_rows, MISSING, dtype=np.int32)
-    codes[rows] = present
-    return Coded(codes, names)
+    values = column.values
+    if values.dtype == pl.Object:
+        values = series_of(values.to_list()).alias(values.name)
+    is_null = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
+    if not is_null.any():
+        codes = _codes(values)
+        return Coded(codes, Names(values.gather(first_rows(codes, int(codes.max(initial=-1)) + 1)), column.like))
+    rows = np.flatnonzero(~is_null.to_numpy())
+    coded = encode_series(Names(values.gather(rows), column.like))
+    codes = np.full(len(values), MISSING, dtype=np.int32)
+    codes[rows] = coded.codes
+    return Coded(codes, coded.names)
 
 
 def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
     """Set the names for which `is_missing` is true to MISSING."""
-    keep = np.array([not is_missing(name) for name in to_list(coded.names)], dtype=bool)
+    keep = np.array([not is_missing(name) for name in coded.names], dtype=bool)
     if keep.all():
         return coded
     return Coded(renumber(coded.codes, np.where(keep, np.cumsum(keep) - 1, MISSING)), coded.names[np.flatnonzero(keep)])
@@ -87,8 +78,8 @@ def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
 
 def without_blanks(coded: Coded) -> Coded:
     """Set blank names to MISSING. Text in Polars is checked at once, without Python objects."""
-    native = coded.names.to_native()
-    if isinstance(native, pl.Series) and native.dtype == pl.String and native.str.contains(NOT_BLANK).all():
+    names = coded.names.values
+    if names.dtype == pl.String and names.str.contains(NOT_BLANK).all():
         return coded
     return without(coded, is_blank)
 
@@ -100,18 +91,18 @@ def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
 
 def integer_names(coded: Coded) -> Coded:
     """Convert names from text to integers, in numerical order, if every name is an integer."""
-    numbers = as_integers(coded.names.to_native())
+    numbers = as_integers(coded.names.values)
     if numbers is None:
         return coded
     order = numbers.arg_sort().to_numpy()
-    return Coded(renumber(coded.codes, rank_of(order)), nw.from_native(numbers.gather(order), series_only=True))
+    return Coded(renumber(coded.codes, rank_of(order)), Names(numbers.gather(order)))
 
 
 def is_blank(name: Any) -> bool:
     return isinstance(name, str) and not name.strip()
 
 
-def match(values: Iterable[Any], names: Names) -> Codes:
+def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
     """Return the code of the name that is written like each value, or MISSING.
 
     The task 7 of a data frame matches "7" of a text file, but not "007".
@@ -119,8 +110,9 @@ def match(values: Iterable[Any], names: Names) -> Codes:
     values = list(values)
     if not values:
         return np.empty(0, dtype=np.int32)
-    if len(names) >= MIN_NAMES_FOR_JOIN and (found := _match_many(values, names)) is not None:
-        return found
+    codes = _match_many(values, names.values) if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names) else None
+    if codes is not None:
+        return codes
     try:
         set(values)
     except TypeError as error:  # a list or a dict cannot be a name
@@ -128,19 +120,17 @@ def match(values: Iterable[Any], names: Names) -> Codes:
     return look_up(values, names)
 
 
-def _match_many(values: list[Any], names: Names) -> Codes | None:
+def _match_many(values: list[Any], names: pl.Series) -> Codes | None:
     """Match by a join, which needs less memory; None unless names and values are all text or all integers."""
     kinds = {type(value) for value in values}
-    native = names.to_native() if isinstance(names, nw.Series) else None
-    if not isinstance(native, pl.Series) or kinds not in ({str}, {int}):
-        return None
-    if (native.dtype == pl.String) != (kinds == {str}) or not (native.dtype == pl.String or native.dtype.is_integer()):
+    dtype = names.dtype
+    if kinds != {str} if dtype == pl.String else kinds != {int} or not dtype.is_integer():
         return None
     try:
         wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
     except OverflowError:
         return None
-    known = pl.DataFrame({"name": native.cast(wanted.schema["name"]), "code": np.arange(len(native), dtype=np.int32)})
+    known = pl.DataFrame({"name": names.cast(wanted.schema["name"]), "code": np.arange(len(names), dtype=np.int32)})
     found = wanted.with_row_index("row").join(known, on="name")  # an inner join makes its table of the shorter side
     codes = np.full(len(values), MISSING, dtype=np.int32)
     codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
@@ -151,46 +141,28 @@ def is_integer_text(name: Any) -> bool:
     return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
 
 
-def _codes(series: nw.Series[Any]) -> Codes:
+def _codes(column: pl.Series) -> Codes:
     """Return the code of each value; text by the physical values of a Polars Enum of the sorted names."""
-    series = plain_values(series)
-    dtype = series.dtype
-    if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
-        return encode_integers(series.to_numpy())[0]
-    if dtype == nw.Boolean or dtype.is_float():
-        return encode(series.to_numpy())[0]
-    if (text := _as_text(series)) is not None:
+    dtype = column.dtype
+    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
+        return encode_integers(column.to_numpy())[0]
+    if dtype == pl.Boolean or dtype.is_float():
+        return encode(column.to_numpy())[0]
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        text = column.cast(pl.String)
         names = text.unique()
         names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
         codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
         return codes
-    values = np.empty(len(series), dtype=object)
-    values[:] = series.to_list()
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_list()
     try:
         return encode(values)[0]
     except TypeError:  # a list or a dict cannot be a name
         kind = type(next(value for value in values if getattr(value, "__hash__", None) is None)).__name__
-        problem = f'column "{series.name}" holds a {kind}; expected text, numbers or booleans'
+        problem = f'column "{column.name}" holds a {kind}; expected text, numbers or booleans'
         remedy = use("if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool")
         raise InputError(problem, remedies=[remedy]) from None
-
-
-def _as_text(series: nw.Series[Any]) -> pl.Series | None:
-    """Return the column as Polars text, or None if it holds anything else."""
-    if series.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
-        return None
-    if series.implementation.is_polars() or series.implementation.is_pyarrow():
-        column = polars_column(series)
-        return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else None
-    if series.dtype == nw.String:
-        with suppress(Exception):  # pandas needs PyArrow for this; without it, several exceptions are possible
-            text = pl.Series(series.to_native())  # through Arrow, without Python objects
-            if text.dtype == pl.String and text.null_count() == 0:
-                return text
-    try:
-        return pl.Series(series.to_list(), dtype=pl.String, strict=True)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        return None
 
 
 def as_integers(text: pl.Series) -> pl.Series | None:

@@ -206,7 +206,7 @@ class Ranking:
             System, rank, range of ranks, strength with interval, expected win rate, number of verdicts.
         """
         rows = [one.plain() for one in self.standings]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def matrix(self) -> Any:
         """Return the observed win rates as a data frame, with a column per opponent.
@@ -218,7 +218,7 @@ class Ranking:
         """
         names = [one.system for one in self.standings]
         columns = {name: self.win_rates[:, place] for place, name in enumerate(names)}
-        return make_frame({"system": names, **columns}, like=np.empty(0))
+        return make_frame({"system": names, **columns})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON.

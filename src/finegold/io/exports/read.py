@@ -21,7 +21,6 @@ from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.frames import series_like
 from finegold.votes.labels import NOTHING, drop_missing
 from finegold.votes.names import Coded, without
 
@@ -181,7 +180,7 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
     names = to_list(annotators.names)
     if export.shorten is not None and all(isinstance(name, str) for name in names):
         # A tool may write more than the name of an annotator, which shows when all are known.
-        annotators = Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
+        annotators = Coded(annotators.codes, annotators.names.of(export.shorten(names)))
     labels = read_labels(table.values("label"), options, of_export=True)
     if not labels.are_sets:
         annotators, labels = _without_empty(annotators, labels)

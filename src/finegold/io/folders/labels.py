@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from finegold.results.data import Learned, ResultData, accuracies
 from finegold.results.tables import annotators_table, labels_for_users
 from finegold.system.files import abandoned, attached_folder, move, reserved, temporary_name
 from finegold.votes.annotations import Repeated
+from finegold.votes.encoding import Names
 
 PARTS = "part-*.parquet"
 MANIFEST = "_finegold_manifest.parquet"
@@ -111,7 +111,7 @@ def aggregate_files(
         with one_blas_thread():
             descent = descend(chosen, engine, on_step=on_step)
             learned = chosen.learned(descent.parameters)
-        none, nobody = _as_names(remote.annotators)[:0], cast(Any, np.empty(0))
+        none, nobody = Names(remote.annotators)[:0], cast(Any, np.empty(0))
         template = ResultData(  # without tasks, annotators, and what grows with them: it travels to every worker
             method=chosen.name,
             settings=chosen.settings,
@@ -134,7 +134,7 @@ def aggregate_files(
         preference = preference_of(engine.sum(_sum_classes).classes)
         labels = staging / "labels"
         tally = engine.sum(_write_block, remote.blocks, preference, template, probabilities, labels)
-        unlabelled = _as_names(remote.unlabelled)
+        unlabelled = Names(remote.unlabelled)
         if len(unlabelled):
             _write_part(replace(template, unlabelled=unlabelled), probabilities, len(remote.blocks), labels)
     accuracy = accuracies(tally.votes, tally.expected)
@@ -143,7 +143,7 @@ def aggregate_files(
         template,
         learned=learned,
         steps=descent.steps,
-        annotator_names=_as_names(remote.annotators),
+        annotator_names=Names(remote.annotators),
         unlabelled=unlabelled,
         votes_per_annotator=tally.votes,
         agreement=tally.agreed / tally.votes,
@@ -154,10 +154,6 @@ def aggregate_files(
         notes=[*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()],
     )
     return FolderOutcome(target, result, remote.n_votes, remote.n_tasks, remote.n_gold, tally.tied, tally.outvoted)
-
-
-def _as_names(series: pl.Series) -> Any:
-    return nw.from_native(series, series_only=True)
 
 
 # ---- What workers do with their blocks
@@ -194,7 +190,7 @@ def _write_block(
     decide(block.posterior, preference, label, tied)
     piece = replace(
         template,
-        task_names=_as_names(stored[block.index].task_names()),
+        task_names=Names(stored[block.index].task_names()),
         posterior=block.posterior,
         gold=block.gold,
         label_codes=label,

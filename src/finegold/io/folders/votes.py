@@ -22,7 +22,6 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -225,8 +224,8 @@ def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | No
     refuse_lost_ids("annotator", annotators.codes, labels.codes, part.where)
     complete = np.flatnonzero((tasks.codes != MISSING) & (annotators.codes != MISSING))
     task, annotator, label = (coded.codes[complete] for coded in (tasks, annotators, labels))
-    task_names, people = (_as_ids(coded.names.to_native(), part.source.name) for coded in (tasks, annotators))
-    classes = labels.names.to_native()
+    task_names, people = (_as_ids(coded.names.values, part.source.name) for coded in (tasks, annotators))
+    classes = labels.names.values
     _store(folder, tasks=task_names, annotators=people, labels=classes, task=task, annotator=annotator, label=label)
     return FirstPass(
         name=part.source.name,
@@ -278,8 +277,8 @@ def make_vocabulary(
     annotators = pl.concat([part.annotators.gather(part.voted).cast(kind) for part in passes]).unique().sort()
 
     distinct = _in_one_kind([part.labels for part in passes]).unique().sort()
-    labels = encode_series(nw.from_native(distinct, series_only=True))
-    names = labels.names.to_native()
+    labels = encode_series(Names(distinct))
+    names = labels.names.values
     if not len(names):
         raise InputError("there are no votes: every label is missing")
     n_labels = np.zeros(len(names), np.int64)
@@ -374,9 +373,9 @@ def gather_range(
         columns.append((task - np.int32(first - before), annotator, label))
         before += end - first
     task, annotator, label = (np.concatenate(column) for column in zip(*columns, strict=True))
-    names = encode_series(nw.from_native(pl.concat(pieces), series_only=True))
+    names = encode_series(Names(pl.concat(pieces)))
     if not (label != MISSING).any():
-        return Range(0, 0, 0, 0, names.names.to_native())
+        return Range(0, 0, 0, 0, names.names.values)
     task, everybody = names.codes[task], np.arange(len(known.annotators), dtype=np.int32)
     votes = Annotations.from_codes(task, annotator, label, names.names, everybody, known.classes, repeated=repeated)
     gold: Codes = np.full(votes.n_tasks, MISSING, np.int32)
@@ -385,7 +384,7 @@ def gather_range(
         gold[of_truth[of_truth != MISSING]] = known.truths[of_truth != MISSING]
     _store(
         to,
-        tasks=votes.task_names.to_native(),  # type: ignore[attr-defined]  # a series, as the names that went in
+        tasks=votes.task_names.values,
         task_ptr=votes.task_ptr,
         cell_ptr=votes.cell_ptr,
         cell_class=votes.cell_class,
@@ -395,7 +394,7 @@ def gather_range(
     unlabelled: Any = votes.unlabelled
     left_out, n_gold = votes.counts.repeated, int((gold != MISSING).sum())
     disagreeing = count_disagreeing(task, annotator, label, votes.votes_per_task) if left_out else 0
-    return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.to_native(), disagreeing)
+    return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.values, disagreeing)
 
 
 # ---- Blocks

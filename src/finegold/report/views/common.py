@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData
 from finegold.votes.encoding import Names, to_list
-from finegold.votes.frames import take
 
 Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns
