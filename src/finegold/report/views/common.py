@@ -51,7 +51,7 @@ class Shown:
 
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
     """Return the names of these codes (default: all) as visible text, shortened if they are long."""
-    chosen = names if codes is None else take(names, np.asarray(codes, dtype=np.int32))
+    chosen = names if codes is None else names.take(np.asarray(codes, dtype=np.int32))
     shown = [text if text.strip() else "(blank)" for text in map(str, to_list(chosen))]
     return [text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…" for text in shown]
 

@@ -12,7 +12,7 @@ from finegold.report.views.common import LABELS_TABLE, Shown, as_sentence, plain
 from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, as_column
+from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.hygiene import Hygiene
 from finegold.votes.key import Key
 from finegold.votes.labels import visible
@@ -133,7 +133,7 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
             rival = int(counts.argmax() if found.flipped[i] else others.argmax())
         truth = None
         if key is not None and key.codes[i] != MISSING:
-            truth = texts(as_column([key.class_names[key.codes[i]]]))[0]
+            truth = texts(Names([key.class_names[key.codes[i]]]))[0]
         seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
         seen = seen[np.lexsort((-phi[seen], -counts[seen]))]  # the class with most votes first
         rows.append(
