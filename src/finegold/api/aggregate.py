@@ -23,8 +23,8 @@ from finegold.methods.base import Method
 from finegold.methods.lookup import make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
-from finegold.results.data import ResultData, votes_of
-from finegold.votes.annotations import Annotations, Repeated
+from finegold.results.data import votes_of
+from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
 
@@ -195,54 +195,48 @@ def update(
     if not refit:
         check_no_fit(fitting)
     fitting |= {"threads": threads, "on_step": on_step}
-    if result.label_sets is not None:
-        return _update_sets(result, votes, gold, repeated, keywords, {**fitting, "predictions": predictions})
+    old = votes_of(result)
+    in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())  # truths marked in the votes
+    gold_there, gold_apart = (gold, None) if in_votes else (None, gold)
+    if result.label_sets is not None:  # what is known about an option changes everywhere: fit all again
+        if votes is not None:
+            old = merge_sets(old, read(votes, gold=gold_there, **{**keywords, "multi": True}), repeated)
+        if gold_apart is not None:
+            old = add_gold_sets(old, with_gold(old, gold_apart))
+        name = DEFAULT_METHOD if result.method == "multi" else result.method
+        method = make_method(name, dict(result.settings))
+        return Job(old, method=method, **fitting, predictions=predictions).run()
     if not refit and result.combined and result.temperature != 1.0:
         raise InputError(
             "the model was calibrated after votes and predictions had been combined", remedies=[use(refit=True)]
         )
-    merged = _merge(votes_of(result), votes, gold, repeated, keywords)
+    if votes is not None:
+        merged = merge(old, read(votes, gold=gold_there, repeated=repeated, **keywords), repeated)
+    else:
+        tasks, annotators = (np.arange(n, dtype=np.int32) for n in (old.n_tasks, old.n_annotators))
+        same = Joined(old.task_names, tasks, tasks[:0]), Joined(old.annotator_names, annotators, annotators[:0])
+        merged = Merged(old, *same, touched=np.empty(0, np.int64), added=0)
+    if gold_apart is not None:  # add new truths, or replace known ones, and mark their tasks as touched
+        given, known = with_gold(merged.votes, gold_apart).gold, merged.votes.gold
+        changed = np.flatnonzero((given != MISSING) & (given != known))
+        with_truths = replace(merged.votes, gold=np.where(given != MISSING, given, known))
+        merged = merged._replace(votes=with_truths, touched=np.union1d(merged.touched, changed))
     if not refit:
         updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
-        return Result.of(_combined_again(updated, result, predictions))
+        if has_predictions(predictions):
+            updated = combine(updated, read_predictions(predictions, votes_of(updated)))
+        elif result.combined is not None:
+            before = outputs_of(result.combined.predictions, votes_of(result))
+            updated = combine(updated, align(before, votes_of(updated)))
+        return Result.of(updated)
     if result.known_annotators is not None and fitting.get("prior") is None:
         raise InputError(
             "the model was fitted with a prior; give the same one again", remedies=[use(prior=Placeholder("MODEL"))]
         )
-    fitting["predictions"] = predictions if has_predictions(predictions) else _kept_predictions(result)
-    return Job(merged.votes, method=method_of(result), **fitting).run()
-
-
-def _update_sets(
-    result: Result, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any], fitting: dict[str, Any]
-) -> Result:
-    """Add sets of labels to a result, and fit all of them again: what is known about an option changes everywhere."""
-    merged, in_votes = votes_of(result), _is_in_votes(gold)
-    if votes is not None:
-        new = read(votes, gold=gold if in_votes else None, **{**reading, "multi": True})
-        merged = merge_sets(merged, new, repeated)
-    if gold is not None and not in_votes:
-        merged = add_gold_sets(merged, with_gold(merged, gold))
-    method = DEFAULT_METHOD if result.method == "multi" else result.method
-    return Job(merged, method=make_method(method, dict(result.settings)), **fitting).run()
-
-
-def _kept_predictions(result: Result) -> dict[str, Any] | None:
-    """Return the predictions of a result in the form that users give."""
-    if result.combined is None:
-        return None
-    classes = to_list(result.class_names)
-    outputs = outputs_of(result.combined.predictions, votes_of(result))
-    return {output.name: (output.tasks, output.probabilities, classes) for output in outputs}
-
-
-def _combined_again(updated: ResultData, before: Result, predictions: Any) -> ResultData:
-    """Combine the votes with new predictions, or with those that the result had before."""
-    if has_predictions(predictions):
-        return combine(updated, read_predictions(predictions, votes_of(updated)))
-    if before.combined is None:
-        return updated
-    return combine(updated, align(outputs_of(before.combined.predictions, votes_of(before)), votes_of(updated)))
+    if not has_predictions(predictions) and result.combined is not None:  # in the form that users give
+        outputs, classes = outputs_of(result.combined.predictions, votes_of(result)), to_list(result.class_names)
+        predictions = {output.name: (output.tasks, output.probabilities, classes) for output in outputs}
+    return Job(merged.votes, method=method_of(result), **fitting, predictions=predictions).run()
 
 
 def check_no_fit(options: dict[str, Any]) -> None:
@@ -252,31 +246,3 @@ def check_no_fit(options: dict[str, Any]) -> None:
             "without a full fit, new votes are folded into the model as it is",
             remedies=[use(refit=True, text="for a full fit"), leave_out(given[0])],
         )
-
-
-def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
-    in_votes = _is_in_votes(gold)
-    if votes is None:
-        merged = _unchanged(old)
-    else:
-        merged = merge(old, read(votes, gold=gold if in_votes else None, repeated=repeated, **reading), repeated)
-    return merged if gold is None or in_votes else _with_gold(merged, gold)
-
-
-def _is_in_votes(gold: Any) -> bool:
-    """Return whether truths are marked in the votes themselves: in an export, or in a column of this name."""
-    return gold is True or (isinstance(gold, str) and not Path(gold).exists())
-
-
-def _unchanged(old: Annotations) -> Merged:
-    tasks, annotators = (np.arange(n, dtype=np.int32) for n in (old.n_tasks, old.n_annotators))
-    joined = Joined(old.task_names, tasks, tasks[:0]), Joined(old.annotator_names, annotators, annotators[:0])
-    return Merged(old, *joined, touched=np.empty(0, np.int64), added=0)
-
-
-def _with_gold(merged: Merged, gold: Any) -> Merged:
-    """Add new truths, or replace known ones, and mark their tasks as touched."""
-    given = with_gold(merged.votes, gold).gold
-    changed = np.flatnonzero((given != MISSING) & (given != merged.votes.gold))
-    votes = replace(merged.votes, gold=np.where(given != MISSING, given, merged.votes.gold))
-    return merged._replace(votes=votes, touched=np.union1d(merged.touched, changed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields
 from html import escape
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold import insight
 from finegold.errors import InputError, leave_out
-from finegold.insight import n_flips
 from finegold.results import archive
 from finegold.results.data import ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
@@ -24,10 +23,12 @@ if TYPE_CHECKING:
 
     from finegold.api.certify import Certificate
     from finegold.api.sample import Sample
-    from finegold.insight import Trust
     from finegold.insight.next_votes import Plan
+    from finegold.insight.overview import Trust
 
 Floats = NDArray[np.float64]
+
+TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # in a notebook, at most
 
 
 class Result(ResultData):
@@ -304,9 +305,7 @@ class Result(ResultData):
         DataFrame
             One row per task, with the reason.
         """
-        from finegold.insight import flips
-
-        return flips(self)
+        return insight.flips(self)
 
     def contested(self, below: float = 0.2) -> Any:
         """Return a data frame of the tasks whose label is nearly as probable as another class.
@@ -321,9 +320,7 @@ class Result(ResultData):
         DataFrame
             One row per task, the smallest lead first.
         """
-        from finegold.insight import contested
-
-        return contested(self, below)
+        return insight.contested(self, below)
 
     def why(self, task: Any, against: Any = None) -> Any:
         """Return a data frame with one row per vote on a task, and how much the vote supports the label.
@@ -340,9 +337,7 @@ class Result(ResultData):
         DataFrame
             With the annotator, the vote and how much it supports the label.
         """
-        from finegold.insight import why
-
-        return why(self, task, against)
+        return insight.why(self, task, against)
 
     def spammers(self) -> Any:
         """Return a data frame of the annotators, first those whose votes do not depend on the truth.
@@ -352,9 +347,7 @@ class Result(ResultData):
         DataFrame
             One row per annotator, with how much their votes depend on the truth.
         """
-        from finegold.insight import spammers
-
-        return spammers(self)
+        return insight.spammers(self)
 
     def trust(self, truth: Any = None) -> Trust:
         """Return how far the labels can be trusted: agreement, flips, spammers, correlated annotators, calibration.
@@ -369,9 +362,8 @@ class Result(ResultData):
         Trust
             Warnings as text, and the figures that they are based on.
         """
-        from finegold.insight import trust
-
-        return trust(self, truth)
+        found: Trust = insight.trust(self, truth)
+        return found
 
     def report(self, path: str | Path, truth: Any = None) -> None:
         """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
@@ -501,7 +493,36 @@ class Result(ResultData):
         write_labels_to_table(self, address, table, probabilities=probabilities)
 
     def _repr_html_(self) -> str:
-        return result_html(self)
+        label, confidence, n_tasks = self.label, self.confidence, len(self.label_codes)
+        rows = [
+            [
+                name_html(self.task_names, i),
+                name_html(label[i : i + 1], 0),
+                meter_html(confidence[i]),
+                cell_html(f"{confidence[i]:.3f}" + (" (tied)" if self.tied[i] else "")),
+                cell_html(f"{self.votes_per_task[i]:,}"),
+            ]
+            for i in range(min(TASKS_SHOWN, n_tasks))
+        ]
+        against = []
+        if self.annotations is not None:
+            ties = f"{int(self.tied.sum()):,} ties"
+            against = [f"{insight.n_flips(self):,} labels against the majority vote, {ties}"]
+        order = np.argsort(-self.accuracy, kind="stable").tolist()
+        shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
+        best, worst = (
+            ", ".join(f"{name_html(self.annotator_names, j)} ({self.accuracy[j]:.2f})" for j in some)
+            for some in (order[:shown], order[::-1][:shown])
+        )
+        return page_html(
+            f"<b>{escape(self.method)}</b>: {n_tasks:,} tasks, {len(order):,} annotators, "
+            f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}",
+            escape(self.stopped),
+            table_html(["task", "label", "", "confidence", "votes"], rows, n_tasks),
+            *against,
+            f"best annotators: {best}; worst: {worst}",
+            *(escape(note) for note in self.notes),
+        )
 
 
 def load(path: str | Path) -> Result:
@@ -532,46 +553,3 @@ def load(path: str | Path) -> Result:
     ['x', 'y']
     """
     return Result.of(archive.load(path))
-
-
-TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # largest numbers shown
-
-
-def result_html(result: ResultData) -> str:
-    label, confidence = result.label, result.confidence
-    rows = [
-        [
-            name_html(result.task_names, i),
-            name_html(label[i : i + 1], 0),
-            meter_html(confidence[i]),
-            cell_html(f"{confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
-            cell_html(f"{result.votes_per_task[i]:,}"),
-        ]
-        for i in range(min(TASKS_SHOWN, len(result.label_codes)))
-    ]
-    return page_html(
-        f"<b>{escape(result.method)}</b>: {len(result.label_codes):,} tasks, {len(result.accuracy):,} annotators, "
-        f"{len(result.class_names):,} {'classes' if result.label_sets is None else 'options'}",
-        escape(result.stopped),
-        table_html(["task", "label", "", "confidence", "votes"], rows, len(result.label_codes)),
-        *_flips(result),
-        _annotators(result),
-        *(escape(note) for note in result.notes),
-    )
-
-
-def _flips(result: ResultData) -> Iterable[str]:
-    """Return how the labels differ from the majority vote."""
-    if result.annotations is None:
-        return []
-    return [f"{n_flips(result):,} labels against the majority vote, {int(result.tied.sum()):,} ties"]
-
-
-def _annotators(result: ResultData) -> str:
-    order = np.argsort(-result.accuracy, kind="stable").tolist()
-    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
-    best, worst = (
-        ", ".join(f"{name_html(result.annotator_names, j)} ({result.accuracy[j]:.2f})" for j in some)
-        for some in (order[:shown], order[::-1][:shown])
-    )
-    return f"best annotators: {best}; worst: {worst}"
