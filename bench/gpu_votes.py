@@ -8,6 +8,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
+from finegold.kernels import Votes
 from finegold.kernels.cuda import compiled
 from finegold.votes.annotations import Annotations
 
@@ -61,7 +62,7 @@ class Launches:
             self.seconds[name] = self.seconds.get(name, 0.0) + cp.cuda.get_elapsed_time(start, end) / 1e3
 
 
-def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 10_000_000) -> tuple[Any, ...]:
+def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 10_000_000) -> Votes:
     """Annotators at random, right in two of three cases; cells as Annotations have them."""
     rng = cp.random.default_rng(1)
     annotator = cp.empty(n_tasks * VOTES_PER_TASK, dtype=np.uint32)
@@ -79,10 +80,10 @@ def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 1
         classes.append(voted.astype(np.uint8))
         counts.append((table > 0).sum(axis=1, dtype=np.uint8))
     task_ptr, cell_ptr = (_pointers(cp.concatenate(parts)) for parts in (counts, lengths))
-    return task_ptr, cell_ptr, cp.concatenate(classes), annotator
+    return Votes(task_ptr, cell_ptr, cp.concatenate(classes), annotator)
 
 
-def on_host(votes: tuple[Any, ...], n_annotators: int, n_classes: int) -> Annotations:
+def on_host(votes: Votes, n_annotators: int, n_classes: int) -> Annotations:
     """The same as Annotations, with numbers for names."""
     task_ptr, cell_ptr, cell_class, annotator = (array.get() for array in votes)
     return Annotations(

@@ -93,7 +93,7 @@ def test_prototypes_of_hpt_work_in_float32_and_its_matrices_in_float64(free):
 def test_the_memory_of_an_earlier_fit_is_free_for_the_next():
     class Counted(Host):
         def free_memory(self):
-            return self.free - sum(block.annotator.nbytes + block.posterior.nbytes for block in engine.blocks)
+            return self.free - sum(block.votes.annotator.nbytes + block.posterior.nbytes for block in engine.blocks)
 
     engine = GPUEngine(device=Counted(50_000))
     for _ in range(2):

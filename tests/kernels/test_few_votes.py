@@ -17,7 +17,7 @@ from finegold.kernels import anchored, sort_votes
 from finegold.kernels.sort_votes import count, first_rows, renumber
 from finegold.kernels.votes import agreement, decide, outvoted, vote_shares
 from finegold.methods.anchored import AnchoredVote
-from finegold.votes.annotations import Annotations, Repeated
+from finegold.votes.annotations import Annotations, Repeated, kernel_votes
 from finegold.votes.encoding import encode
 
 RNG = np.random.default_rng(5)
@@ -73,16 +73,15 @@ def test_codes_of_integers(both: Any, dtype: Any, high: int | None) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_over_the_votes_of_a_block(both: Any, dtype: Any) -> None:
     found = votes(4)
-    task_ptr, cell_ptr = found.task_ptr[50:201].view(np.uint64), found.cell_ptr.view(np.uint64)
-    annotator, cell_class, gold = found.annotator.view(np.uint32), found.cell_class, found.gold[50:200]
+    some, gold = kernel_votes(found, 50, 200), found.gold[50:200]
     label, posterior = RNG.integers(0, 4, 150, dtype=np.int32), RNG.dirichlet(np.ones(4), 150).astype(dtype)
 
     def sums() -> list[Any]:
         phi, against = np.full((150, 4), 9, dtype), np.empty(150, bool)
-        vote_shares(task_ptr, cell_ptr, cell_class, gold, phi)
-        outvoted(task_ptr, cell_ptr, cell_class, gold, label, against)
+        vote_shares(some, gold, phi)
+        outvoted(some, gold, label, against)
         counts = np.zeros(80, np.int64), np.zeros(80, np.int64), np.full(80, 0.1)
-        agreement(task_ptr, cell_ptr, cell_class, annotator, posterior, label, *counts)
+        agreement(some, posterior, label, *counts)
         return [phi, against, *counts]
 
     few, many = both(sums)
@@ -134,11 +133,24 @@ def test_a_whole_fit(both: Any, method: str) -> None:
     same([getattr(few, name) for name in names], [getattr(many, name) for name in names])
 
 
-@pytest.mark.parametrize("method", ["ptbcc", "ds", "bwa", "catd"])
-def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    few = finegold.aggregate(votes(5), method)
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("ptbcc", {}),
+        ("ptbcc", {"n_prototypes": 1}),
+        ("ptbcc", {"n_prototypes": 3}),
+        ("ds", {}),
+        ("bwa", {}),
+        ("catd", {}),
+    ],
+)
+def test_one_version_for_all_numbers_of_classes_of_few_votes(
+    monkeypatch: pytest.MonkeyPatch, method: str, settings: Any
+) -> None:
+    few = finegold.aggregate(votes(5), method, **settings)
     monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)
-    np.testing.assert_allclose(few.posterior, finegold.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
+    many = finegold.aggregate(votes(5), method, **settings)
+    np.testing.assert_allclose(few.posterior, many.posterior, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("n_classes", "votes_per_task"), [(2, 12), (5, 2), (40, 12)])

@@ -29,7 +29,7 @@ def double(value):
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(kept, "_told", set())
+    monkeypatch.setattr(kept, "_warned", set())
     path = tmp_path / "kernels_here.py"
     path.write_text(SOURCE)
     return path

@@ -9,6 +9,7 @@ from finegold.checks import sample_votes
 from finegold.kernels import confusion
 from finegold.kernels.jit import fixed_length
 from finegold.methods.ds import DS
+from finegold.votes.annotations import kernel_votes
 from tests.methods.reference import ds as twin
 
 
@@ -50,20 +51,11 @@ def test_run_to_convergence_it_reaches_the_known_accuracy(name, accuracy, iterat
 
 def test_an_impossible_class_has_probability_zero_and_a_task_without_possible_ones_is_uniform():
     votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
-    arrays = votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class
     with np.errstate(divide="ignore"):
         log_v = np.log(np.tile(np.eye(2), (2, 1, 1)))  # nobody errs, so the votes on task 1 cannot be
     phi, tau, n = np.full((2, 2), 0.5), np.zeros(2), np.zeros((2, 2, 2))
     change, log_norm = confusion.sweep(
-        fixed_length(2),
-        *arrays,
-        votes.annotator.view(np.uint32),
-        votes.gold,
-        np.log([0.5, 0.5]),
-        log_v,
-        phi,
-        tau,
-        n,
+        fixed_length(2), kernel_votes(votes), votes.gold, np.log([0.5, 0.5]), log_v, phi, tau, n
     )
     assert phi.tolist() == [[1, 0], [0.5, 0.5]]
     assert tau.tolist() == [1.5, 0.5]

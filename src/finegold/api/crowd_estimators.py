@@ -262,7 +262,7 @@ class DawidSkene(Estimator, ds.DS):
     def start(self, block: Block, restart: int) -> ds.Statistics:
         start_from_shares(block)
         n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(block.classes, *block.votes, block.posterior, n)
+        confusion.counts(block.classes, block.votes, block.posterior, n)
         return ds.Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
 
     def begin(self, statistics: ds.Statistics) -> ds.Parameters:

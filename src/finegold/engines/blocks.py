@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Votes
 from finegold.kernels.jit import fixed_length
 from finegold.kernels.sort_votes import MAX_VOTES
-from finegold.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations, kernel_votes
 
 FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
@@ -34,16 +35,10 @@ def kernels_of_cpu(name: str) -> Any:
 
 @dataclass
 class Block:
-    """The votes of a range of tasks (read-only), and the state that the method keeps for them between sweeps.
-
-    Pointers are absolute: cell c of the block is cell c of `cell_class`. Integers are unsigned for the kernels.
-    """
+    """The votes of a range of tasks (read-only), and the state that the method keeps for them between sweeps."""
 
     index: int
-    task_ptr: NDArray[np.uint64]  # [n+1]
-    cell_ptr: NDArray[np.uint64]
-    cell_class: NDArray[np.uint8] | NDArray[np.uint16]
-    annotator: NDArray[np.uint32]
+    votes: Votes
     gold: NDArray[np.int32]  # [n]
     n_annotators: int
     total_votes: int  # of all blocks
@@ -53,16 +48,11 @@ class Block:
 
     @property
     def n_tasks(self) -> int:
-        return len(self.task_ptr) - 1
+        return len(self.votes.task_ptr) - 1
 
     @property
     def n_classes(self) -> int:
         return int(self.posterior.shape[1])
-
-    @property
-    def votes(self) -> tuple[Any, Any, Any, Any]:
-        """Return the first arguments of nearly every kernel."""
-        return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
 
     @property
     def classes(self) -> Any:
@@ -79,11 +69,17 @@ class Block:
 
         Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
         """
-        few = self.kernels is kernels_of_cpu and self._n_votes() < MIN_UNROLLED_VOTES
-        return np.arange(n) if few else fixed_length(n)
+        if self.kernels is not kernels_of_cpu:
+            return fixed_length(n)
+        task_ptr, cell_ptr, _, _ = self.votes
+        return np.arange(n) if cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]] < MIN_UNROLLED_VOTES else fixed_length(n)
 
-    def _n_votes(self) -> int:
-        return int(self.cell_ptr[self.task_ptr[-1]] - self.cell_ptr[self.task_ptr[0]])
+    def own_votes(self) -> Votes:
+        """Return the votes of these tasks only, with pointers that begin at 0."""
+        task_ptr, cell_ptr, cell_class, annotator = self.votes
+        cells = slice(int(task_ptr[0]), int(task_ptr[-1]))
+        ends = cell_ptr[cells.start : cells.stop + 1]
+        return Votes(task_ptr - task_ptr[0], ends - ends[0], cell_class[cells], annotator[int(ends[0]) : int(ends[-1])])
 
     def class_sums(self) -> NDArray[np.float64]:
         """[K] Return the sum of the posteriors."""
@@ -109,10 +105,7 @@ def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.fl
     return [
         Block(
             index=index,
-            task_ptr=annotations.task_ptr[first : end + 1].view(np.uint64),
-            cell_ptr=annotations.cell_ptr.view(np.uint64),
-            cell_class=annotations.cell_class,
-            annotator=annotations.annotator.view(np.uint32),
+            votes=kernel_votes(annotations, first, end),
             gold=annotations.gold[first:end],
             n_annotators=annotations.n_annotators,
             total_votes=annotations.n_votes,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block, add_up, cut
 from finegold.errors import InputError, use
+from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.votes.annotations import Annotations
 
@@ -91,8 +92,12 @@ class GPUEngine:
         one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
         self.resident = not one_by_one
         wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
-        blocks = [_self_contained(block, self.device.pointer) for block in cut(annotations, self.posterior, wanted)]
+        blocks = [replace(block, votes=self._own_votes(block)) for block in cut(annotations, self.posterior, wanted)]
         self.blocks = [self._uploaded(block) for block in blocks] if self.resident else blocks
+
+    def _own_votes(self, block: Block) -> Votes:
+        votes, pointer = block.own_votes(), self.device.pointer
+        return votes._replace(task_ptr=votes.task_ptr.astype(pointer), cell_ptr=votes.cell_ptr.astype(pointer))
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         return add_up(self._step(block, step, arguments) for block in self.blocks)
@@ -115,10 +120,15 @@ class GPUEngine:
         self.device.clear()
 
     def _uploaded(self, block: Block) -> Block:
-        arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "posterior")
-        there = {name: self.device.upload(getattr(block, name)) for name in arrays}
-        state = {name: self.device.upload(values) for name, values in block.state.items()}
-        return replace(block, **there, state=state, kernels=self.device.kernels)
+        upload = self.device.upload
+        return replace(
+            block,
+            votes=Votes(*map(upload, block.votes)),
+            gold=upload(block.gold),
+            posterior=upload(block.posterior),
+            state={name: upload(values) for name, values in block.state.items()},
+            kernels=self.device.kernels,
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         kept = {f"{b.index}.{name}": self._to_host(values) for b in self.blocks for name, values in b.state.items()}
@@ -172,17 +182,3 @@ def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tu
     needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes
     one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
     return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces
-
-
-def _self_contained(block: Block, pointer: Any) -> Block:
-    """Return the block with its own votes only, and with pointers that begin at 0."""
-    cells = slice(int(block.task_ptr[0]), int(block.task_ptr[-1]))
-    cell_ptr = block.cell_ptr[cells.start : cells.stop + 1]
-    votes = slice(int(cell_ptr[0]), int(cell_ptr[-1]))
-    return replace(
-        block,
-        task_ptr=(block.task_ptr - block.task_ptr[0]).astype(pointer),
-        cell_ptr=(cell_ptr - cell_ptr[0]).astype(pointer),
-        cell_class=block.cell_class[cells],
-        annotator=block.annotator[votes],
-    )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from finegold.kernels.confusion import counts
 from finegold.kernels.insight import move
 from finegold.kernels.jit import fixed_length
-from finegold.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.pairs import VotePairs, sample_vote_pairs
 
 Floats = NDArray[np.float64]
@@ -98,11 +98,11 @@ def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
 
     If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
     """
-    K, who = annotations.n_classes, annotations.annotator.view(np.uint32)
+    K, votes = annotations.n_classes, kernel_votes(annotations)
     apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
     by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # [W or 1, vote, truth]
-    votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64), annotations.cell_class)
-    counts(fixed_length(K), *votes, who if apart else np.zeros_like(who), posterior, by_vote)  # type: ignore[arg-type]
+    votes = votes if apart else votes._replace(annotator=np.zeros_like(votes.annotator))
+    counts(fixed_length(K), votes, posterior, by_vote)
     n = by_vote.transpose(0, 2, 1)
     pooled = n.sum(axis=0) + MIN_COUNT
     n += PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)  # in place, to allocate only one such array

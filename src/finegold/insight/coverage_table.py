@@ -18,7 +18,7 @@ from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals
-from finegold.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
@@ -140,9 +140,7 @@ def coverage_figures(votes: Annotations) -> dict[str, Any]:
 def _count(votes: Annotations) -> tuple[Integers, Integers, Integers, tuple[int, int]]:
     """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are shared and disputed."""
     voted, shared, disputed = (np.zeros(votes.n_annotators, np.int64) for _ in range(3))
-    pointers = votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64)
-    in_all = count_tasks(*pointers, votes.annotator.view(np.uint32), voted, shared, disputed)
-    return voted, shared, disputed, in_all
+    return voted, shared, disputed, count_tasks(kernel_votes(votes), voted, shared, disputed)
 
 
 def _classes_of(votes: Annotations) -> csr_array:

@@ -22,6 +22,7 @@ from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
+from finegold.votes.annotations import kernel_votes
 from finegold.votes.encoding import MISSING, Codes, look_up, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
@@ -56,14 +57,7 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
         return outvoted_sets(result)
     votes = votes_of(result)
     found = np.empty(votes.n_tasks, np.bool_)
-    outvoted(
-        votes.task_ptr.view(np.uint64),
-        votes.cell_ptr.view(np.uint64),
-        votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
-        votes.gold,
-        result.label_codes,
-        found,
-    )
+    outvoted(kernel_votes(votes), votes.gold, result.label_codes, found)
     return found
 
 

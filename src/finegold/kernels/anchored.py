@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import MAX_UNROLLED, ONE, ZERO, fixed_length, inlined, kernel, kernel_as_written
 from finegold.kernels.sort_votes import numbered
 from finegold.kernels.votes import cells_of
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
@@ -28,49 +28,44 @@ GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for:
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
-def start(
-    few: bool,
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    phi: Floats,  # IN [T, K] vote shares
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
-    pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
-) -> None:
-    if not (few and is_small(task_ptr, cell_ptr)):
-        start_many(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
+class Model(NamedTuple):
+    """What a sweep knows of classes and annotators."""
+
+    log_prior: Floats  # [K]
+    log_v: Floats  # [W, L, K]
+    people: Floats  # [W, 3] weight of a vote, probability of being right, its standard deviation
+    settings: Floats  # [4] weight of the votes, rho, pseudo-votes of the calibration, its power
+
+
+class Sums(NamedTuple):
+    tau: Floats  # [K] of q
+    n: Floats  # [W, L, K]
+    excess: Floats  # [2] products of two residuals of a task, and what they were if all were correlated
+
+
+def start(few: bool, votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats) -> None:
+    """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the tasks with two votes.
+
+    few: whether there are few votes in all blocks together.
+    """
+    if not (few and is_small(votes)):
+        start_many(votes, known, phi, n, pairs)
         return
-    v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
+    v = index_votes(votes)
     v.add_counts(known, phi[v.task, v.label], n)
-    votes = np.bincount(v.task, v.size)
+    sizes = np.bincount(v.task, v.size)
     agreeing = np.bincount(v.task, v.size * (v.size - 1))
-    several = votes >= 2
-    pairs += [(agreeing[several] / (votes * (votes - 1))[several]).sum(), several.sum()]
+    several = sizes >= 2
+    pairs += [(agreeing[several] / (sizes * (sizes - 1))[several]).sum(), several.sum()]
 
 
-def sweep(
-    few: bool,  # in all blocks together
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
-    log_prior: Floats,  # IN [K]
-    log_v: Floats,  # IN [W, L, K]
-    people: Floats,  # IN [W, 3] weight of a vote, probability of being right, its standard deviation
-    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power
-    phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # IN/OUT [K] sum_i q_ik is added to it
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
-    excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
-) -> float:
+def sweep(few: bool, votes: Votes, known: Known, model: Model, phi: Floats, sums: Sums) -> float:
     """Return the largest difference between q and the previous phi."""
-    if not (few and is_small(task_ptr, cell_ptr)):
-        given = (task_ptr, cell_ptr, cell_class, annotator, known)
-        return sweep_many(fixed_length(phi.shape[1]), *given, log_prior, log_v, people, settings, phi, tau, n, excess)
-    v = index_votes(task_ptr, cell_ptr, cell_class, annotator)
+    if not (few and is_small(votes)):
+        return sweep_many(fixed_length(phi.shape[1]), votes, known, model, phi, sums)
+    log_prior, log_v, people, settings = model
+    tau, n, excess = sums
+    v = index_votes(votes)
     of_pair = log_v[v.who[v.pair_vote], v.label[v.cell[v.pair_vote]], v.label[v.pair_cell]]
     score = _sums(v.pair_cell, of_pair, len(v.task)) + log_prior[v.label]
     p = np.exp(score - np.maximum.reduceat(score, v.first)[v.task])
@@ -85,30 +80,28 @@ def sweep(
     excess[1] += (v.by_task(deviation) ** 2 - v.by_task(deviation**2)).sum()
     v.add_counts(known, q, n)
 
-    K, unknown = phi.shape[1], known < 0
+    n_classes, unknown = phi.shape[1], known < 0
     dense = np.zeros(phi.shape)
     dense[v.task, v.label] = q
     dense = dense[unknown]
-    tau += dense.sum(axis=0) + np.bincount(known[~unknown], minlength=K)
-    votes = np.bincount(v.task, v.size)[unknown, None]
-    design = 1.0 + (votes - 1.0) * settings[1]
+    tau += dense.sum(axis=0) + np.bincount(known[~unknown], minlength=n_classes)
+    sizes = np.bincount(v.task, v.size)[unknown, None]
+    design = 1.0 + (sizes - 1.0) * settings[1]
     pseudo = settings[2] * design
     sharp = np.where(dense > 0.0, dense ** (design ** -settings[3]), 0.0)
     sharp /= sharp.sum(axis=1, keepdims=True)
     change = np.abs(dense - phi[unknown]).max(initial=0.0)
-    phi[unknown] = (votes * sharp + pseudo / K) / (votes + pseudo)
+    phi[unknown] = (sizes * sharp + pseudo / n_classes) / (sizes + pseudo)
     return float(change)
 
 
-def is_small(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> bool:
-    """Return whether the pairs of votes and cells are few. There are at least as many pairs as votes."""
-    if int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]) > MAX_PAIRS:
-        return False
-    votes, cells = np.diff(cell_ptr[task_ptr]), np.diff(task_ptr)
-    return int(np.dot(votes, cells)) <= MAX_PAIRS
+def is_small(votes: Votes) -> bool:
+    """Return whether the pairs of a vote and a cell of its task are few. There are at least as many pairs as votes."""
+    ends = votes.cell_ptr[votes.task_ptr]
+    return int(ends[-1] - ends[0]) <= MAX_PAIRS and int(np.dot(np.diff(ends), np.diff(votes.task_ptr))) <= MAX_PAIRS
 
 
-class Votes(NamedTuple):
+class VoteIndex(NamedTuple):
     """Indices of cells (the votes of a task for one class), of votes, and of pairs of a vote and a cell of its task."""
 
     first: Integers  # [T] cell of each task
@@ -138,21 +131,21 @@ class Votes(NamedTuple):
         n += _sums(at, values, n.size).reshape(n.shape)
 
 
-def index_votes(task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> Votes:
-    first_cell, end_cell = int(task_ptr[0]), int(task_ptr[-1])
+def index_votes(votes: Votes) -> VoteIndex:
+    task_ptr, cell_ptr, _, annotator = votes
     first, cells = (task_ptr[:-1] - task_ptr[0]).astype(np.int64), np.diff(task_ptr).astype(np.int64)
-    size, label = cells_of(task_ptr, cell_ptr, cell_class)
+    size, label = cells_of(votes)
     task, cell = numbered(cells), numbered(size)
     others = cells[task[cell]]  # of each vote: the cells of its task
     pair_vote = numbered(others)
     offset = np.arange(len(pair_vote)) - np.repeat(np.cumsum(others) - others, others)
-    return Votes(
+    return VoteIndex(
         first=first,
         task=task,
         label=label.astype(np.int64),
         size=size,
         cell=cell,
-        who=annotator[int(cell_ptr[first_cell]) : int(cell_ptr[end_cell])].astype(np.int64),
+        who=annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])].astype(np.int64),
         pair_vote=pair_vote,
         pair_cell=first[task[cell[pair_vote]]] + offset,
     )
@@ -163,47 +156,27 @@ def _sums(at: Integers, values: Floats, n: int) -> Floats:
 
 
 @kernel
-def start_many(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    phi: Floats,
-    n: Floats,
-    pairs: Floats,
-) -> None:
+def start_many(votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats) -> None:
+    task_ptr, cell_ptr, _, _ = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        count_votes(first, end, False, cell_ptr, cell_class, annotator, known[i], phi[i], n)
-        votes, agreeing = np.float64(cell_ptr[end] - cell_ptr[first]), 0.0
-        if votes < 2.0:
+        count_votes(first, end, False, votes, known[i], phi[i], n)
+        cast, agreeing = np.float64(cell_ptr[end] - cell_ptr[first]), 0.0
+        if cast < 2.0:
             continue
         for c in range(first, end):
             size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
             agreeing += size * (size - 1.0)
-        pairs[0] += agreeing / (votes * (votes - 1.0))
+        pairs[0] += agreeing / (cast * (cast - 1.0))
         pairs[1] += 1.0
 
 
 @kernel_as_written
-def sweep_many(
-    K: Any,  # as long as there are classes
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    log_prior: Floats,
-    log_v: Floats,
-    people: Floats,
-    settings: Floats,
-    phi: Floats,
-    tau: Floats,
-    n: Floats,
-    excess: Floats,
-) -> float:
+def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Sums) -> float:
     """Write the same bits as loops over the cells of a task: classes without votes have q = 0, which changes no sum."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
+    log_prior, log_v, people, settings = model
+    tau, n, excess = sums
     k: Any
     n_classes = np.uint64(len(K))
     scratch = np.zeros((4, len(K)))
@@ -213,7 +186,7 @@ def sweep_many(
     before, design, power = -1.0, 1.0, 1.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
-        votes = np.float64(cell_ptr[end] - cell_ptr[first])
+        cast = np.float64(cell_ptr[end] - cell_ptr[first])
         dense = end - first > ONE and (n_classes <= UNROLLED or FOUR * (end - first) >= n_classes)
         weights, chances, squares, deviations, variances = 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(first, end):
@@ -264,12 +237,12 @@ def sweep_many(
             q[k] = for_votes * q[k] * over_weights + score[k]
         expected += together - variances
 
-        count_votes(first, end, dense, cell_ptr, cell_class, annotator, known[i], q, n)
+        count_votes(first, end, dense, votes, known[i], q, n)
         if known[i] >= 0:
             tau[known[i]] += 1.0
         else:
-            if votes != before:
-                before, design = votes, 1.0 + (votes - 1.0) * settings[1]
+            if cast != before:
+                before, design = cast, 1.0 + (cast - 1.0) * settings[1]
                 power = design ** -settings[3]
             for c in range(first, end):
                 k = np.uint64(cell_class[c])
@@ -277,10 +250,10 @@ def sweep_many(
                 sharp[k] = q[k] if power == 1.0 else q[k] ** power
             total = sum_by_fours(sharp)
             pseudo = settings[2] * design
-            over_total, over_votes, least = 1.0 / total, 1.0 / (votes + pseudo), pseudo / np.float64(n_classes)
+            over_total, over_votes, least = 1.0 / total, 1.0 / (cast + pseudo), pseudo / np.float64(n_classes)
             for k in range(n_classes):
                 change = max(change, abs(q[k] - phi[i, k]))
-                phi[i, k] = (votes * (sharp[k] * over_total) + least) * over_votes
+                phi[i, k] = (cast * (sharp[k] * over_total) + least) * over_votes
         if n_classes <= UNROLLED:
             for k in range(n_classes):
                 score[k], q[k], sharp[k] = 0.0, 0.0, 0.0
@@ -313,18 +286,9 @@ def sum_by_fours(x: Floats) -> float:
 
 
 @inlined
-def count_votes(
-    first: int,
-    end: int,
-    dense: Any,  # whether to loop over all classes
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: int,
-    q: Floats,
-    n: Floats,
-) -> None:
-    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = GOLD_WEIGHT."""
+def count_votes(first: int, end: int, dense: Any, votes: Votes, known: int, q: Floats, n: Floats) -> None:
+    """Add q_k to n_jlk for every vote of j for l, for all classes k if `dense`; a known truth has q_k = GOLD_WEIGHT."""
+    _, cell_ptr, cell_class, annotator = votes
     k: Any
     for c in range(first, end):
         label = np.uint64(cell_class[c])

@@ -6,26 +6,29 @@ sum to one. The posterior is phi_ik = z_ik / size_i with size_i = sum_k z_ik. On
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, kernel
 
-Floats = NDArray[np.float64]
+
+class Model(NamedTuple):
+    lam: float
+    mu: Floats  # [K]
+    w: Floats  # [W, K]
+    active: NDArray[np.bool_]  # [K] classes that have not converged yet
 
 
 @kernel
-def spread(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    votes: Floats,  # IN/OUT [W] the number of votes of each annotator is added to it
-    spread: Floats,  # IN/OUT [K] sum_i d_i s_ik (1 - s_ik) is added to it, where s are the vote shares
-) -> None:
-    """A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d)."""
+def spread(votes: Votes, cast: Floats, spread: Floats) -> None:
+    """Add each annotator's votes to cast [W], and sum_i d_i s_ik (1 - s_ik), where s are vote shares, to spread [K].
+
+    A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d).
+    """
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
         d = np.float64(cell_ptr[end] - cell_ptr[first])
@@ -33,18 +36,14 @@ def spread(
             n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
             spread[np.uint64(cell_class[c])] += n * (1.0 - n / d)
         for vote in range(cell_ptr[first], cell_ptr[end]):
-            votes[np.uint64(annotator[vote])] += 1.0
+            cast[np.uint64(annotator[vote])] += 1.0
 
 
 @kernel
-def add_errors(
-    K: Any, first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: Any, z: Floats, error: Floats
-) -> None:
-    """Add (z_k - x_jk)^2 to error_jk for the votes in cells first..end of a task.
-
-    That is z_k^2 for every class, plus 1 - 2 z_l for the class l voted for.
-    """
-    for c in range(first, end):
+def add_errors(K: Any, i: Any, votes: Votes, z: Floats, error: Floats) -> None:
+    """Add (z_k - x_jk)^2 to error_jk for the votes of task i: z_k^2 for every class, and 1 - 2 z_l for the vote l."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
+    for c in range(task_ptr[i], task_ptr[i + ONE]):
         label = np.uint64(cell_class[c])
         extra = 1.0 - 2.0 * z[label]
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
@@ -55,38 +54,19 @@ def add_errors(
 
 
 @kernel
-def errors(
-    K: Any,
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    z: Floats,  # IN [T, K]
-    error: Floats,  # IN/OUT [W, K]
-) -> None:
+def errors(K: Any, votes: Votes, z: Floats, error: Floats) -> None:
     """Add the sum over j's votes of (z_ik - x_ijk)^2 to error_jk."""
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        add_errors(K, task_ptr[i], task_ptr[i + ONE], cell_ptr, cell_class, annotator, z[i], error)
+    for i in range(np.uint64(votes.task_ptr.size) - ONE):
+        add_errors(K, i, votes, z[i], error)
 
 
 @kernel
-def average(
-    K: Any,
-    first: Any,
-    end: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    mu: Floats,
-    lam: float,
-    w: Floats,
-    z: Floats,  # OUT [K]
-    total: Floats,  # scratch [K]
-) -> None:
-    """z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk) for one task."""
+def average(K: Any, i: Any, votes: Votes, mu: Floats, lam: float, w: Floats, z: Floats, total: Floats) -> None:
+    """z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk) for task i. total is scratch."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for k in range(np.uint64(len(K))):
         z[k], total[k] = lam * mu[k], lam
-    for c in range(first, end):
+    for c in range(task_ptr[i], task_ptr[i + ONE]):
         label = np.uint64(cell_class[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
@@ -114,35 +94,31 @@ def freeze_converged(
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (Block.classes)
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    lam: float,
-    mu: Floats,  # IN [K]
-    w: Floats,  # IN [W, K]
-    active: NDArray[np.bool_],  # IN [K] classes that have not converged yet
+    K: Any,
+    votes: Votes,
+    known: Known,
+    model: Model,
     tolerance: float,
     least: float,
-    phi: Floats,  # IN/OUT [T, K]
-    size: Floats,  # IN/OUT [T]
-    sum_z: Floats,  # IN/OUT [K] z is added to it
-    error: Floats,  # IN/OUT [W, K]
-    unsettled: Floats,  # IN/OUT [K] the number of tasks that moved is added to it
+    phi: Floats,
+    size: Floats,
+    sums: Any,
 ) -> float:
-    """Return the largest relative change of z."""
+    """Return the largest relative change of z.
+
+    To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved.
+    """
+    lam, mu, w, active = model
+    sum_z, error, unsettled = sums
     change = 0.0
     before, z, total = np.empty(len(K)), np.empty(len(K)), np.empty(len(K))
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        first, end = task_ptr[i], task_ptr[i + ONE]
+    for i in range(np.uint64(votes.task_ptr.size) - ONE):
         for k in range(np.uint64(len(K))):
             before[k] = phi[i, k] * size[i]
         if known[i] >= 0:
             z[:] = before
         else:
-            average(K, first, end, cell_ptr, cell_class, annotator, mu, lam, w, z, total)
+            average(K, i, votes, mu, lam, w, z, total)
             change = max(change, freeze_converged(K, active, tolerance, least, before, z, unsettled))
             size[i] = z.sum()
             scale = 1.0 / size[i]
@@ -150,5 +126,5 @@ def sweep(
                 phi[i, k] = z[k] * scale
         for k in range(np.uint64(len(K))):
             sum_z[k] += z[k]
-        add_errors(K, first, end, cell_ptr, cell_class, annotator, z, error)
+        add_errors(K, i, votes, z, error)
     return change

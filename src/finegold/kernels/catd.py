@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
-
-Floats = NDArray[np.float64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -31,65 +29,20 @@ def draw(seed: np.uint64, iteration: np.uint64, task: np.uint64, n: np.uint64) -
 
 
 @kernel
-def add_scores(first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: Any, q: Floats, score: Floats) -> None:
-    """score_k = sum of the weights of the annotators who voted k, for cells first..end of a task."""
-    score[:] = 0.0
-    for c in range(first, end):
-        label = np.uint64(cell_class[c])
-        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-            score[label] += q[np.uint64(annotator[vote])]
-
-
-@kernel
-def elect(K: Any, score: Floats, z: Floats) -> int:
-    """Set z_k = 1 where the score is the highest, else 0. Return the number of classes with the highest score."""
-    best, winners = score[ZERO], 0
-    for k in range(ONE, np.uint64(len(K))):
-        best = max(best, score[k])
-    for k in range(np.uint64(len(K))):
-        z[k] = np.float64(score[k] == best)
-        winners += score[k] == best
-    return winners
-
-
-@kernel
-def keep_one(K: Any, z: Floats, chosen: np.uint64) -> None:
-    """Keep only the winner with this number, counted from 0."""
-    seen = ZERO
-    for k in range(np.uint64(len(K))):
-        if z[k] > 0.0:
-            z[k] = np.float64(seen == chosen)
-            seen += ONE
-
-
-@kernel
-def publish(K: Any, i: Any, score: Floats, phi: Floats) -> float:
-    """phi_ik = score_k / sum. Return the largest change."""
-    total, change = score.sum(), 0.0
-    for k in range(np.uint64(len(K))):
-        p = score[k] / total
-        change = max(change, abs(p - phi[i, k]))
-        phi[i, k] = p
-    return change
-
-
-@kernel
 def vote(
-    K: Any,  # as long as there are classes (Block.classes)
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
+    K: Any,
+    votes: Votes,
+    known: Known,
     q: Floats,  # IN [W] weights
     split: bool,  # ties: split the label evenly, else draw one class at random
     seed: np.uint64,
     iteration: np.uint64,
-    phi: Floats,  # IN/OUT [T, K] scores, normalised
-    sum_z: Floats,  # IN/OUT [K] the labels are added to it
+    phi: Floats,  # scores, normalised
+    sum_z: Floats,  # [K] the labels are added to it
     error: Floats,  # IN/OUT [W] 1 - z of the class voted for is added to it
 ) -> tuple[float, int]:
     """Return the largest change of phi and the number of labels drawn at random."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
     change, lots = 0.0, 0
     score, z = np.empty(len(K)), np.empty(len(K))
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -97,13 +50,28 @@ def vote(
         if known[i] >= 0:
             z[:] = phi[i]
         else:
-            add_scores(first, end, cell_ptr, cell_class, annotator, q, score)
-            change = max(change, publish(K, i, score, phi))
-            winners = elect(K, score, z)
+            score[:] = 0.0
+            for c in range(first, end):
+                label = np.uint64(cell_class[c])
+                for ballot in range(cell_ptr[c], cell_ptr[c + ONE]):
+                    score[label] += q[np.uint64(annotator[ballot])]
+            total, best, winners = score.sum(), score[ZERO], 0
+            for k in range(np.uint64(len(K))):
+                p = score[k] / total
+                change = max(change, abs(p - phi[i, k]))
+                phi[i, k] = p
+                best = max(best, score[k])
+            for k in range(np.uint64(len(K))):
+                z[k] = np.float64(score[k] == best)
+                winners += score[k] == best
             if winners > 1 and split:
                 z /= winners
             elif winners > 1:
-                keep_one(K, z, draw(seed, iteration, first, np.uint64(winners)))  # `first` identifies the task
+                chosen, seen = draw(seed, iteration, first, np.uint64(winners)), ZERO  # `first` identifies the task
+                for k in range(np.uint64(len(K))):
+                    if z[k] > 0.0:
+                        z[k] = np.float64(seen == chosen)
+                        seen += ONE
                 lots += 1
         for k in range(np.uint64(len(K))):
             sum_z[k] += z[k]

@@ -11,16 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats
 from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import exp_buffer, log_buffer
 
-Floats = NDArray[np.float64]
-Scratch = tuple[Floats, Floats, Floats]
 
-
-def scratch(X: int) -> Scratch:
+def scratch(X: int) -> tuple[Floats, Floats, Floats]:
     """Return scratch memory for the functions below: three rows of X numbers."""
     return np.empty(X), np.empty(X), np.empty(X)
 
@@ -44,8 +41,9 @@ def invert(A: Any, room: Any) -> None:
                     factor[x] = row[x] * scale[x]
                 for c in range(i + 1):
                     if c != p:
-                        column = A[c, p] if c > p else A[p, c]
-                        eliminate(A[i, c], factor, column)
+                        column, entry = A[c, p] if c > p else A[p, c], A[i, c]
+                        for x in range(X):
+                            entry[x] -= factor[x] * column[x]
         for i in range(K):
             if i != p:
                 row = A[i, p] if i > p else A[p, i]
@@ -56,12 +54,6 @@ def invert(A: Any, room: Any) -> None:
             for x in range(X):
                 A[i, c, x] = -A[i, c, x]
                 A[c, i, x] = A[i, c, x]
-
-
-@kernel
-def eliminate(entry: Any, factor: Any, column: Any) -> None:
-    for x in range(entry.size):
-        entry[x] -= factor[x] * column[x]
 
 
 @kernel
@@ -167,17 +159,12 @@ def scores(P: Any, b: Any, Lam: Any, h: Any, V: Any, right: Any, m: Any, room: A
 
 @kernel
 def listen(
-    n: Floats,  # IN  votes
-    P: Floats,  # IN
-    b: Floats,  # IN
-    repeats: int,
-    m: Floats,  # IN/OUT means of the scores
-    a: Floats,  # IN/OUT point of tangency of the bound
-    Lam: Floats,  # IN/OUT, old values are not used
-    h: Floats,  # IN/OUT
-    room: Any,
+    n: Floats, P: Floats, b: Floats, repeats: int, m: Floats, a: Floats, Lam: Floats, h: Floats, room: Any
 ) -> None:
-    """Compute new messages from the votes, then move them halfway towards their fixed point `repeats` times."""
+    """Compute new messages from the votes n, then move them halfway towards their fixed point `repeats` times.
+
+    The means m of the scores and the points a, where the bound touches, move along.
+    """
     groups, K, _, X = n.shape
     V, right = np.empty((K, K, X)), np.empty((K, X))
     for j in range(groups):

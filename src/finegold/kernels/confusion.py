@@ -4,8 +4,7 @@
     phi_i    = softmax(score_i)
     n_jlk    = sum over the tasks i on which j voted l of phi_ik
 
-Both tables are [W, L, K], the vote before the truth, so that a vote reads and writes K adjacent numbers. Tasks are
-processed in short runs whose scores stay in the cache and whose exponentials are computed in one long buffer.
+Tasks are processed in short runs whose scores stay in the cache and whose exponentials are computed in one long buffer.
 
 log v may be -inf: such a class is impossible and gets exactly 0, as does one that is less probable than 1e-307.
 If all classes of a task are impossible, phi_i is uniform.
@@ -16,12 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
-
-Floats = NDArray[np.float64]
 
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
 IMPOSSIBLE = -1e300  # replaces -inf in a score, so that the difference of two of them is 0
@@ -29,10 +26,9 @@ MIN_EXP = 3.4e-308  # what exp_buffer returns for anything below -708
 
 
 @kernel
-def add_votes(
-    K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, log_v: Floats, score: Floats
-) -> None:
+def add_votes(K: Any, task_ptr: Any, votes: Votes, log_v: Floats, score: Floats) -> None:
     """Add log v_jkl to score_ik for every vote of the run."""
+    _, cell_ptr, cell_class, annotator = votes
     row = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -45,16 +41,14 @@ def add_votes(
 
 
 @kernel
-def counts(
-    K: Any,
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    phi: Floats,  # IN [T, K]
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
-) -> None:
+def counts(K: Any, votes: Votes, phi: Floats, n: Floats) -> None:
     """Add phi_ik to n_jlk for every vote of j for l on task i."""
+    count_run(K, votes.task_ptr, votes, phi, n)
+
+
+@kernel
+def count_run(K: Any, task_ptr: Any, votes: Votes, phi: Floats, n: Floats) -> None:
+    _, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
@@ -74,19 +68,10 @@ def exponentials(score: Floats, n: Any) -> None:
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (Block.classes)
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
-    log_tau: Floats,  # IN [K]
-    log_v: Floats,  # IN [W, L, K]
-    phi: Floats,  # IN/OUT [T, K]; rows of known truths are not changed
-    tau: Floats,  # IN/OUT [K] sum_i phi_ik is added to it
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
+    K: Any, votes: Votes, known: Known, log_tau: Floats, log_v: Floats, phi: Floats, tau: Floats, n: Floats
 ) -> tuple[float, float]:
     """Return the largest change of phi and the sum of its log-normalisers (for a known truth: of its score)."""
+    task_ptr = votes.task_ptr
     change, log_norm = 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     score = np.empty(step * len(K))
@@ -96,12 +81,12 @@ def sweep(
         tasks, size = end - first, np.int64(end - first) * len(K)
         run, truth, rows = task_ptr[first : end + ONE], known[first:end], phi[first:end]
         fill_scores(K, tasks, log_tau, score)
-        add_votes(K, run, cell_ptr, cell_class, annotator, log_v, score)
+        add_votes(K, run, votes, log_v, score)
         for at in range(size):
             score[at] = max(score[at], IMPOSSIBLE)
         log_norm += subtract_largest(K, tasks, score, truth)
         exponentials(score, size)
         moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
         change, log_norm = max(change, moved), log_norm + log_sum
-        counts(K, run, cell_ptr, cell_class, annotator, rows, n)
+        count_run(K, run, votes, rows, n)
     return change, log_norm

@@ -1,8 +1,8 @@
 """One sweep of EBCC over the tasks of a block, and the expected logarithms that it needs.
 
 A column is a pair (k, g) of a class and one of its subtypes. The columns of a class are adjacent, and empty columns
-pad their number to a multiple of eight (see `simd`). Tables by vote are [W, L, columns], flat here: a vote of
-annotator j for class l has row j L + l. Only phi is stored for each task; rho is temporary.
+pad their number to a multiple of eight, so that loops over them need no remainder. Tables by vote are [W, L, columns],
+flat here: a vote of annotator j for class l has row j L + l. Only phi is stored for each task; rho is temporary.
 """
 
 from __future__ import annotations
@@ -13,52 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, digamma_and_gammaln_buffer, exp_buffer
 
 LANES = 8
 EIGHT = np.uint64(LANES)
-
-Floats = NDArray[np.float64]
-
-
-@kernel
-def largest_lane(x: Floats, at: Any) -> float:
-    largest = x[at]
-    for lane in range(EIGHT):
-        largest = max(largest, x[at + lane])
-    return float(largest)
-
-
-@kernel
-def add_lanes(x: Floats, at: Any, y: Floats, y_at: Any) -> None:
-    for lane in range(EIGHT):
-        x[at + lane] += y[y_at + lane]
-
-
-@kernel
-def shift_lanes(x: Floats, at: Any, number: float) -> None:
-    for lane in range(EIGHT):
-        x[at + lane] += number
-
-
-@kernel
-def scale_lanes(x: Floats, at: Any, number: float) -> None:
-    for lane in range(EIGHT):
-        x[at + lane] *= number
-
-
-@kernel
-def sum_rows(
-    x: Floats, at: Any, start: Floats, table: Floats, column: Any, width: Any, rows: Any, first: Any, end: Any
-) -> None:
-    """x[at:...] = start[column:...] + the sum of table[r * width + column : ...] over r in rows[first:end]."""
-    for lane in range(EIGHT):
-        x[at + lane] = start[column + lane]
-    for vote in range(first, end):
-        here = np.uint64(rows[vote]) * width + column
-        for lane in range(EIGHT):
-            x[at + lane] += table[here + lane]
 
 
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
@@ -68,23 +28,18 @@ SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level ca
 def count(first: Any, end: Any, row: Any, rho: Floats, at: Any, width: Any, pi: Floats, votes: Floats) -> None:
     """Add rho[at : at + width] of one task to the sums over tasks and over its votes."""
     for c in range(ZERO, width, EIGHT):
-        add_lanes(pi, c, rho, at + c)
+        for lane in range(EIGHT):
+            pi[c + lane] += rho[at + c + lane]
     for vote in range(first, end):
         there = np.uint64(row[vote]) * width
         for c in range(ZERO, width, EIGHT):
-            add_lanes(votes, there + c, rho, at + c)
+            for lane in range(EIGHT):
+                votes[there + c + lane] += rho[at + c + lane]
 
 
 @kernel
-def start(
-    vote_ptr: NDArray[np.uint64],
-    row: NDArray[np.uint32],
-    phi: Floats,  # IN [T, K]
-    draws: Floats,  # IN [T, K, G] exponential variates
-    pi: Floats,  # OUT [columns]
-    votes: Floats,  # OUT [W * L * columns]
-) -> None:
-    """rho_ikg = phi_ik D_ikg, where D_ik ~ Dirichlet(1, ..., 1) are the draws over their sum."""
+def start(vote_ptr: Any, row: Any, phi: Floats, draws: Floats, pi: Floats, votes: Floats) -> None:
+    """rho_ikg = phi_ik D_ikg, where D_ik ~ Dirichlet(1, ..., 1) are exponential draws [T, K, G] over their sum."""
     width = np.uint64(pi.size)
     rho = np.zeros(pi.size)
     for i in range(np.uint64(phi.shape[0])):
@@ -107,16 +62,21 @@ def score_task(
     """
     width = np.uint64(log_prior.size)
     for c in range(ZERO, width, EIGHT):
-        sum_rows(score, at + c, log_prior, log_v, c, width, row, first, end)
+        for lane in range(EIGHT):
+            score[at + c + lane] = log_prior[c + lane]
+        for vote in range(first, end):
+            there = np.uint64(row[vote]) * width + c
+            for lane in range(EIGHT):
+                score[at + c + lane] += log_v[there + lane]
     if known >= 0:
         for c in range(width):
             if c < ptr[known] or c >= ptr[known + 1]:
                 score[at + c] = -np.inf
     largest = -np.inf
-    for c in range(ZERO, width, EIGHT):
-        largest = max(largest, largest_lane(score, at + c))
-    for c in range(ZERO, width, EIGHT):
-        shift_lanes(score, at + c, -largest)
+    for c in range(width):
+        largest = max(largest, score[at + c])
+    for c in range(width):
+        score[at + c] -= largest
     return largest
 
 
@@ -131,8 +91,8 @@ def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p:
         p[k] = of_class
         total += of_class
     scale = 1.0 / total
-    for c in range(ZERO, width, EIGHT):
-        scale_lanes(weight, at + c, scale)
+    for c in range(width):
+        weight[at + c] *= scale
     if known < 0:
         for k in range(np.uint64(phi.size)):
             change = max(change, abs(p[k] * scale - phi[k]))
@@ -144,11 +104,11 @@ def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p:
 def sweep(
     vote_ptr: NDArray[np.uint64],
     row: NDArray[np.uint32],
-    known: NDArray[np.int32],
+    known: Known,
     ptr: NDArray[np.uint64],  # [K+1] first column of each class
-    log_prior: Floats,  # IN [columns] E log tau_k + E log pi_kg
-    log_v: Floats,  # IN [W * L * columns]
-    phi: Floats,  # IN/OUT [T, K]
+    log_prior: Floats,  # [columns] E log tau_k + E log pi_kg
+    log_v: Floats,  # [W * L * columns]
+    phi: Floats,
     pi: Floats,  # OUT [columns] sum_i rho_ikg
     votes: Floats,  # OUT [W * L * columns] the same sum over the tasks on which j voted l
 ) -> tuple[float, float]:
@@ -188,12 +148,8 @@ def expected_logs_of_votes(
     for c in range(width):
         if copies[c] > 0:
             share[c] = 1.0 / max(copies[c], 1.0)
-    mu, psi, log_gamma, scratch = (
-        np.empty(n + width),
-        np.empty(n + width),
-        np.empty(n + width),
-        np.empty((3, n + width)),
-    )
+    room = n + width
+    mu, psi, log_gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))
     divergence = np.zeros(width)
     for j in range(votes.shape[0]):
         mu[n:] = 0.0
@@ -201,7 +157,7 @@ def expected_logs_of_votes(
             for c in range(width):
                 mu[label * width + c] = b[label, c] + votes[j, label, c] * share[c]
                 mu[n + c] += mu[label * width + c]
-        digamma_and_gammaln_buffer(mu, n + width, psi, log_gamma, scratch)
+        digamma_and_gammaln_buffer(mu, room, psi, log_gamma, scratch)
         for c in range(width):
             divergence[c] += log_gamma[n + c]
         for label in range(n_labels):

@@ -1,4 +1,7 @@
-"""FGBCC: means and variances of the scores. Arrays are flat [W L K]."""
+"""FGBCC: means lam and variances eta of the scores. Arrays are flat [W L K].
+
+n are expected votes, rate is (N_jk / zeta_jk) exp(eta / 2), mu and sig are the prior means and variances.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats
 from finegold.kernels.jit import inlined, kernel
 from finegold.kernels.numerics import exp_buffer
-
-Floats = NDArray[np.float64]
 
 MEMORY = 10  # number of pairs of steps and gradient changes
 DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # conditions for the end of a line search
@@ -39,6 +40,14 @@ def dot_row(x: Floats, k: int, y: Floats) -> float:
 
 
 @kernel
+def squared_row(x: Floats, k: int) -> float:
+    total = 0.0
+    for i in range(x.shape[1]):
+        total += x[k, i] * x[k, i]
+    return total
+
+
+@kernel
 def add_row(scale: float, x: Floats, k: int, total: Floats) -> None:
     for i in range(total.size):
         total[i] += scale * x[k, i]
@@ -60,35 +69,6 @@ def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int,
     for pair in range(first, kept):
         k = pair % MEMORY
         add_row(share[k] - dot_row(y, k, d) / sy[k], s, k, d)
-
-
-@kernel
-def remember(
-    step: float, slope: float, slope_before: float, d: Floats, gradient: Floats, before: Floats,
-    s: Floats, y: Floats, sy: Floats, kept: int, theta: float,
-) -> tuple[int, float]:  # fmt: skip
-    """Store the step and the change of the gradient if the curvature is positive. Return kept, theta."""
-    change = (slope - slope_before) * step
-    if change <= EPSILON * -slope_before * step:
-        return kept, theta
-    k = kept % MEMORY
-    for i in range(d.size):
-        s[k, i] = step * d[i]
-        y[k, i] = gradient[i] - before[i]
-    sy[k] = change
-    squared = 0.0
-    for i in range(d.size):
-        squared += y[k, i] * y[k, i]
-    return kept + 1, squared / change
-
-
-@kernel
-def start_line_search(f: float, slope: float, step: float, state: Floats) -> None:
-    state[:] = 0.0
-    state[FX] = state[FY] = state[F0] = f
-    state[GX] = state[GY] = state[G0] = slope
-    state[HIGH] = 5.0 * step
-    state[WIDTH], state[WIDTH_BEFORE], state[STAGE] = MAX_STEP, 2.0 * MAX_STEP, 1.0
 
 
 @kernel
@@ -215,15 +195,8 @@ MAX_TRIALS = 20  # of a line search
 
 
 @kernel
-def score_loss(
-    lam: Floats,
-    n: Floats,  # IN expected votes
-    rate: Floats,  # IN (N_jk / zeta_jk) exp(eta / 2)
-    mu: Floats,  # IN prior means
-    sig: Floats,  # IN prior variances
-    gradient: Floats,  # OUT
-) -> float:
-    """Return -F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised."""
+def score_loss(lam: Floats, n: Floats, rate: Floats, mu: Floats, sig: Floats, gradient: Floats) -> float:
+    """Return -F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised, and write its gradient."""
     power = np.empty(RUN)
     loss = 0.0
     for first in range(0, lam.size, RUN):
@@ -259,15 +232,12 @@ def copy(values: Floats, to: Floats) -> None:
 
 @kernel
 def search_means(
-    n: Floats,
-    rate: Floats,
-    mu: Floats,
-    sig: Floats,
-    tolerance: float,  # relative, of the decrease and of the gradient
-    most_iterations: int,
-    lam: Floats,  # OUT
+    n: Floats, rate: Floats, mu: Floats, sig: Floats, tolerance: float, most_iterations: int, lam: Floats
 ) -> None:
-    """Run L-BFGS-B from mu for all entries together; it may stop before the optimum, as in the paper."""
+    """Run L-BFGS-B from mu for all entries of lam together; it may stop before the optimum, as in the paper.
+
+    The tolerance is relative, for the decrease and for the gradient.
+    """
     copy(mu, lam)
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
@@ -279,7 +249,11 @@ def search_means(
         step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), MAX_STEP)
         copy(lam, origin)
         copy(gradient, before)
-        start_line_search(f, slope_before, step, state)
+        state[:] = 0.0
+        state[FX] = state[FY] = state[F0] = f
+        state[GX] = state[GY] = state[G0] = slope_before
+        state[HIGH], state[STAGE] = 5.0 * step, 1.0
+        state[WIDTH], state[WIDTH_BEFORE] = MAX_STEP, 2.0 * MAX_STEP
         found, slope = False, slope_before
         for _ in range(MAX_TRIALS if slope_before < 0.0 else 0):
             for entry in range(lam.size):
@@ -301,17 +275,18 @@ def search_means(
         iteration += 1
         if iteration == most_iterations or f_before - f <= tolerance * max(abs(f_before), abs(f), 1.0):
             return
-        kept, theta = remember(step, slope, slope_before, d, gradient, before, s, y, sy, kept, theta)
+        change = (slope - slope_before) * step
+        if change > EPSILON * -slope_before * step:  # a positive curvature: store the step and the change of slopes
+            k = kept % MEMORY
+            for entry in range(d.size):
+                s[k, entry] = step * d[entry]
+                y[k, entry] = gradient[entry] - before[entry]
+            sy[k] = change
+            kept, theta = kept + 1, squared_row(y, k) / change
 
 
 @kernel
-def solve_means(
-    n: Floats,
-    rate: Floats,
-    mu: Floats,
-    sig: Floats,
-    lam: Floats,  # OUT
-) -> None:
+def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats, lam: Floats) -> None:
     """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu.
 
     The left side is concave and decreasing: after one step lam is above the root, and then decreases towards it.
@@ -332,13 +307,11 @@ def solve_means(
 
 
 @kernel
-def solve_variances(
-    rate: Floats,  # IN (N_jk / zeta_jk) exp(lam)
-    sig: Floats,  # IN prior variances
-    tolerance: float,
-    eta: Floats,  # IN/OUT
-) -> None:
-    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta."""
+def solve_variances(rate: Floats, sig: Floats, tolerance: float, eta: Floats) -> None:
+    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta.
+
+    Here the rate is (N_jk / zeta_jk) exp(lam).
+    """
     for entry in range(eta.size):
         value = eta[entry]
         for _ in range(MAX_NEWTON_STEPS):

@@ -15,31 +15,23 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, normalise, subtract_largest
-
-Floats = NDArray[np.float64]
 
 RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteriors
 
 
 @kernel
 def posteriors(
-    K: Any,  # has the length of the number of classes (fixed_length)
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    alpha: Floats,  # IN [W]
-    scale: Floats,  # IN [T] exp(beta)
-    log_others: float,  # log(K - 1)
-    phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # OUT [K] sum of the posteriors
+    K: Any, votes: Votes, known: Known, alpha: Floats, scale: Floats, log_others: float, phi: Floats, tau: Floats
 ) -> float:
-    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change."""
+    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change.
+
+    scale [T] is exp(beta), log_others is log(K - 1).
+    """
+    task_ptr, cell_ptr, cell_class, annotator = votes
     change = 0.0
     step = max(np.uint64(RUN // len(K)), ONE)
     score = np.empty(np.int64(step) * len(K))
@@ -54,33 +46,13 @@ def posteriors(
                 ability = 0.0
                 for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                     ability += alpha[annotator[vote]]
-                votes = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-                score[row + np.uint64(cell_class[c])] = ability * scale[i] + votes * log_others
+                size = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+                score[row + np.uint64(cell_class[c])] = ability * scale[i] + size * log_others
         subtract_largest(K, end - first, score, known[first:end])
         exp_buffer(score, n)
         moved, _ = normalise(K, end - first, score, known[first:end], phi[first:end], tau)
         change = max(change, moved)
     return change
-
-
-@kernel
-def end_of_run(task_ptr: Any, cell_ptr: Any, first: Any) -> Any:
-    """Return the end of the longest run of tasks from `first` with at most RUN votes (or a single task)."""
-    end = first + ONE
-    last = np.uint64(task_ptr.size) - ONE
-    limit = cell_ptr[task_ptr[first]] + np.uint64(RUN)
-    while end < last and cell_ptr[task_ptr[end + ONE]] <= limit:
-        end += ONE
-    return end
-
-
-@kernel
-def most_votes(task_ptr: Any, cell_ptr: Any) -> Any:
-    """Return the buffer size for any run: RUN, or the votes of the largest task."""
-    most = np.uint64(RUN)
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        most = max(most, cell_ptr[task_ptr[i + ONE]] - cell_ptr[task_ptr[i]])
-    return np.int64(most)
 
 
 @kernel
@@ -99,20 +71,14 @@ def scale_abilities(
 
 @kernel
 def add_run(
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    phi: Floats,
-    alpha: Floats,
-    scale: Any,
-    log_others: float,
-    x: Floats,
-    e: Floats,  # exp(-|x|)
-    alpha_gradient: Floats,  # OUT [W]
-    beta_gradient: Floats,  # OUT [tasks]
-) -> float:
-    """Return the run's part of Q; add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients."""
+    task_ptr: Any, votes: Votes, phi: Floats, alpha: Floats, scale: Any, log_others: float, x: Floats, e: Floats,
+    alpha_gradient: Floats, beta_gradient: Floats,
+) -> float:  # fmt: skip
+    """Return the run's part of Q, with e = exp(-|x|).
+
+    Add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients.
+    """
+    _, cell_ptr, cell_class, annotator = votes
     q, log_sum, product = 0.0, 0.0, 1.0
     at = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -137,40 +103,23 @@ def add_run(
 
 @kernel
 def objective(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    phi: Floats,  # IN [T, K]
-    alpha: Floats,  # IN [W]
-    scale: Floats,  # IN [T] exp(beta)
-    log_others: float,  # log(K - 1)
-    alpha_gradient: Floats,  # IN/OUT [W] the gradient is added to it
-    beta_gradient: Floats,  # OUT [T]
-) -> float:
+    votes: Votes, phi: Floats, alpha: Floats, scale: Floats, log_others: float,
+    alpha_gradient: Floats, beta_gradient: Floats,
+) -> float:  # fmt: skip
     """Return sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
-    room = most_votes(task_ptr, cell_ptr)
-    x, e = np.empty(room), np.empty(room)
-    q = 0.0
-    first, last = ZERO, np.uint64(task_ptr.size) - ONE
+    task_ptr, cell_ptr, _, annotator = votes
+    last, room = np.uint64(task_ptr.size) - ONE, np.uint64(RUN)
+    for i in range(last):
+        room = max(room, cell_ptr[task_ptr[i + ONE]] - cell_ptr[task_ptr[i]])
+    x, e = np.empty(np.int64(room)), np.empty(np.int64(room))
+    q, first = 0.0, ZERO
     while first < last:
-        end = end_of_run(task_ptr, cell_ptr, first)
-        tasks = task_ptr[first : end + ONE]
-        n = scale_abilities(tasks, cell_ptr, annotator, alpha, scale[first:end], x, e)
-        exp_buffer(e, n)
-        q += add_run(
-            tasks,
-            cell_ptr,
-            cell_class,
-            annotator,
-            phi[first:end],
-            alpha,
-            scale[first:end],
-            log_others,
-            x,
-            e,
-            alpha_gradient,
-            beta_gradient[first:end],
-        )
+        end, limit = first + ONE, cell_ptr[task_ptr[first]] + np.uint64(RUN)  # the votes of a run, or of one task
+        while end < last and cell_ptr[task_ptr[end + ONE]] <= limit:
+            end += ONE
+        tasks, rows, scales = task_ptr[first : end + ONE], phi[first:end], scale[first:end]
+        exp_buffer(e, scale_abilities(tasks, cell_ptr, annotator, alpha, scales, x, e))
+        slopes = beta_gradient[first:end]
+        q += add_run(tasks, votes, rows, alpha, scales, log_others, x, e, alpha_gradient, slopes)
         first = end
     return q

@@ -15,20 +15,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats
 from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import digamma_and_gammaln_buffer
 
-Floats = NDArray[np.float64]
-
 
 @kernel
-def evidence(
-    n: Floats,  # IN [W, L, K]
-    alpha: Floats,  # IN [L, K]
-    value: Floats,  # OUT [K]
-    up: Floats,  # OUT [L, K]
-    down: Floats,  # OUT [K]
-) -> None:
+def evidence(n: Floats, alpha: Floats, value: Floats, up: Floats, down: Floats) -> None:
+    """From n [W, L, K] and alpha [L, K], write value [K], up [L, K] and down [K]."""
     L, K = alpha.shape  # c is the class voted for, l in the paper
     room = (L + 1) * K
     x, psi, gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))

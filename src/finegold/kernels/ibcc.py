@@ -15,27 +15,35 @@ short runs, so that scratch arrays stay in the cache and the divisions of a run 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.votes import vote_rows
-
-Floats = NDArray[np.float64]
 
 SCRATCH = 512  # classes times tasks in a run
 FACTORS_MASK = np.uint64(15)  # divide after 16 factors: a product of 16 counts up to 1e19 is still finite
 
 
-def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, NDArray[Any]]:
-    """Return the initial (zero) messages of votes and tasks, and the index of the votes."""
-    n_votes, n_tasks = int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]), len(task_ptr) - 1
-    first_vote, slot = vote_rows(n_classes, task_ptr, cell_ptr, cell_class, annotator)
+class Messages(NamedTuple):
+    """The last messages of a block, and the index of its votes."""
+
+    first_vote: NDArray[np.uint64]  # [T + 1]
+    task: NDArray[np.uint32]  # [votes]
+    slot: NDArray[np.uint32]  # [votes]
+    delta: Floats  # [votes * K]
+    eps: Floats  # [T, K]
+
+
+def first_messages(n_classes: int, votes: Votes) -> Messages:
+    """Return messages that are zero."""
+    first_vote, slot = vote_rows(n_classes, votes)
+    n_tasks = len(votes.task_ptr) - 1
     task = np.repeat(np.arange(n_tasks, dtype=np.uint32), np.diff(first_vote).astype(np.int64))
-    delta, eps = np.zeros(n_votes * n_classes), np.zeros((n_tasks, n_classes))
-    return {"first_vote": first_vote, "task": task, "slot": slot, "delta": delta, "eps": eps}
+    return Messages(first_vote, task, slot, np.zeros(len(slot) * n_classes), np.zeros((n_tasks, n_classes)))
 
 
 @kernel
@@ -53,20 +61,14 @@ def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
 
 @kernel
 def likelihoods(
-    K: Any,
-    start: Any,
-    end: Any,
-    first_task: Any,
-    task: Any,
-    slot: Any,
-    a: Floats,
-    A: Floats,
-    delta: Floats,
-    others: Floats,  # OUT [votes of the run * K] A'
-    over: Floats,  # IN/OUT [tasks of the run * K] product of a - delta
-    under: Floats,  # IN/OUT [tasks of the run * K] product of A - delta
-) -> None:
-    """Numerators and denominators are multiplied separately, so that one division serves up to 16 votes."""
+    K: Any, start: Any, end: Any, first_task: Any, messages: Messages, a: Floats, A: Floats,
+    others: Floats, over: Floats, under: Floats,
+) -> None:  # fmt: skip
+    """Write A' of the votes of the run to others, and the products of a - delta and of A - delta to over and under.
+
+    Numerators and denominators are multiplied separately, so that one division serves up to 16 votes.
+    """
+    _, task, slot, delta, _ = messages
     x, sent = ZERO, start * np.uint64(len(K))
     for n in range(start, end):
         at, s = (np.uint64(task[n]) - first_task) * np.uint64(len(K)), np.uint64(slot[n])
@@ -120,17 +122,10 @@ def update_class_messages(
 
 @kernel
 def update_vote_messages(
-    K: Any,
-    start: Any,
-    end: Any,
-    task: Any,
-    slot: Any,
-    phi: Floats,
-    others: Floats,
-    delta: Floats,  # OUT
-    total: Floats,  # IN/OUT [W * L, K]
+    K: Any, start: Any, end: Any, messages: Messages, phi: Floats, others: Floats, total: Floats
 ) -> None:
     """Copy phi to the votes, convert it to messages in one long loop, and sum these by slot."""
+    _, task, slot, delta, _ = messages
     sent = delta[start * np.uint64(len(K)) : end * np.uint64(len(K))]
     x = ZERO
     for n in range(start, end):
@@ -147,41 +142,27 @@ def update_vote_messages(
 
 
 @kernel
-def most_votes(first_vote: Any, step: Any) -> Any:
-    """Return the number of votes of the largest run."""
-    most: Any = 0
-    n_tasks = np.uint64(first_vote.size) - ONE
-    for first in range(ZERO, n_tasks, step):
-        most = max(most, np.int64(first_vote[min(first + step, n_tasks)] - first_vote[first]))
-    return most
+def sweep(K: Any, known: Known, messages: Messages, model: Any, phi: Floats, sums: Any) -> float:
+    """Return the largest change of phi.
 
-
-@kernel
-def sweep(
-    K: Any,  # as long as there are classes (Block.classes)
-    first_vote: NDArray[np.uint64],  # [T + 1]
-    task: NDArray[np.uint32],  # [votes]
-    slot: NDArray[np.uint32],  # [votes]
-    known: NDArray[np.int32],
-    g: Floats,  # IN [K]
-    a: Floats,  # IN [W * L, K]
-    A: Floats,  # IN [W * L, K] sum_l a, repeated
-    delta: Floats,  # IN/OUT [votes * K]
-    eps: Floats,  # IN/OUT [T, K]
-    phi: Floats,  # IN/OUT [T, K]
-    sum_eps: Floats,  # IN/OUT [K] the messages are added to it
-    sum_delta: Floats,  # IN/OUT [W * L, K]
-) -> float:
-    """Return the largest change of phi."""
+    The model is g [K], a [W * L, K] and A [W * L, K]: sum_l a, repeated. The messages eps are added to sums [K], delta
+    to sums [W * L, K].
+    """
+    first_vote, eps = messages.first_vote, messages.eps
+    g, a, A = model
+    sum_eps, sum_delta = sums
     change, prior = 0.0, np.empty(len(K))
     step, n_tasks = np.uint64(max(SCRATCH // len(K), 1)), np.uint64(first_vote.size) - ONE
     over, under = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K))
-    others = np.empty(most_votes(first_vote, step) * len(K))
+    most_votes: Any = 0  # of a run
+    for first in range(ZERO, n_tasks, step):
+        most_votes = max(most_votes, np.int64(first_vote[min(first + step, n_tasks)] - first_vote[first]))
+    others = np.empty(most_votes * len(K))
     for first in range(ZERO, n_tasks, step):
         end = min(first + step, n_tasks)
         start, stop = first_vote[first], first_vote[end]
         over[:], under[:] = 1.0, 1.0
-        likelihoods(K, start, stop, first, task, slot, a, A, delta, others, over, under)
+        likelihoods(K, start, stop, first, messages, a, A, others, over, under)
         for x in range(over.size):
             over[x] /= under[x]
         at = ZERO
@@ -192,5 +173,5 @@ def sweep(
                 change = max(change, posterior(K, i, at, g, over, eps, prior, phi))
                 update_class_messages(K, i, at, phi, prior, over, eps, sum_eps)
             at += np.uint64(len(K))
-        update_vote_messages(K, start, stop, task, slot, phi, others, delta, sum_delta)
+        update_vote_messages(K, start, stop, messages, phi, others, sum_delta)
     return change

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Votes
 from finegold.kernels.jit import ONE, kernel
 
 
 @kernel
 def count_tasks(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    annotator: NDArray[np.uint32],
+    votes: Votes,
     voted: NDArray[np.int64],  # OUT [W] tasks on which the annotator votes
     shared: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes
     disputed: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes differently
@@ -22,6 +21,7 @@ def count_tasks(
     If a task has votes for two classes and of two annotators, each of its annotators has a vote that differs from
     another annotator's vote, even if an annotator votes more than once.
     """
+    task_ptr, cell_ptr, _, annotator = votes
     here = np.zeros(voted.size, np.bool_)
     n_shared = n_disputed = 0
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -42,9 +42,6 @@ def count_tasks(
                 shared[j] += is_shared
                 disputed[j] += is_disputed
     return n_shared, n_disputed
-
-
-Floats = NDArray[np.float64]
 
 
 @kernel

@@ -15,6 +15,8 @@ import numpy as np
 from finegold.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Job = TypeVar("Job")
+Returned = TypeVar("Returned")
 
 # Numba converts uint64 + int64 to a float, so unsigned counters need unsigned constants.
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -89,9 +91,6 @@ def fixed_length(n: int) -> Any:
     return tuple(range(n)) if n <= MAX_UNROLLED else np.arange(n)
 
 
-Job = TypeVar("Job")
-Found = TypeVar("Found")
-
 MIN_ROWS_PER_THREAD = 2**18
 
 
@@ -115,7 +114,7 @@ def ranges(n: int, fewest: int = MIN_ROWS_PER_THREAD) -> list[tuple[int, int]]:
     return list(pairwise(np.linspace(0, n, parts + 1).astype(int).tolist()))
 
 
-def in_threads(step: Callable[[Job], Found], jobs: Iterable[Job]) -> list[Found]:
+def in_threads(step: Callable[[Job], Returned], jobs: Iterable[Job]) -> list[Returned]:
     """Return step(job) for every job, in their order."""
     jobs = list(jobs)
     if len(jobs) == 1 or thread_count() == 1:

@@ -1,8 +1,14 @@
-"""Compile with Numba, and keep the machine code on disk with a checksum. Imported when a kernel is first called."""
+"""Compile with Numba, and keep the machine code on disk with a checksum. Imported when a kernel is first called.
+
+Numba's own cache does not survive damage: a file that a crash has cut short, or a full disk, ends this run with an
+error, and every later one (tests/kernels/test_kept_code.py fails with it). It also lets processes that start at
+the same time compile the same kernels side by side.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -10,14 +16,31 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 from numba.extending import intrinsic as as_intrinsic
 
 from finegold.errors import FinegoldWarning, OutputError
-from finegold.kernels.compiling import watch_compiler
+from finegold.kernels.compiling import WATCH
 from finegold.system.files import locked
 
-watch_compiler()
+DIGEST = hashlib.sha256().digest_size
+_warned: set[str] = set()
+_Cache: Any = caching.FunctionCache  # Numba has no type hints
+_File: Any = caching.IndexDataCacheFile
+_Listener: Any = event.Listener
+
+
+class _Compilations(_Listener):  # type: ignore[misc]
+    """Hears of every kernel that is compiled, and not of those that are loaded from disk."""
+
+    def on_start(self, event: Any) -> None:
+        WATCH.start()
+
+    def on_end(self, event: Any) -> None:
+        WATCH.end()
+
+
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
 
 
 def compiled(
@@ -28,16 +51,10 @@ def compiled(
         return as_intrinsic(function)
     if inlined:
         return numba.njit(inline="always")(function)
-    made: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(function)
     with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
-        KeptCode(function).attach(made)
-    return made
-
-
-DIGEST = hashlib.sha256().digest_size
-_told: set[str] = set()
-_File: Any = caching.IndexDataCacheFile  # Numba has no type hints
-_Cache: Any = caching.FunctionCache
+        KeptCode(function).attach(dispatcher)
+    return dispatcher
 
 
 class CheckedFile(_File):  # type: ignore[misc]
@@ -49,13 +66,10 @@ class CheckedFile(_File):  # type: ignore[misc]
             file.write(hashlib.sha256(code).digest() + code)
 
     def _load_data(self, name: str) -> Any:
-        import pickle  # reads only Numba's own files, which this user can write
-
-        found = Path(self._data_path(name)).read_bytes()
-        digest, code = found[:DIGEST], found[DIGEST:]
-        if hashlib.sha256(code).digest() != digest:
+        content = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
             raise ValueError(f"{name} is damaged")
-        return pickle.loads(code)
+        return pickle.loads(content[DIGEST:])  # Numba's own file, which this user can write
 
 
 class KeptCode(_Cache):  # type: ignore[misc]
@@ -84,52 +98,43 @@ class KeptCode(_Cache):  # type: ignore[misc]
         dispatcher._cache, dispatcher._compiler.compile = self, compile_or_release
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        found = self._load(signature, target)
-        if found is None and self._enabled:
-            self._wait_for_others(signature)
-            found = self._load(signature, target)
-            if found is not None:
+        """Load the code, or else wait until no other process compiles it, and look again."""
+        code = self._load(signature, target)
+        if code is None and self._enabled:
+            version = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
+            with suppress(OSError, OutputError):  # if nothing can be written there, save_overload says so
+                self._impl.locator.ensure_cache_path()
+                target_file = Path(self._cache_path) / f"{self._impl.filename_base}.{version}"
+                self._lock.enter_context(locked(target_file, wait=lambda _: None))
+            code = self._load(signature, target)
+            if code is not None:
                 self._lock.close()
-        return found
-
-    def save_overload(self, signature: Any, code: Any) -> None:
-        try:
-            super().save_overload(signature, code)
-        except Exception as error:
-            _tell(f"compiled code cannot be stored in {self._cache_path} ({_said(error)}); each run compiles it again")
-            self.disable()
-        finally:
-            self._lock.close()
-
-    def _wait_for_others(self, signature: Any) -> None:
-        version = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
-        with suppress(OSError, OutputError):  # if nothing can be written there, save_overload says so
-            self._impl.locator.ensure_cache_path()
-            target = Path(self._cache_path) / f"{self._impl.filename_base}.{version}"
-            self._lock.enter_context(locked(target, wait=lambda _: None))
+        return code
 
     def _load(self, signature: Any, target: Any) -> Any:
         try:
             return super().load_overload(signature, target)
         except Exception as error:  # a damaged pickle may raise anything
-            _tell(f"the compiled code in {self._cache_path} is damaged ({_said(error)}); it is compiled again")
-            self._begin_anew()
+            self._warn("the compiled code in", "is damaged", error, "it is compiled again")
+            try:
+                self.flush()
+            except OSError:
+                self.disable()
             return None
 
-    def _begin_anew(self) -> None:
+    def save_overload(self, signature: Any, code: Any) -> None:
         try:
-            self.flush()
-        except OSError:
+            super().save_overload(signature, code)
+        except Exception as error:
+            self._warn("compiled code cannot be stored in", "", error, "each run compiles it again")
             self.disable()
+        finally:
+            self._lock.close()
 
-
-def _said(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _tell(line: str) -> None:
-    """Print a message once per folder and problem, not once per function."""
-    about = line.partition("(")[0]
-    if about not in _told:
-        _told.add(about)
-        warnings.warn(line, FinegoldWarning, stacklevel=2)
+    def _warn(self, problem: str, state: str, error: Exception, consequence: str) -> None:
+        """Warn once per folder and problem, not once per function."""
+        about = " ".join(filter(None, (problem, self._cache_path, state)))
+        if about not in _warned:
+            _warned.add(about)
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            warnings.warn(f"{about} ({reason}); {consequence}", FinegoldWarning, stacklevel=2)

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known
 from finegold.kernels.jit import ONE, ZERO, intrinsic, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
@@ -41,11 +41,10 @@ def float_of(_: Any, bits: Any) -> Any:
 
 
 @kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel
-def exp_buffer(
-    x: NDArray[np.float64],  # IN/OUT: x becomes exp(x), for x up to 700
-    n: Any,
-) -> None:
-    """exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2.
+def exp_buffer(x: Floats, n: Any) -> None:
+    """Replace x by exp(x), for x up to 700.
+
+    exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2.
 
     exp(r) = 1 + r + r**2 p(r), where p interpolates at the ten Chebyshev points of that range. 2**e is added to the
     bits of the exponent.
@@ -70,8 +69,6 @@ def exp_buffer(
         x[i] = float_of(bits_of(p) + (bits_of(shifted) << 52))
 
 
-Floats = NDArray[np.float64]
-
 LARGE = 1e90  # a running product is converted to a logarithm when it exceeds this
 
 
@@ -86,7 +83,7 @@ def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
 
 
 @kernel
-def subtract_largest(K: Any, tasks: Any, score: Floats, known: NDArray[np.int32]) -> float:
+def subtract_largest(K: Any, tasks: Any, score: Floats, known: Known) -> float:
     """Subtract the maximum, so that exp cannot overflow. Return the sum of the maxima (of a known truth: its score)."""
     total = 0.0
     row = ZERO
@@ -102,15 +99,11 @@ def subtract_largest(K: Any, tasks: Any, score: Floats, known: NDArray[np.int32]
 
 
 @kernel
-def normalise(
-    K: Any,
-    tasks: Any,
-    weight: Floats,  # IN [tasks * K] exponentials of the scores
-    known: NDArray[np.int32],
-    phi: Floats,  # IN/OUT [tasks, K]
-    tau: Floats,  # OUT [K] sum of the posteriors
-) -> tuple[float, float]:
-    """phi_ik = weight / sum; known truths are not changed. Return the largest change and the sum of log-normalisers."""
+def normalise(K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau: Floats) -> tuple[float, float]:
+    """phi_ik = weight / sum. Return the largest change and the sum of the log-normalisers.
+
+    weight [tasks * K] are the exponentials of the scores.
+    """
     change, log_sum, product = 0.0, 0.0, 1.0
     row = ZERO
     for i in range(tasks):
@@ -186,13 +179,8 @@ def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
 
 
 @kernel
-def digamma_and_gammaln_buffer(
-    x: Floats,  # IN
-    n: int,
-    psi: Floats,  # OUT
-    log_gamma: Floats,  # OUT
-    scratch: Floats,  # [3, at least n]
-) -> None:
+def digamma_and_gammaln_buffer(x: Floats, n: int, psi: Floats, log_gamma: Floats, scratch: Floats) -> None:
+    """Write both functions of the first n numbers x. scratch is [3, at least n]."""
     ratio, log_y, exponent = scratch[0], scratch[1], scratch[2]
     for i in range(n):
         product, slope = x[i], 1.0

@@ -22,35 +22,37 @@ on adult). One compiled version serves any number of classes.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
-
-Floats = NDArray[np.float64]
 
 SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
 MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
 MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
 
 
+class Model(NamedTuple):
+    """What a sweep knows of classes, annotators and prototypes."""
+
+    log_tau: Floats  # [K]
+    log_odds_pi: Floats  # [W, D]
+    base: Floats  # [L, K] E log v_0kl
+    diff: Floats  # [L, D, K]
+
+
 @kernel
-def start(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    phi: Floats,
-    v: Floats,  # IN  [L, S, K] first prototypes: class voted for, prototype, truth
-    raw_pi: Floats,  # OUT [W, S] sums of theta before it is normalised
-    raw_v: Floats,  # OUT [L, S, K]
-    pi: Floats,  # OUT [W, S] sums of theta after
-    confusion: Floats,  # OUT [L, S, K]
-) -> None:
-    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation)."""
+def start(votes: Votes, phi: Floats, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
+    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation).
+
+    v, raw_v and confusion are [L, S, K]: class voted for, prototype, truth. raw_pi [W, S] and raw_v are sums of theta
+    before it is normalised, pi and confusion after.
+    """
+    task_ptr, cell_ptr, cell_class, annotator = votes
     n_prototypes, n_classes = v.shape[1], v.shape[2]
     theta = np.empty(n_prototypes)
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -74,27 +76,15 @@ def start(
 
 
 def sweep(
-    K: Any,  # as long as there are classes: a tuple for few classes and many votes (Block.classes)
-    D: Any,  # as long as there are prototypes but the first
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    log_tau: Floats,  # IN [K]
-    log_odds_pi: Floats,  # IN [W, D]
-    base: Floats,  # IN [L, K] E log v_0kl
-    diff: Floats,  # IN [L, D, K]
-    phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # OUT [K]
-    pi: Floats,  # OUT [W, D]
-    total: Floats,  # OUT [L, K]
-    confusion: Floats,  # OUT [L, D, K]
+    K: Any, D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
 ) -> tuple[float, float, float]:
-    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    others = (log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)
-    return sweep_tables(D, *votes, *others) if isinstance(K, tuple) else sweep_cells(K, D, *votes, *others)
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy.
+
+    D is as long as there are prototypes but the first. The sums are tau, pi [W, D], total [L, K], confusion [L, D, K].
+    """
+    if isinstance(K, tuple) and len(D):
+        return sweep_tables(D, votes, known, model, phi, sums)
+    return sweep_cells(K, D, votes, known, model, phi, sums)
 
 
 @inlined
@@ -120,23 +110,6 @@ def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
     for c in range(n_cells):
         at += row[c]
         row[c] = at
-
-
-@inlined
-def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
-    """Compute q_cd = sum_k phi_ik D_ldk. Return the largest absolute value."""
-    largest = 0.0
-    at = ZERO
-    for c in range(np.uint64(label.size)):
-        i, voted = np.uint64(row[c]), np.uint64(label[c])
-        for d in range(np.uint64(len(D))):
-            total = 0.0
-            for k in range(np.uint64(len(K))):
-                total += phi[i, k] * diff[voted, d, k]
-            q[at] = total
-            largest = max(largest, abs(total))
-            at += ONE
-    return largest
 
 
 @inlined
@@ -177,15 +150,7 @@ def weigh_votes_of_two(
 
 
 @inlined
-def weigh_votes(
-    D: Any,
-    cell_ptr: Any,
-    annotator: Any,
-    record: Floats,
-    q: Floats,
-    odds: Floats,
-    theta: Floats,  # OUT [cells * D]
-) -> float:
+def weigh_votes(D: Any, cell_ptr: Any, annotator: Any, record: Floats, q: Floats, odds: Floats, theta: Floats) -> float:
     """Compute (11) for any number of prototypes. Return the votes' part of the entropy."""
     log_sum, product = 0.0, 1.0
     at = ZERO
@@ -265,18 +230,13 @@ def add_records(record: Floats, pi: Floats) -> None:
 
 @inlined
 def weigh(
-    D: Any,
-    cell_ptr: Any,
-    annotator: Any,
-    log_odds_pi: Floats,
-    record: Floats,  # IN/OUT
-    wide: bool,
-    q: Floats,
-    odds: Floats,  # scratch, with the length of q
-    opens: Any,  # scratch, with the length of the votes
-    theta: Floats,  # OUT [cells * D]
-) -> float:
-    """Compute (11) for the votes of a run. Return their part of the entropy."""
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, wide: bool,
+    q: Floats, odds: Floats, opens: Any, theta: Floats,
+) -> float:  # fmt: skip
+    """Compute (11) for the votes of a run: theta [cells * D], and sums in record. Return their part of the entropy.
+
+    odds and opens are scratch, as long as q and as there are votes.
+    """
     if wide:
         return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
     n = (cell_ptr.size - 1) * len(D)
@@ -288,112 +248,138 @@ def weigh(
     return weigh_votes(D, cell_ptr, annotator, record, q, odds, theta)
 
 
-@inlined
-def add_votes(
-    K: Any, D: Any, cell_ptr: Any, label: Any, row: Any, base: Floats, diff: Floats, theta: Floats, score: Floats
-) -> None:
-    """Add the sum in (12), over the votes, of sum_s theta_s E log v_skl to score_ik."""
-    for c in range(np.uint64(label.size)):
-        at, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
-        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-        for k in range(np.uint64(len(K))):
-            total = n * base[voted, k]
-            for d in range(np.uint64(len(D))):
-                total += theta[c * np.uint64(len(D)) + d] * diff[voted, d, k]
-            score[at + k] += total
-
-
-@inlined
-def count_confusions(
-    K: Any,
-    D: Any,
-    cell_ptr: Any,
-    label: Any,
-    row: Any,
-    phi: Floats,
-    theta: Floats,
-    total: Floats,  # OUT [L, K] sums over all prototypes
-    confusion: Floats,  # OUT [L, D, K]
-) -> None:
-    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
-    for c in range(np.uint64(label.size)):
-        i, voted = np.uint64(row[c]), np.uint64(label[c])
-        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-        for k in range(np.uint64(len(K))):
-            total[voted, k] += n * phi[i, k]
-            for d in range(np.uint64(len(D))):
-                confusion[voted, d, k] += theta[c * np.uint64(len(D)) + d] * phi[i, k]
-
-
 @kernel
 def sweep_cells(
-    K: Any,  # as long as there are classes (Block.classes)
-    D: Any,  # has the length of the number of prototypes without the first
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    log_tau: Floats,  # IN [K]
-    log_odds_pi: Floats,  # IN [W, D]
-    base: Floats,  # IN [L, K] E log v_0kl
-    diff: Floats,  # IN [L, D, K]
-    phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # OUT [K]
-    pi: Floats,  # OUT [W, D]
-    total: Floats,  # OUT [L, K]
-    confusion: Floats,  # OUT [L, D, K]
+    K: Any, D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
 ) -> tuple[float, float, float]:
-    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
+    """Sweep cell by cell."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
+    log_tau, log_odds_pi, base, diff = model
+    tau, pi, total, confusion = sums
     change, log_norm, entropy = 0.0, 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
-    most_cells = step * len(K)
-    q, odds, theta = (np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D)))
-    score, row, opens = (
-        np.empty(most_cells),
-        np.empty(most_cells, np.uint32),
-        np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8),
-    )
+    most_cells, others = step * len(K), np.uint64(len(D))
+    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    score, row = np.empty(most_cells), np.empty(most_cells, np.uint32)
+    opens = np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
     record = open_records(log_odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        truth, posterior = known[first:end], phi[first:end]
         find_rows(task_ptr[first : end + ONE], row)
-        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > MAX_DIRECT_LOG_ODDS
+
+        largest, at = 0.0, ZERO  # q_cd = sum_k phi_ik D_ldk, and the largest absolute value
+        for c in range(np.uint64(label.size)):
+            i, voted = np.uint64(row[c]), np.uint64(label[c])
+            for d in range(others):
+                product = 0.0
+                for k in range(np.uint64(len(K))):
+                    product += posterior[i, k] * diff[voted, d, k]
+                q[at] = product
+                largest = max(largest, abs(product))
+                at += ONE
+        wide = largest > MAX_DIRECT_LOG_ODDS
         entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
-        fill_scores(K, tasks, log_tau, score)
-        add_votes(K, D, cells, label, row, base, diff, theta, score)
-        log_norm += subtract_largest(K, tasks, score, known[first:end])
+
+        fill_scores(K, tasks, log_tau, score)  # (12): add the sum over the votes of sum_s theta_s E log v_skl
+        for c in range(np.uint64(label.size)):
+            start, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
+            n = np.float64(cells[c + ONE] - cells[c])
+            for k in range(np.uint64(len(K))):
+                added = n * base[voted, k]
+                for d in range(others):
+                    added += theta[c * others + d] * diff[voted, d, k]
+                score[start + k] += added
+        log_norm += subtract_largest(K, tasks, score, truth)
         exp_buffer(score, np.int64(tasks) * len(K))
-        moved, log_sum = normalise(K, tasks, score, known[first:end], phi[first:end], tau)
+        moved, log_sum = normalise(K, tasks, score, truth, posterior, tau)
         log_norm += log_sum
         change = max(change, moved)
-        count_confusions(K, D, cells, label, row, phi[first:end], theta, total, confusion)
+
+        for c in range(np.uint64(label.size)):  # the sum in (10): phi_ik theta_s over all votes for l
+            i, voted = np.uint64(row[c]), np.uint64(label[c])
+            n = np.float64(cells[c + ONE] - cells[c])
+            for k in range(np.uint64(len(K))):
+                total[voted, k] += n * posterior[i, k]
+                for d in range(others):
+                    confusion[voted, d, k] += theta[c * others + d] * posterior[i, k]
+    add_records(record, pi)
+    return change, log_norm, entropy
+
+
+@kernel
+def sweep_tables(
+    D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
+) -> tuple[float, float, float]:
+    """Sweep with tables [class, task] of the votes, theta, scores and posteriors of a run."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
+    log_tau, log_odds_pi, base, diff = model
+    tau, pi, total, confusion = sums
+    change, log_norm, entropy = 0.0, 0.0, 0.0
+    K, n_classes, others = np.uint64(log_tau.size), log_tau.size, np.uint64(len(D))
+    step = max(SCRATCH // n_classes, 1)
+    most_cells = step * n_classes
+    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    size, share = np.zeros((n_classes, step)), np.zeros((n_classes * len(D), step))
+    score, weight = np.zeros((n_classes, step)), np.zeros((n_classes, step))
+    largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
+    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
+    record = open_records(log_odds_pi)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
+        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        truth, posterior = known[first:end], phi[first:end]
+        find_rows(task_ptr[first : end + ONE], row)
+
+        for k in range(K):  # q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not
+            for i in range(tasks):
+                weight[k, i] = posterior[i, k]
+        for voted in range(K):
+            for d in range(others):
+                at = voted * others + d
+                for i in range(tasks):
+                    share[at, i] = 0.0
+                for k in range(K):
+                    factor = diff[voted, d, k]
+                    for i in range(tasks):
+                        share[at, i] += weight[k, i] * factor
+        largest_q = copy_cells(D, label, row, share, q)
+        wide = largest_q > MAX_DIRECT_LOG_ODDS
+        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
+        write_cells(D, cells, label, row, theta, size, share)
+
+        for k in range(K):  # score_ik: (12) before normalisation
+            for i in range(tasks):
+                score[k, i] = log_tau[k]
+            for voted in range(K):
+                of_base, of_second = base[voted, k], diff[voted, ZERO, k]
+                for i in range(tasks):
+                    score[k, i] += size[voted, i] * of_base + share[voted * others, i] * of_second
+                for d in range(ONE, others):
+                    of_other = diff[voted, d, k]
+                    for i in range(tasks):
+                        score[k, i] += share[voted * others + d, i] * of_other
+        softmax(K, tasks, score, weight, largest, summed, scale)
+        moved, log_sum = take_over(K, tasks, score, weight, largest, summed, truth, posterior, tau)
+        log_norm += log_sum
+        change = max(change, moved)
+
+        for voted in range(K):  # the sum in (10): phi_ik theta_s over all votes for l
+            for k in range(K):
+                total[voted, k] += product_sum(size[voted], weight[k], tasks)
+                for d in range(others):
+                    confusion[voted, d, k] += product_sum(share[voted * others + d], weight[k], tasks)
     add_records(record, pi)
     return change, log_norm, entropy
 
 
 @inlined
-def log_odds_of_all(K: Any, D: Any, tasks: Any, phi: Any, diff: Floats, weight: Floats, table: Floats) -> None:
-    """Compute q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not."""
-    for k in range(K):
-        for i in range(tasks):
-            weight[k, i] = phi[i, k]
-    for voted in range(K):
-        for d in range(np.uint64(len(D))):
-            at = voted * np.uint64(len(D)) + d
-            for i in range(tasks):
-                table[at, i] = 0.0
-            for k in range(K):
-                factor = diff[voted, d, k]
-                for i in range(tasks):
-                    table[at, i] += weight[k, i] * factor
-
-
-@inlined
-def log_odds_of_cells(D: Any, label: Any, row: Any, table: Floats, q: Floats) -> float:
+def copy_cells(D: Any, label: Any, row: Any, table: Floats, q: Floats) -> float:
     """Copy q of the cells that have votes. Return the largest absolute value."""
     largest = 0.0
     at = ZERO
@@ -407,35 +393,17 @@ def log_odds_of_cells(D: Any, label: Any, row: Any, table: Floats, q: Floats) ->
 
 
 @inlined
-def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Floats, share: Floats) -> None:
+def write_cells(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, size: Floats, share: Floats) -> None:
     """Write the number of votes of each cell, and their theta, to tables."""
-    votes[:] = 0.0
+    size[:] = 0.0
     share[:] = 0.0
     at = ZERO
     for c in range(np.uint64(label.size)):
         i, voted = np.uint64(row[c]), np.uint64(label[c])
-        votes[voted, i] = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        size[voted, i] = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
         for d in range(np.uint64(len(D))):
             share[voted * np.uint64(len(D)) + d, i] = theta[at]
             at += ONE
-
-
-@inlined
-def add_tables(
-    K: Any, D: Any, tasks: Any, log_tau: Floats, base: Floats, diff: Floats, votes: Floats, share: Floats, score: Floats
-) -> None:
-    """Compute score_ik: (12) before normalisation."""
-    for k in range(K):
-        for i in range(tasks):
-            score[k, i] = log_tau[k]
-        for voted in range(K):
-            first, second = base[voted, k], diff[voted, ZERO, k]
-            for i in range(tasks):
-                score[k, i] += votes[voted, i] * first + share[voted * np.uint64(len(D)), i] * second
-            for d in range(ONE, np.uint64(len(D))):
-                further = diff[voted, d, k]
-                for i in range(tasks):
-                    score[k, i] += share[voted * np.uint64(len(D)) + d, i] * further
 
 
 @inlined
@@ -487,69 +455,8 @@ def take_over(
 
 
 @inlined
-def multiply_tables(
-    K: Any, D: Any, tasks: Any, weight: Floats, votes: Floats, share: Floats, total: Floats, confusion: Floats
-) -> None:
-    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
-    for voted in range(K):
-        for k in range(K):
-            total[voted, k] += product_sum(votes[voted], weight[k], tasks)
-            for d in range(np.uint64(len(D))):
-                confusion[voted, d, k] += product_sum(share[voted * np.uint64(len(D)) + d], weight[k], tasks)
-
-
-@inlined
 def product_sum(a: Floats, b: Floats, n: Any) -> float:
     total = 0.0
     for i in range(n):
         total += a[i] * b[i]
     return total
-
-
-@kernel
-def sweep_tables(
-    D: Any,  # has the length of the number of prototypes without the first
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],
-    log_tau: Floats,
-    log_odds_pi: Floats,
-    base: Floats,
-    diff: Floats,
-    phi: Floats,
-    tau: Floats,
-    pi: Floats,
-    total: Floats,
-    confusion: Floats,
-) -> tuple[float, float, float]:
-    """Run one sweep_tables, as `ptbcc.sweep` does."""
-    change, log_norm, entropy = 0.0, 0.0, 0.0
-    K, n_classes = np.uint64(log_tau.size), log_tau.size
-    step = max(SCRATCH // n_classes, 1)
-    most_cells = step * n_classes
-    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
-    votes, share = np.zeros((n_classes, step)), np.zeros((n_classes * len(D), step))
-    score, weight = np.zeros((n_classes, step)), np.zeros((n_classes, step))
-    largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
-    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
-    record = open_records(log_odds_pi)
-    n_tasks = np.uint64(task_ptr.size) - ONE
-    for first in range(ZERO, n_tasks, np.uint64(step)):
-        end = min(first + np.uint64(step), n_tasks)
-        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
-        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
-        find_rows(task_ptr[first : end + ONE], row)
-        log_odds_of_all(K, D, tasks, phi[first:end], diff, weight, share)
-        wide = log_odds_of_cells(D, label, row, share, q) > MAX_DIRECT_LOG_ODDS
-        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
-        spread(D, cells, label, row, theta, votes, share)
-        add_tables(K, D, tasks, log_tau, base, diff, votes, share, score)
-        softmax(K, tasks, score, weight, largest, summed, scale)
-        moved, log_sum = take_over(K, tasks, score, weight, largest, summed, known[first:end], phi[first:end], tau)
-        multiply_tables(K, D, tasks, weight, votes, share, total, confusion)
-        log_norm += log_sum
-        change = max(change, moved)
-    add_records(record, pi)
-    return change, log_norm, entropy

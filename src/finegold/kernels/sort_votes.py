@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.kernels import Votes
 from finegold.kernels.jit import ONE, in_threads, kernel, ranges
 
 MAX_VOTES = 2**18  # for plain NumPy; keys of `sort_tasks` are products of three such numbers, which fit into 64 bits
@@ -133,15 +134,8 @@ def group_by_task(
 
 
 @kernel
-def group_many(
-    task: NDArray[np.int32],
-    annotator: NDArray[np.int32],
-    label: NDArray[np.int32],
-    place: NDArray[np.int64],  # IN/OUT [T] index for the next vote of each task
-    by_annotator: NDArray[np.int32],  # OUT
-    by_label: Labels,  # OUT
-) -> None:
-    """The second half of a counting sort."""
+def group_many(task: Any, annotator: Any, label: Any, place: Any, by_annotator: Any, by_label: Any) -> None:
+    """The second half of a counting sort. place [T] is the index for the next vote of each task."""
     for row in range(task.size):
         at = place[task[row]]
         place[task[row]] = at + 1
@@ -265,14 +259,8 @@ def count_cells(start: NDArray[np.int64], label: Labels) -> int:
 
 
 @kernel
-def fill_cells(
-    start: NDArray[np.int64],
-    label: Labels,
-    c: int,  # the index of the first cell
-    task_ptr: NDArray[np.int64],  # OUT [n] first cell of each task
-    cell_ptr: NDArray[np.int64],  # OUT
-    cell_class: Labels,  # OUT
-) -> None:
+def fill_cells(start: NDArray[np.int64], label: Labels, c: int, task_ptr: Any, cell_ptr: Any, cell_class: Any) -> None:
+    """Write the cells of these tasks, from index c on."""
     for t in range(start.size - 1):
         task_ptr[t] = c
         for v in range(start[t], start[t + 1]):
@@ -305,20 +293,16 @@ def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], N
 
 @kernel
 def copy_tasks(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
+    votes: Votes,
     tasks: NDArray[np.uint64],  # IN [n] the tasks to copy
     places: NDArray[np.uint64],  # IN [n] their indices in the target
     new_code: NDArray[np.int32],  # IN [W] codes of the annotators in the target
-    to_task_ptr: NDArray[np.uint64],  # IN
     first_vote: NDArray[np.uint64],  # IN first vote of each task in the target
-    to_cell_ptr: NDArray[np.int64],  # OUT, all but the last
-    to_cell_class: Any,  # OUT
-    to_annotator: NDArray[np.int32],  # OUT
+    target: Votes,  # IN task_ptr, OUT the others, but for the last cell_ptr
 ) -> None:
     """Copy tasks with all of their votes to another set of votes."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
+    to_task_ptr, to_cell_ptr, to_cell_class, to_annotator = target
     for n in range(np.uint64(tasks.size)):
         cell, vote = to_task_ptr[places[n]], first_vote[places[n]]
         for c in range(task_ptr[tasks[n]], task_ptr[tasks[n] + ONE]):

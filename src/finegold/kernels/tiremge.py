@@ -10,12 +10,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Votes
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.numerics import exp_buffer
-
-Floats = NDArray[np.float64]
 
 MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 
@@ -32,15 +30,9 @@ class Layers(NamedTuple):
 
 
 @kernel
-def neighbours(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    x: Floats,  # IN [T + W, columns]: tasks, then annotators
-    total: Floats,  # OUT [T + W, columns], the sums are added to it
-) -> None:
-    """Sum x over the neighbours of each node in the graph of tasks and annotators."""
+def neighbours(votes: Votes, x: Floats, total: Floats) -> None:
+    """Add x [T + W, columns] of the neighbours of each node of the graph, tasks and then annotators, to total."""
+    task_ptr, cell_ptr, _, annotator = votes
     n_tasks = np.uint64(task_ptr.size) - ONE
     for i in range(n_tasks):
         for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
@@ -51,15 +43,9 @@ def neighbours(
 
 
 @kernel
-def add_reliabilities(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    r: Floats,  # IN [W]
-    x: Floats,  # OUT [T + W, K], zero before
-) -> None:
-    """Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if j ever voted l."""
+def add_reliabilities(votes: Votes, r: Floats, x: Floats) -> None:
+    """x [T + W, K]. Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if j ever voted l."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
     n_tasks = np.uint64(task_ptr.size) - ONE
     for i in range(n_tasks):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -81,15 +67,9 @@ def distance(e: Floats, i: Any, label: Any) -> Any:
 
 
 @kernel
-def distances(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    e: Floats,  # IN [T, K]
-    total: Floats,  # OUT [W], the sums are added to it
-) -> None:
-    """Sum dist_ij = ||e_i - C_ij|| over the tasks of j; it is the same for all votes of a cell."""
+def distances(votes: Votes, e: Floats, total: Floats) -> None:
+    """Add dist_ij = ||e_i - C_ij|| over the tasks of j to total_j; it is the same for all votes of a cell."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             dist = distance(e, i, np.uint64(cell_class[c]))
@@ -98,16 +78,12 @@ def distances(
 
 
 @kernel
-def distance_gradient(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    e: Floats,  # IN [T, K]
-    slope: Floats,  # IN [W] gradient of the loss by the sum of j's distances
-    e_slope: Floats,  # OUT [T, K], the gradient is added to it
-) -> None:
-    """Compute the gradient of the loss by e_i: sum over the votes of slope_j (e_i - C_ij) / dist_ij."""
+def distance_gradient(votes: Votes, e: Floats, slope: Floats, e_slope: Floats) -> None:
+    """Add the gradient of the loss by e_i, the sum over its votes of slope_j (e_i - C_ij) / dist_ij, to e_slope_i.
+
+    slope [W] is the gradient of the loss by the sum of j's distances.
+    """
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
@@ -156,12 +132,12 @@ def dot_row(x: Floats, y: Floats, k: int) -> Any:
 
 @kernel
 def similarity(
-    unit: Floats,  # IN [K, W] columns of length one (float64, as all arrays here)
+    unit: Floats,  # IN [K, W] columns of length one
     raw: Floats,  # IN [W] reliabilities before smoothing
     slope: Floats,  # IN [W] gradient of the loss by the smoothed reliabilities
     shared: Floats,  # OUT [W]
-    raw_slope: Floats,  # OUT [W], the gradient is added to it
-    unit_slope: Floats,  # OUT [K, W], the gradient is added to it
+    raw_slope: Floats,  # OUT [W] the gradient is added to it
+    unit_slope: Floats,  # OUT [K, W] the gradient is added to it
 ) -> None:
     """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and its gradient, row by row."""
     K, n = unit.shape
@@ -206,14 +182,8 @@ def activate(
 
 
 @kernel
-def embed(
-    near: Floats,  # IN [nodes, K] A1hat X
-    far: Floats,  # IN [nodes, K] A2hat A2hat X
-    ones: Floats,  # IN [nodes] A2hat 1
-    layers: Layers,
-    b4: Floats,  # IN [K]
-    e: Floats,  # OUT [nodes, K]
-) -> None:
+def embed(near: Floats, far: Floats, ones: Floats, layers: Layers, b4: Floats, e: Floats) -> None:
+    """Write e [nodes, K] from near = A1hat X, far = A2hat A2hat X [nodes, K] and ones = A2hat 1 [nodes]."""
     first, second, h = np.empty_like(layers.b1), np.empty_like(layers.b1), np.empty_like(layers.b1)
     for i in range(e.shape[0]):
         activate(i, near, far, ones, layers, first, second, h)
@@ -222,24 +192,10 @@ def embed(
 
 
 @kernel
-def back_through(h: Floats, first: Floats, second: Floats) -> None:
-    """Propagate h, the gradient by the sum of the layers, to each layer, where it was active."""
-    zero = 0.0
-    for u in range(h.size):
-        first[u] = h[u] if first[u] > zero else zero
-        second[u] = h[u] if second[u] > zero else zero
-
-
-@kernel
-def weight_gradient(
-    near: Floats,
-    far: Floats,
-    ones: Floats,
-    layers: Layers,
-    e_slope: Floats,  # IN [nodes, K] gradient of the loss by e
-    slopes: Layers,  # OUT gradient of the loss by the layers, which is added to it
-) -> None:
+def weight_gradient(near: Floats, far: Floats, ones: Floats, layers: Layers, e_slope: Floats, slopes: Layers) -> None:
+    """Add the gradient of the loss by the layers to slopes, from e_slope [nodes, K], its gradient by e."""
     w1, b1, w23, b2, b3, w4 = slopes
+    zero = 0.0
     first, second, h = np.empty_like(b1), np.empty_like(b1), np.empty_like(b1)
     for i in range(e_slope.shape[0]):
         activate(i, near, far, ones, layers, first, second, h)
@@ -248,7 +204,9 @@ def weight_gradient(
         h[:] = 0.0
         for k in range(e_slope.shape[1]):
             add_row(e_slope[i, k], layers.w4, k, h)
-        back_through(h, first, second)
+        for u in range(h.size):  # h, the gradient by the sum of the layers, reaches each layer where it was active
+            first[u] = h[u] if first[u] > zero else zero
+            second[u] = h[u] if second[u] > zero else zero
         one = ones[i]
         for u in range(h.size):
             b1[u] += first[u]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels import sort_votes
+from finegold.kernels import Floats, Known, Votes, sort_votes
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.sort_votes import numbered
 
@@ -20,60 +20,41 @@ NEAR = 1e-9
 NEAR_SINGLE = 1e-6  # for float32
 
 
-def vote_rows(
-    n_classes: int,
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+def vote_rows(n_classes: int, votes: Votes) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     """Where the votes of each task begin, and the row j L + l of every vote of annotator j for class l."""
-    cells = cell_ptr[int(task_ptr[0]) : int(task_ptr[-1]) + 1]
-    classes = cell_class[int(task_ptr[0]) : int(task_ptr[-1])].astype(np.uint32)
-    row = annotator[int(cells[0]) : int(cells[-1])] * np.uint32(n_classes)
-    row += np.repeat(classes, np.diff(cells).astype(np.int64))
-    return cell_ptr[task_ptr] - cells[0], row
+    cells = votes.cell_ptr[int(votes.task_ptr[0]) : int(votes.task_ptr[-1]) + 1]
+    sizes, classes = cells_of(votes)
+    row = votes.annotator[int(cells[0]) : int(cells[-1])] * np.uint32(n_classes)
+    row += np.repeat(classes.astype(np.uint32), sizes)
+    return votes.cell_ptr[votes.task_ptr] - cells[0], row
 
 
-def cells_of(
-    task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64], cell_class: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def cells_of(votes: Votes) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the number of votes and the class of each cell of these tasks."""
-    first, end = int(task_ptr[0]), int(task_ptr[-1])
-    return np.diff(cell_ptr[first : end + 1]).astype(np.int64), cell_class[first:end]
+    first, end = int(votes.task_ptr[0]), int(votes.task_ptr[-1])
+    return np.diff(votes.cell_ptr[first : end + 1]).astype(np.int64), votes.cell_class[first:end]
 
 
-def _is_few(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> bool:
-    return int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]) <= sort_votes.MAX_VOTES
+def _is_few(votes: Votes) -> bool:
+    return int(votes.cell_ptr[votes.task_ptr[-1]] - votes.cell_ptr[votes.task_ptr[0]]) <= sort_votes.MAX_VOTES
 
 
-def vote_shares(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    gold: NDArray[np.int32],
-    phi: NDArray[np.float64],  # OUT [T, K]
-) -> None:
+def vote_shares(votes: Votes, gold: Known, phi: Floats) -> None:
     """phi_ik = share of task i's votes for class k; 1 for a known truth."""
-    if _is_few(task_ptr, cell_ptr):
-        votes, classes = cells_of(task_ptr, cell_ptr, cell_class)
-        task, known = numbered(np.diff(task_ptr)), np.flatnonzero(gold >= 0)
-        phi[:] = 0.0
-        phi[task, classes] = votes * (1.0 / np.diff(cell_ptr[task_ptr]))[task]
-        phi[known] = 0.0
-        phi[known, gold[known]] = 1.0
-    else:
-        vote_shares_of_many(task_ptr, cell_ptr, cell_class, gold, phi)
+    if not _is_few(votes):
+        vote_shares_of_many(votes, gold, phi)
+        return
+    sizes, classes = cells_of(votes)
+    task, known = numbered(np.diff(votes.task_ptr)), np.flatnonzero(gold >= 0)
+    phi[:] = 0.0
+    phi[task, classes] = sizes * (1.0 / np.diff(votes.cell_ptr[votes.task_ptr]))[task]
+    phi[known] = 0.0
+    phi[known, gold[known]] = 1.0
 
 
 @kernel
-def vote_shares_of_many(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    gold: NDArray[np.int32],
-    phi: NDArray[np.float64],
-) -> None:
+def vote_shares_of_many(votes: Votes, gold: Known, phi: Floats) -> None:
+    task_ptr, cell_ptr, cell_class, _ = votes
     phi[:] = 0.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         if gold[i] >= 0:
@@ -86,112 +67,74 @@ def vote_shares_of_many(
 
 
 def agreement(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    phi: NDArray[np.float64],
+    votes: Votes,
+    phi: Floats,
     label: NDArray[np.int32],
-    votes: NDArray[np.int64],  # OUT [W] votes cast
+    cast: NDArray[np.int64],  # OUT [W] votes cast
     agreed: NDArray[np.int64],  # OUT [W] votes for the label that the task received
-    expected: NDArray[np.float64],  # OUT [W] sum of the posterior of the classes voted for
+    expected: Floats,  # OUT [W] sum of the posterior of the classes voted for
 ) -> None:
-    if _is_few(task_ptr, cell_ptr):  # adds in the order of the votes, as the loop does
-        task, (sizes, classes) = numbered(np.diff(task_ptr)), cells_of(task_ptr, cell_ptr, cell_class)
-        who = annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])]
-        np.add.at(votes, who, 1)
-        np.add.at(agreed, who, np.repeat((label[task] == classes).astype(np.int64), sizes))
-        np.add.at(expected, who, np.repeat(phi[task, classes].astype(np.float64), sizes))
-    else:
-        agreement_of_many(task_ptr, cell_ptr, cell_class, annotator, phi, label, votes, agreed, expected)
+    if not _is_few(votes):
+        agreement_of_many(votes, phi, label, cast, agreed, expected)
+        return
+    task, (sizes, classes) = numbered(np.diff(votes.task_ptr)), cells_of(votes)
+    who = votes.annotator[int(votes.cell_ptr[votes.task_ptr[0]]) : int(votes.cell_ptr[votes.task_ptr[-1]])]
+    np.add.at(cast, who, 1)  # adds in the order of the votes, as the loop does
+    np.add.at(agreed, who, np.repeat((label[task] == classes).astype(np.int64), sizes))
+    np.add.at(expected, who, np.repeat(phi[task, classes].astype(np.float64), sizes))
 
 
 @kernel
-def agreement_of_many(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    phi: NDArray[np.float64],
-    label: NDArray[np.int32],
-    votes: NDArray[np.int64],
-    agreed: NDArray[np.int64],
-    expected: NDArray[np.float64],
-) -> None:
+def agreement_of_many(votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any, expected: Any) -> None:
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             right = np.int64(label[i] == np.int32(cell_class[c]))
             probability = phi[i, cell_class[c]]
             for v in range(cell_ptr[c], cell_ptr[c + ONE]):
                 j = annotator[v]
-                votes[j] += 1
+                cast[j] += 1
                 agreed[j] += right
                 expected[j] += probability
 
 
-def outvoted(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    gold: NDArray[np.int32],
-    label: NDArray[np.int32],
-    found: NDArray[np.bool_],  # OUT [T]
-) -> None:
+def outvoted(votes: Votes, gold: Known, label: NDArray[np.int32], is_outvoted: NDArray[np.bool_]) -> None:
     """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
-    if _is_few(task_ptr, cell_ptr):
-        (votes, classes), first = (
-            cells_of(task_ptr, cell_ptr, cell_class),
-            (task_ptr[:-1] - task_ptr[0]).astype(np.int64),
-        )
-        own = np.where(classes == label[numbered(np.diff(task_ptr))], votes, 0)
-        found[:] = (np.maximum.reduceat(own, first) < np.maximum.reduceat(votes, first)) & (gold < 0)
-    else:
-        outvoted_of_many(task_ptr, cell_ptr, cell_class, gold, label, found)
+    if not _is_few(votes):
+        outvoted_of_many(votes, gold, label, is_outvoted)
+        return
+    sizes, classes = cells_of(votes)
+    first = (votes.task_ptr[:-1] - votes.task_ptr[0]).astype(np.int64)
+    own = np.where(classes == label[numbered(np.diff(votes.task_ptr))], sizes, 0)
+    is_outvoted[:] = (np.maximum.reduceat(own, first) < np.maximum.reduceat(sizes, first)) & (gold < 0)
 
 
 @kernel
-def outvoted_of_many(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    gold: NDArray[np.int32],
-    label: NDArray[np.int32],
-    found: NDArray[np.bool_],
-) -> None:
+def outvoted_of_many(votes: Votes, gold: Any, label: Any, is_outvoted: Any) -> None:
+    task_ptr, cell_ptr, cell_class, _ = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         most, own = np.uint64(0), np.uint64(0)
         for c in range(task_ptr[i], task_ptr[i + ONE]):
-            votes = cell_ptr[c + ONE] - cell_ptr[c]
-            most = max(most, votes)
+            size = cell_ptr[c + ONE] - cell_ptr[c]
+            most = max(most, size)
             if np.int32(cell_class[c]) == label[i]:
-                own = votes
-        found[i] = own < most and gold[i] < 0
+                own = size
+        is_outvoted[i] = own < most and gold[i] < 0
 
 
-def decide(
-    phi: NDArray[np.float64],
-    preference: NDArray[np.int64],  # [K] the classes, the preferred one first
-    label: NDArray[np.int32],  # OUT [T]
-    tied: NDArray[np.bool_],  # OUT [T]
-) -> None:
-    """Choose the most probable class; if several are tied, the preferred one of them."""
+def decide(phi: Floats, preference: NDArray[np.int64], label: NDArray[np.int32], tied: NDArray[np.bool_]) -> None:
+    """Choose the most probable class; if several are tied, the one that comes first in preference [K]."""
     near = NEAR_SINGLE if phi.itemsize == 4 else NEAR
-    if phi.size <= sort_votes.MAX_VOTES:
-        least = phi.max(axis=1).astype(np.float64) * (1.0 - near)
-        best = phi[:, preference] >= least[:, None]
-        label[:], tied[:] = preference[best.argmax(axis=1)], np.count_nonzero(best, axis=1) > 1
-    else:
+    if phi.size > sort_votes.MAX_VOTES:
         decide_many(phi, near, preference, label, tied)
+        return
+    least = phi.max(axis=1).astype(np.float64) * (1.0 - near)
+    best = phi[:, preference] >= least[:, None]
+    label[:], tied[:] = preference[best.argmax(axis=1)], np.count_nonzero(best, axis=1) > 1
 
 
 @kernel
-def decide_many(
-    phi: NDArray[np.float64],
-    near: float,
-    preference: NDArray[np.int64],
-    label: NDArray[np.int32],
-    tied: NDArray[np.bool_],
-) -> None:
+def decide_many(phi: Any, near: float, preference: Any, label: Any, tied: Any) -> None:
     for i in range(phi.shape[0]):
         highest = phi[i, 0]
         for k in range(1, phi.shape[1]):
@@ -204,6 +147,6 @@ def decide_many(
         label[i], tied[i] = best, many
 
 
-def preference_of(totals: NDArray[np.float64]) -> NDArray[np.int64]:
+def preference_of(totals: Floats) -> NDArray[np.int64]:
     """Return the classes by summed posterior, the most frequent first. Ties up to rounding keep their order."""
     return np.argsort(-np.round(totals / totals.sum(), 9), kind="stable")

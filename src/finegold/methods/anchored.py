@@ -41,6 +41,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from finegold.engines.blocks import Block
+from finegold.kernels.anchored import Model, Sums
 from finegold.methods.base import POSITIVE, Allowed, Floats, Method, Range, SufficientStatistics, start_from_shares
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
@@ -146,28 +147,17 @@ class AnchoredVote(Method):
         start_from_shares(block)
         K = block.n_classes
         n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
-        block.kernels("anchored").start(block.few, *block.votes, block.gold, block.posterior, n, pairs)
+        block.kernels("anchored").start(block.few, block.votes, block.gold, block.posterior, n, pairs)
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
         return self._parameters(statistics.pairs, np.zeros(2), statistics.tau, statistics.n, 0)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        tau, n, excess = np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2)
-        change = block.kernels("anchored").sweep(
-            block.few,
-            *block.votes,
-            block.gold,
-            parameters.log_prior,
-            parameters.log_v,
-            parameters.people,
-            parameters.kernel_settings,
-            block.posterior,
-            tau,
-            n,
-            excess,
-        )
-        return Statistics(change, tau, n, excess)
+        sums = Sums(np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2))
+        model = Model(parameters.log_prior, parameters.log_v, parameters.people, parameters.kernel_settings)
+        change = block.kernels("anchored").sweep(block.few, block.votes, block.gold, model, block.posterior, sums)
+        return Statistics(change, *sums)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         return self._parameters(before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1)

@@ -477,8 +477,7 @@ class Method(ABC):
 
 def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
-    task_ptr, cell_ptr, cell_class, _ = block.votes
-    block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)
+    block.kernels("votes").vote_shares(block.votes, block.gold, block.posterior)
 
 
 class Dirichlets(NamedTuple):

@@ -110,8 +110,8 @@ class BWA(Method):
         first = First(
             0.0, block.posterior.sum(axis=0), np.zeros((n, K)), block.n_tasks, votes=np.zeros(n), spread=np.zeros(K)
         )
-        kernels.errors(block.classes, *block.votes, block.posterior, first.error)
-        kernels.spread(*block.votes, first.votes, first.spread)
+        kernels.errors(block.classes, block.votes, block.posterior, first.error)
+        kernels.spread(block.votes, first.votes, first.spread)
         return first
 
     def begin(self, first: First) -> Parameters:
@@ -124,22 +124,8 @@ class BWA(Method):
         K, size = block.classes, block.state["size"]
         mu, w, active = parameters[1:]
         z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
-        change = kernels.sweep(
-            K,
-            *block.votes,
-            block.gold,
-            self.lam,
-            mu,
-            w,
-            active,
-            self.tolerance,
-            LEAST_Z,
-            block.posterior,
-            size,
-            z,
-            error,
-            unsettled,
-        )
+        model, sums = kernels.Model(self.lam, mu, w, active), (z, error, unsettled)
+        change = kernels.sweep(K, block.votes, block.gold, model, self.tolerance, LEAST_Z, block.posterior, size, sums)
         return Statistics(change, z, error, unsettled)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:

@@ -115,8 +115,9 @@ class CATD(Method):
     def start(self, block: Block, restart: int) -> Statistics:
         """Start with the labels of majority vote."""
         start_from_shares(block)
-        first, end = block.cell_ptr[block.task_ptr[[0, -1]]]
-        votes = np.bincount(block.annotator[first:end], minlength=block.n_annotators)
+        task_ptr, cell_ptr, _, annotator = block.votes
+        first, end = cell_ptr[task_ptr[[0, -1]]]
+        votes = np.bincount(annotator[first:end], minlength=block.n_annotators)
         return self._vote(block, 0, np.ones(block.n_annotators))._replace(votes=votes.astype(float))
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -148,7 +149,7 @@ class CATD(Method):
         z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
         change, lots = kernels.vote(
             block.classes,
-            *block.votes,
+            block.votes,
             block.gold,
             q,
             self.ties == "split",

@@ -169,7 +169,7 @@ class CBCC(Method):
         tau, n = np.zeros(block.n_classes), np.zeros_like(parameters.log_v)
         K = block.classes
         log_tau, log_v = parameters.tau.log, parameters.log_v
-        change, _ = confusion.sweep(K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n)
+        change, _ = confusion.sweep(K, block.votes, block.gold, log_tau, log_v, block.posterior, tau, n)
         return Statistics(change, tau, n)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:

@@ -103,7 +103,7 @@ class DS(Method):
         tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
         K, log_p, log_v = block.classes, parameters.log_p, parameters.log_v
         change, log_likelihood = block.kernels("confusion").sweep(
-            K, *block.votes, block.gold, log_p, log_v, block.posterior, tau, n
+            K, block.votes, block.gold, log_p, log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_likelihood)
 

@@ -278,6 +278,6 @@ def _by_class(columns: Columns, values: Floats) -> Floats:
 def _vote_rows(block: Block) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     """Return where each task's votes begin, and the row (annotator, class) of each vote; computed once."""
     if "row" not in block.state:
-        vote_ptr, row = vote_rows(block.n_classes, *block.votes)
+        vote_ptr, row = vote_rows(block.n_classes, block.votes)
         block.state |= {"vote_ptr": vote_ptr, "row": row}
     return block.state["vote_ptr"], block.state["row"]

@@ -103,7 +103,7 @@ class FGBCC(Method):
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
         n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(block.classes, *block.votes, block.posterior, n)
+        confusion.counts(block.classes, block.votes, block.posterior, n)
         return Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -113,7 +113,7 @@ class FGBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.alpha), np.zeros_like(parameters.lam)
         change, log_norm = confusion.sweep(
-            block.classes, *block.votes, block.gold, parameters.tau.log, parameters.log_v, block.posterior, tau, n
+            block.classes, block.votes, block.gold, parameters.tau.log, parameters.log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_norm)
 

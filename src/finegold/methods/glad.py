@@ -130,8 +130,8 @@ class GLAD(Method):
         block.state["difficulty"] = 1.0 / _scale(beta)
         change, tau = _posteriors(block, block.posterior, alpha, beta)
         q, alpha_gradient, beta_gradient = _slope(block, block.posterior, alpha, beta)
-        ends = block.cell_ptr[block.task_ptr].astype(np.int64)  # of the votes of each task
-        voters = block.annotator[ends[0] : ends[-1]][np.repeat(block.gold >= 0, np.diff(ends))]
+        ends = block.votes.cell_ptr[block.votes.task_ptr].astype(np.int64)  # of the votes of each task
+        voters = block.votes.annotator[ends[0] : ends[-1]][np.repeat(block.gold >= 0, np.diff(ends))]
         on_gold = np.bincount(voters, minlength=block.n_annotators).astype(float)
         return First(change, tau, q, alpha_gradient, beta_gradient, on_gold)
 
@@ -231,15 +231,14 @@ def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
 def _posteriors(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
     tau = np.zeros(block.n_classes)
     others = _log_others(block.n_classes)
-    votes = (block.classes, *block.votes, block.gold)
-    change = kernels.posteriors(*votes, alpha, _scale(beta), others, phi, tau)
+    change = kernels.posteriors(block.classes, block.votes, block.gold, alpha, _scale(beta), others, phi, tau)
     return change, tau
 
 
 def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
     alpha_gradient, beta_gradient = np.zeros_like(alpha), np.empty_like(beta)
     others = _log_others(block.n_classes)
-    q = kernels.objective(*block.votes, phi, alpha, _scale(beta), others, alpha_gradient, beta_gradient)
+    q = kernels.objective(block.votes, phi, alpha, _scale(beta), others, alpha_gradient, beta_gradient)
     return Slope(q, alpha_gradient, (beta_gradient,))
 
 

@@ -113,7 +113,7 @@ class HDS(Method):
         """Count the votes by truth; `shares` are the summed vote shares."""
         K = block.n_classes
         n = np.zeros((block.n_annotators, K, K))
-        block.kernels("confusion").counts(block.classes, *block.votes, block.posterior, n)
+        block.kernels("confusion").counts(block.classes, block.votes, block.posterior, n)
         return First(0.0, block.class_sums(), n, shares)
 
     def begin(self, first: First) -> Parameters:
@@ -125,7 +125,7 @@ class HDS(Method):
         tau, n = np.zeros_like(parameters.u), np.zeros_like(parameters.n)
         K, log_tau, log_v = block.classes, parameters.tau.log, parameters.log_v
         change, log_norm = block.kernels("confusion").sweep(
-            K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
+            K, block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_norm)
 

@@ -49,7 +49,6 @@ class HPT(HDS):
         return PTBCC(seed=self.seed)
 
     def start(self, block: Block, restart: int) -> First:
-        task_ptr, cell_ptr, cell_class, _ = block.votes
         shares = block.posterior.copy()
-        block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, shares)
+        block.kernels("votes").vote_shares(block.votes, block.gold, shares)
         return self._count(block, sum_tasks(shares))

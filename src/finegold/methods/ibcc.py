@@ -27,6 +27,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
+from finegold.kernels.ibcc import Messages
 from finegold.methods.base import (
     POSITIVE,
     Allowed,
@@ -147,10 +148,10 @@ class IBCC(Method):
         K = block.n_classes
         g, a = np.zeros(K), np.zeros((block.n_annotators, K, K))
         if self.inference == "ep":
-            block.state.update(block.kernels("ibcc").messages(K, *block.votes))
+            block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
         else:
             g += block.class_sums()
-            block.kernels("confusion").counts(block.classes, *block.votes, block.posterior, a)
+            block.kernels("confusion").counts(block.classes, block.votes, block.posterior, a)
         return Statistics(0.0, g, a)
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -190,16 +191,12 @@ class IBCC(Method):
 
 
 def _propagate(block: Block, parameters: Parameters) -> Statistics:
-    K, state = block.n_classes, block.state
+    K = block.n_classes
     g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
     A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
-    change = block.kernels("ibcc").sweep(
-        block.classes,
-        *(state["first_vote"], state["task"], state["slot"], block.gold),
-        *(parameters.g, parameters.a.reshape(-1, K), A),
-        *(state["delta"], state["eps"], block.posterior),
-        *(g, a.reshape(-1, K)),
-    )
+    model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
+    messages = Messages(**block.state)
+    change = block.kernels("ibcc").sweep(block.classes, block.gold, messages, model, block.posterior, sums)
     return Statistics(change, g, a)
 
 
@@ -207,7 +204,7 @@ def _vary(block: Block, expected: Expectations) -> Statistics:
     g, a = np.zeros_like(expected.log_tau), np.zeros_like(expected.log_v)
     K = block.classes
     change, log_norm = block.kernels("confusion").sweep(
-        K, *block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
+        K, block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
     )
     return Statistics(change, g, a, log_norm)
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
+from finegold.kernels.ptbcc import Model
 from finegold.methods.base import (
     COUNT,
     POSITIVE,
@@ -177,7 +178,7 @@ class PTBCC(Method):
         v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))  # [L, S, K]
         pi = np.zeros((block.n_annotators, v.shape[1]))
         sums = First(0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v))
-        block.kernels("ptbcc").start(*block.votes, block.posterior, v, *sums[2:])
+        block.kernels("ptbcc").start(block.votes, block.posterior, v, *sums[2:])
         return sums
 
     def begin(self, first: First) -> Parameters:
@@ -197,21 +198,10 @@ class PTBCC(Method):
         log_odds_pi = _against_first(parameters.pi.log)
         log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
-        tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
+        model = Model(parameters.tau.log, log_odds_pi, base, diff)
+        sums = tau, pi, total, confusion = [np.zeros_like(values) for values in model]
         change, log_norm, entropy = block.kernels("ptbcc").sweep(
-            block.classes,
-            block.length(diff.shape[1]),
-            *block.votes,
-            block.gold,
-            parameters.tau.log,
-            log_odds_pi,
-            base,
-            diff,
-            block.posterior,
-            tau,
-            pi,
-            total,
-            confusion,
+            block.classes, block.length(diff.shape[1]), block.votes, block.gold, model, block.posterior, tuple(sums)
         )
         return Statistics(change, tau, pi, total, confusion, log_norm, entropy)
 

@@ -183,7 +183,7 @@ class TiReMGE(Method):
 def features(block: Block, reliability: Floats) -> Floats:
     """[T + W, K] Return the softmax over classes of the summed reliabilities behind each class."""
     x = np.zeros((block.n_tasks + block.n_annotators, block.n_classes))
-    kernels.add_reliabilities(*block.votes, reliability, x)
+    kernels.add_reliabilities(block.votes, reliability, x)
     np.exp(x, out=x)
     kernels.divide_by_sums(x)
     return x
@@ -211,7 +211,7 @@ def _degrees(block: Block) -> Floats:
     if "degree" not in block.state:
         ones = np.ones((block.n_tasks + block.n_annotators, 1))
         degree = np.zeros_like(ones)
-        kernels.neighbours(*block.votes, ones, degree)
+        kernels.neighbours(block.votes, ones, degree)
         block.state["degree"] = degree
     return block.state["degree"]
 
@@ -221,7 +221,7 @@ def _propagate(block: Block, x: Floats, degree: Floats, self_loops: int) -> Floa
     root = 1 / np.sqrt(degree + self_loops)
     scaled = x * root
     total: Floats = scaled * self_loops
-    kernels.neighbours(*block.votes, scaled, total)
+    kernels.neighbours(block.votes, scaled, total)
     total *= root
     return total
 
@@ -246,13 +246,13 @@ def judge(block: Block, e: Floats, before: Floats) -> tuple[float, Floats, Float
     n_tasks, n_annotators = block.n_tasks, block.n_annotators
     votes = _degrees(block)[n_tasks:, 0]
     total, e_slope = np.zeros(n_annotators), np.zeros_like(e)
-    kernels.distances(*block.votes, e[:n_tasks], total)
+    kernels.distances(block.votes, e[:n_tasks], total)
     away, length = _unit(total * before)
     raw = np.exp(-away)
     slope = total / votes / n_annotators  # of the loss by r
     reliability, raw_slope, e_slope[n_tasks:] = _share(e[n_tasks:], raw, slope)
     total_slope = reliability / votes / n_annotators + _unit_slope(-raw * raw_slope, away, length) * before
-    kernels.distance_gradient(*block.votes, e[:n_tasks], total_slope, e_slope[:n_tasks])
+    kernels.distance_gradient(block.votes, e[:n_tasks], total_slope, e_slope[:n_tasks])
     return float(reliability @ slope), reliability, e_slope
 
 

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
 from finegold.kernels.votes import agreement, decide, preference_of
-from finegold.votes.annotations import Annotations, Counts, Predictions
+from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
 Floats = NDArray[np.float64]
@@ -288,15 +288,7 @@ def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[
 
     def count(run: slice) -> list[NDArray[Any]]:
         counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
-        agreement(
-            annotations.task_ptr[run.start : run.stop + 1].view(np.uint64),
-            annotations.cell_ptr.view(np.uint64),
-            annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
-            annotations.annotator.view(np.uint32),
-            posterior[run],
-            label[run],
-            *counts,
-        )
+        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label[run], *counts)
         return counts
 
     size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))

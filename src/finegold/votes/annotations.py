@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import FinegoldWarning, InputError, use
-from finegold.kernels import sort_votes
+from finegold.kernels import Votes, sort_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
 from finegold.votes.hygiene import Hygiene
 
@@ -535,6 +535,14 @@ def _pairs(task: Codes, annotator: Codes) -> Integers:
 # The order of annotators
 
 MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # multipliers of the hash function of splitmix64
+
+
+def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> Votes:
+    """Return the votes of a range of tasks, with the unsigned integers that kernels take."""
+    task_ptr = votes.task_ptr[first : votes.n_tasks + 1 if end is None else end + 1]
+    return Votes(
+        task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class, votes.annotator.view(np.uint32)
+    )
 
 
 def order_by_votes(votes: Annotations) -> Integers:

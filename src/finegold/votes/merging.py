@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
-from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated
+from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated, kernel_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of, text_of, to_values
 from finegold.votes.names import match
 
@@ -192,15 +192,12 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
     cell_ptr = np.full(task_ptr[-1] + 1, first_vote[-1])
     cell_class = np.empty(task_ptr[-1], pieces[0].votes.cell_class.dtype)
     annotator = np.empty(first_vote[-1], np.int32)
-    for piece in pieces:
-        copy_tasks(
-            *_unsigned(piece.votes),
-            *(piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators),
-            *(task_ptr.view(np.uint64), first_vote.view(np.uint64)),
-            *(cell_ptr, cell_class, annotator),
-        )
     nobody, no_gold, classes = Names([]), np.empty(0, np.int32), pieces[0].votes.class_names
-    return Annotations(task_ptr, cell_ptr, cell_class, annotator, no_gold, nobody, nobody, classes)
+    made = Annotations(task_ptr, cell_ptr, cell_class, annotator, no_gold, nobody, nobody, classes)
+    for piece in pieces:
+        codes = piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators
+        copy_tasks(kernel_votes(piece.votes), *codes, first_vote.view(np.uint64), kernel_votes(made, 0, n_tasks))
+    return made
 
 
 def _sort_again(
@@ -285,16 +282,6 @@ def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
         gold_unused=one.gold_unused + other.gold_unused,
         left_out=left_out,
         disagreeing=one.disagreeing + other.disagreeing,
-    )
-
-
-def _unsigned(votes: Annotations) -> tuple[Any, Any, Any, Any]:
-    """Return the arrays with the unsigned types that kernels take."""
-    return (
-        votes.task_ptr.view(np.uint64),
-        votes.cell_ptr.view(np.uint64),
-        votes.cell_class,
-        votes.annotator.view(np.uint32),
     )
 
 

@@ -60,7 +60,13 @@ class Cluster:
             self.client = Client(self.own, set_as_default=False, direct_to_workers=True)
             self.client.register_plugin(Undisturbed())
         else:
-            self.client = _connect(scheduler)
+            try:
+                self.client = Client(scheduler, timeout=CONNECT, set_as_default=False)
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"no Dask scheduler answers at {scheduler} within {CONNECT:.0f} s; check the address "
+                    "(tcp://HOST:8786 as `dask scheduler` prints it), and that this machine may reach it"
+                ) from error
         try:
             self.wait_for(1, WORKERS)
         except BaseException:
@@ -91,8 +97,12 @@ class Cluster:
         """Return step(*job) of every job, in order. Another worker repeats the jobs of a lost one."""
         futures = [self.client.submit(step, *job, pure=False) for job in jobs]
         try:
-            while not _are_done(futures):
-                self.wait_for(1, WORKERS)
+            looked = time.monotonic()
+            while "pending" in (states := {future.status for future in futures}) and "error" not in states:
+                time.sleep(POLL)
+                if time.monotonic() > looked + LOOK:
+                    self.wait_for(1, WORKERS)
+                    looked = time.monotonic()
             returned: list[Returned] = self.client.gather(futures)
         except KilledWorker as error:
             raise FinegoldError(f"{DIED}, {DYING}") from error
@@ -143,24 +153,3 @@ def _start(workers: int) -> LocalCluster:
             f"no Dask cluster could be started here ({error}); in a script of yours, put the call below "
             'if __name__ == "__main__":, because new processes import the script'
         ) from error
-
-
-def _connect(address: str) -> Client:
-    try:
-        return Client(address, timeout=CONNECT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no Dask scheduler answers at {address} within {CONNECT:.0f} s; check the address "
-            "(tcp://HOST:8786 as `dask scheduler` prints it), and that this machine may reach it"
-        ) from error
-
-
-def _are_done(futures: Sequence[Any]) -> bool:
-    """Wait up to a second, and return whether all futures are done or one has failed."""
-    end = time.monotonic() + LOOK
-    while time.monotonic() < end:
-        states = {future.status for future in futures}
-        if "pending" not in states or "error" in states:
-            return True
-        time.sleep(POLL)
-    return False

@@ -45,7 +45,7 @@ class DaskEngine:
         self.fewest_votes = fewest_votes
         self.history = History()
         self.pool = WorkerPool(self.cluster, self.dtype)
-        self.origin: Callable[[int], Origin] = _nowhere
+        self.origin: Callable[[int], Origin]
         self.first_task = np.zeros(1, np.int64)  # of each block, and the end
         self.behind: set[int] = set()  # blocks without a worker, or that have missed passes
         self.moved: list[int] = []  # bytes, in each pass
@@ -166,10 +166,6 @@ def memory_of(n_votes: float, n_tasks: float, n_classes: int, dtype: Any = np.fl
     n_cells = min(n_votes, n_tasks * n_classes)
     bytes_per_task = 12 + n_classes * np.dtype(dtype).itemsize
     return float(4 * n_votes + 10 * n_cells + n_tasks * bytes_per_task)
-
-
-def _nowhere(index: int) -> Origin:
-    raise InputError("there are no votes yet: scatter comes first")
 
 
 class History:

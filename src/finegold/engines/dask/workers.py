@@ -23,6 +23,7 @@ from finegold.engines.base import one_blas_thread
 from finegold.engines.blocks import Block, Tree
 from finegold.engines.dask.cluster import Cluster
 from finegold.errors import FinegoldError, InputError
+from finegold.kernels import Votes
 from finegold.votes.encoding import MISSING
 
 # Seconds:
@@ -63,10 +64,12 @@ class Packed(NamedTuple):
         n_tasks = len(self.cells_per_task)
         return Block(
             index=index,
-            task_ptr=_pointers(self.cells_per_task),
-            cell_ptr=_pointers(self.votes_per_cell),
-            cell_class=self.cell_class,
-            annotator=self.annotator.astype(np.uint32),
+            votes=Votes(
+                _pointers(self.cells_per_task),
+                _pointers(self.votes_per_cell),
+                self.cell_class,
+                self.annotator.astype(np.uint32),
+            ),
             gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
             n_annotators=self.n_annotators,
             total_votes=self.total_votes,
@@ -75,13 +78,11 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, block: Block) -> Packed:
-        first_cell, end_cell = int(block.task_ptr[0]), int(block.task_ptr[-1])
-        cell_ptr = block.cell_ptr[first_cell : end_cell + 1]
-        annotator = block.annotator[int(cell_ptr[0]) : int(cell_ptr[-1])]
+        task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
         return cls(
-            cells_per_task=_narrow(np.diff(block.task_ptr)),
+            cells_per_task=_narrow(np.diff(task_ptr)),
             votes_per_cell=_narrow(np.diff(cell_ptr)),
-            cell_class=block.cell_class[first_cell:end_cell].copy(),
+            cell_class=cell_class.copy(),
             annotator=annotator.astype(np.min_scalar_type(block.n_annotators)),
             gold=block.gold.copy() if (block.gold != MISSING).any() else None,
             n_annotators=block.n_annotators,
@@ -178,29 +179,31 @@ class BlockActor:
         return b""
 
     def run(self, order: Order, branches: Sequence[Branch]) -> Answer:
-        """Run a pass on the blocks of this actor and of its branches."""
+        """Run a pass on the blocks of this actor and of its branches, and join their sums."""
         asked = [branch.actor.run(order, branch.branches) for branch in branches]
+        if self.number != order.number:
+            self.tree, self.number = Tree(order.n_blocks), order.number
         try:
-            self._add_own(order)
+            for index, part in self._run(order.number, order.payload):
+                self.tree.add((0, index), part)
         except Exception as error:
             return Answer(error=dumps(error))
-        try:
-            answers = [self._wait(future, order.attempt) for future in asked]
-        except Lost:
-            return Answer(is_lost=True)
-        return self._join(answers, order)
+        tree, moved = Tree(order.n_blocks), 0
+        tree.nodes = dict(self.tree.nodes)
+        for future in asked:
+            answer = self._wait(future, order.attempt)
+            if answer.error or answer.is_lost:
+                return answer
+            moved += len(order.payload) + len(answer.nodes) + answer.moved
+            for node, part in loads(answer.nodes).items():
+                tree.add(node, part)
+        return Answer(dumps(tree.nodes), moved)
 
     def collect(self, name: str | None = None) -> dict[int, Any]:
         """Return the posterior and the state of each block, or only the array of this name."""
         if name is None:
             return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
         return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
-
-    def _add_own(self, order: Order) -> None:
-        if self.number != order.number:
-            self.tree, self.number = Tree(order.n_blocks), order.number
-        for index, part in self._run(order.number, order.payload):
-            self.tree.add((0, index), part)
 
     def _run(self, number: int, payload: bytes) -> list[tuple[int, Any]]:
         step, arguments = loads(payload)
@@ -217,22 +220,9 @@ class BlockActor:
                 return answer
             except TimeoutError:
                 continue
-            except Exception as error:  # Dask raises many errors for a lost worker
-                raise Lost from error
-        raise Lost
-
-    def _join(self, answers: Sequence[Answer], order: Order) -> Answer:
-        """Join the sums of this actor and of its branches."""
-        for answer in answers:
-            if answer.error or answer.is_lost:
-                return answer
-        tree, moved = Tree(order.n_blocks), 0
-        tree.nodes = dict(self.tree.nodes)
-        for answer in answers:
-            moved += len(order.payload) + len(answer.nodes) + answer.moved
-            for node, part in loads(answer.nodes).items():
-                tree.add(node, part)
-        return Answer(dumps(tree.nodes), moved)
+            except Exception:  # Dask raises many errors for a lost worker
+                break
+        return Answer(is_lost=True)
 
 
 class WorkerPool:
@@ -307,17 +297,14 @@ class WorkerPool:
         """Send a block to its worker. Wait only if too many blocks are on the way."""
         future = self._call(self.worker_of[block], "take", self.attempt, block, origin, number, kept)
         self.on_the_way.append((block, future))
-        if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
-            self._wait_for_arrival()
+        self.wait_for_arrivals(IN_FLIGHT * len(self.actors))
 
-    def wait_for_arrivals(self) -> None:
-        while self.on_the_way:
-            self._wait_for_arrival()
-
-    def _wait_for_arrival(self) -> None:
-        block, future = self.on_the_way.pop(0)
-        _raise_error(self._result(future))
-        self.loaded.add(block)
+    def wait_for_arrivals(self, most: int = 0) -> None:
+        """Wait until at most so many blocks are on the way."""
+        while len(self.on_the_way) > most:
+            block, future = self.on_the_way.pop(0)
+            _raise_error(self._result(future))
+            self.loaded.add(block)
 
     def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
         """Repeat a pass on these blocks."""

@@ -195,14 +195,14 @@ def _write_block(
         gold=block.gold,
         label_codes=label,
         tied=tied,
-        votes_per_task=np.diff(block.cell_ptr[block.task_ptr]).astype(np.int64),
+        votes_per_task=np.diff(block.votes.cell_ptr[block.votes.task_ptr]).astype(np.int64),
     )
     _write_part(piece, probabilities, block.index, folder)
     n = block.n_annotators
     votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
-    agreement(*block.votes, block.posterior, label, votes, agreed, expected)
+    agreement(block.votes, block.posterior, label, votes, agreed, expected)
     against = np.empty(block.n_tasks, np.bool_)
-    outvoted(*block.votes[:3], block.gold, label, against)
+    outvoted(block.votes, block.gold, label, against)
     return Tally(int(tied.sum()), int(against.sum()), votes, agreed, expected)
 
 

@@ -5,59 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from finegold.kernels.anchored import GOLD_WEIGHT
+from finegold.kernels import Floats, Votes
+from finegold.kernels.anchored import GOLD_WEIGHT, Model
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
-Floats = NDArray[np.float64]
 
-
-def start(
-    few: bool,
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    known: Any,
-    phi: Any,
-    n: Floats,
-    pairs: Floats,
-) -> None:
+def start(few: bool, votes: Votes, known: Any, phi: Any, n: Floats, pairs: Floats) -> None:
     """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
-    kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(cell_class, phi))
+    kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(votes.cell_class, phi))
     sums = cp.empty((blocks, 2))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), task_ptr, cell_ptr, sums))
-    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), _taught(phi, known), len(n)).get()
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), votes.task_ptr, votes.cell_ptr, sums))
+    n += sum_by_annotator(votes, _taught(phi, known), len(n)).get()
     pairs += sums.sum(axis=0).get()
 
 
-def sweep(
-    few: bool,  # has no effect here
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    known: Any,
-    log_prior: Floats,
-    log_v: Floats,
-    people: Floats,
-    settings: Floats,
-    phi: Any,
-    tau: Floats,
-    n: Floats,
-    excess: Floats,
-) -> float:
-    """Return the largest change of phi."""
-    cp, blocks, K = cupy(), grid(len(phi)), phi.shape[1]
-    kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(cell_class, phi))
-    votes = (task_ptr, cell_ptr, cell_class, annotator)
-    parameters = [cp.asarray(values) for values in (log_prior, log_v, people, settings)]
-    shares, change, sums = cp.empty_like(phi), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, sums))
-    totals = sums.sum(axis=0).get()
+def sweep(few: bool, votes: Votes, known: Any, model: Model, phi: Any, sums: Any) -> float:
+    """Return the largest change of phi. `few` has no effect here."""
+    cp, blocks, K, (tau, n, excess) = cupy(), grid(len(phi)), phi.shape[1], sums
+    kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(votes.cell_class, phi))
+    parameters = [cp.asarray(values) for values in model]
+    shares, change, of_blocks = cp.empty_like(phi), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, of_blocks))
+    totals = of_blocks.sum(axis=0).get()
     tau += totals[:K]
     n += sum_by_annotator(votes, _taught(shares, known), len(n)).get()
     excess += totals[K:]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from finegold.kernels import Votes
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 
 CHUNK = 1024  # votes of a slot that a warp adds up
@@ -28,11 +29,12 @@ def forget() -> None:
     _indexes.clear()
 
 
-def sum_by_annotator(votes: tuple[Any, ...], of_tasks: Any, n_annotators: int) -> Any:
+def sum_by_annotator(votes: Votes, of_tasks: Any, n_annotators: int) -> Any:
     """Return [W, L, K], the sum of the tasks' rows [n, K] over the votes of j for l."""
-    address, K = votes[3].data.ptr, of_tasks.shape[1]
+    annotator: Any = votes.annotator  # an array of CuPy
+    address, K = annotator.data.ptr, of_tasks.shape[1]
     if address not in _indexes:
-        _indexes[address] = votes[3], _index(*_slots(votes, K), n_annotators * K)
+        _indexes[address] = votes.annotator, _index(*_slots(votes, K), n_annotators * K)
     return _sum(_indexes[address][1], of_tasks).reshape(n_annotators, K, K)
 
 
@@ -53,11 +55,11 @@ def _sum(index: Index, values: Any) -> Any:
     return n
 
 
-def _slots(votes: tuple[Any, ...], K: int) -> tuple[Any, Any]:
+def _slots(votes: Votes, K: int) -> tuple[Any, Any]:
     """Return the slot and the task of every vote."""
-    slot, task = (cupy().empty(len(votes[3]), dtype=np.uint32) for _ in range(2))
-    n_tasks = len(votes[0]) - 1
-    _run("slots_of", n_tasks, n_tasks, *votes, slot, task, K=K, CHUNK=CHUNK, **types_of(votes[2], slot))
+    slot, task = (cupy().empty(len(votes.annotator), dtype=np.uint32) for _ in range(2))
+    n_tasks = len(votes.task_ptr) - 1
+    _run("slots_of", n_tasks, n_tasks, *votes, slot, task, K=K, CHUNK=CHUNK, **types_of(votes.cell_class, slot))
     return slot, task
 
 

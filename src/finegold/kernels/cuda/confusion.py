@@ -5,36 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Votes
 from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
-Floats = NDArray[np.float64]
 
-
-def counts(K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, phi: Any, n: Floats) -> None:
+def counts(K: Any, votes: Votes, phi: Any, n: Floats) -> None:
     """Add phi_ik to n_jlk for every vote of j for l on task i."""
-    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), phi, len(n)).get()
+    n += sum_by_annotator(votes, phi, len(n)).get()
 
 
 def sweep(
-    K: Any,
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    known: Any,
-    log_tau: Floats,
-    log_v: Floats,
-    phi: Any,
-    tau: Floats,
-    n: Floats,
+    K: Any, votes: Votes, known: Any, log_tau: Floats, log_v: Floats, phi: Any, tau: Floats, n: Floats
 ) -> tuple[float, float]:
     """Return the largest change of phi and the sum of its log-normalisers."""
     cp, blocks = cupy(), grid(len(phi))
-    kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(cell_class, phi))
-    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(votes.cell_class, phi))
     change, sums = cp.zeros(1, dtype=np.uint32), cp.empty(blocks)
     parameters = (cp.asarray(log_tau), cp.asarray(log_v))
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, change, sums))

@@ -5,34 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.kernels import Floats, Votes
 from finegold.kernels.cuda import FIXED_ONE, THREADS, compiled, cupy, grid, types_of
-
-Floats = NDArray[np.float64]
+from finegold.kernels.ptbcc import Model
 
 MAX_FEW_CLASSES = 10  # whose sums a thread can hold
 SHARED_BYTES = 40_000  # of the shared memory that every device has
 
 
-def start(
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    phi: Any,
-    v: Floats,
-    raw_pi: Floats,
-    raw_v: Floats,
-    pi: Floats,
-    confusion: Floats,
-) -> None:
+def start(votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
     """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell."""
     cp, (n_classes, n_prototypes, _) = cupy(), v.shape
-    kernel, blocks, rows = _kernel("start", n_classes, n_prototypes - 1, cell_class, phi)
+    kernel, blocks, rows = _kernel("start", n_classes, n_prototypes - 1, votes.cell_class, phi)
     by_annotator = [cp.zeros(raw_pi.shape, dtype=np.uint64) for _ in range(2)]
     sums = cp.zeros((rows, 2 * v.size))
-    votes = (task_ptr, cell_ptr, cell_class, annotator)
     given = (phi, cp.asarray(v, dtype=np.float32), *by_annotator, sums)
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *given))
     for total, fixed in zip((raw_pi, pi), by_annotator, strict=True):
@@ -41,42 +28,27 @@ def start(
 
 
 def sweep(
-    K: Any,
-    D: Any,
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    annotator: Any,
-    known: Any,
-    log_tau: Floats,
-    log_odds_pi: Floats,
-    base: Floats,
-    diff: Floats,
-    phi: Any,
-    tau: Floats,
-    pi: Floats,
-    total: Floats,
-    confusion: Floats,
+    K: Any, D: Any, votes: Votes, known: Any, model: Model, phi: Any, sums: tuple[Floats, ...]
 ) -> tuple[float, float, float]:
     """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
-    cp = cupy()
-    parameters = [cp.asarray(values, dtype=np.float32) for values in (log_tau, log_odds_pi, base, diff)]
-    by_annotator, change, sums = launch((task_ptr, cell_ptr, cell_class, annotator, known), parameters, phi)
+    tau, pi, total, confusion = sums
+    parameters = [cupy().asarray(values, dtype=np.float32) for values in model]
+    by_annotator, change, of_blocks = launch(votes, known, parameters, phi)
     pi += by_annotator.get() / FIXED_ONE
-    log_norm, entropy = _share_out(sums.sum(axis=0).get(), (tau, total, confusion))
+    log_norm, entropy = _share_out(of_blocks.sum(axis=0).get(), (tau, total, confusion))
     return float(change.view(np.float32).get()[0]), float(log_norm), float(entropy)
 
 
-def launch(votes: tuple[Any, ...], parameters: list[Any], phi: Any) -> tuple[Any, Any, Any]:
+def launch(votes: Votes, known: Any, parameters: list[Any], phi: Any) -> tuple[Any, Any, Any]:
     """Run the kernel on the device. Return fixed-point sums by annotator, the largest change, and rows of sums."""
     cp, (log_tau, log_odds_pi, base, diff) = cupy(), parameters
     n_classes, n_others = len(log_tau), diff.shape[1]
-    kernel, blocks, rows = _kernel("sweep", n_classes, n_others, votes[2], phi)
+    kernel, blocks, rows = _kernel("sweep", n_classes, n_others, votes.cell_class, phi)
     by_annotator, change = cp.zeros(log_odds_pi.shape, dtype=np.uint64), cp.zeros(1, dtype=np.uint32)
     sums = cp.zeros((rows, n_classes + base.size + diff.size + 2))
-    arguments = [np.uint32(len(phi)), *votes, *parameters, phi, by_annotator, change, sums]
+    arguments = [np.uint32(len(phi)), *votes, known, *parameters, phi, by_annotator, change, sums]
     if not _is_few(n_classes, n_others):
-        arguments.append(cp.empty((len(votes[2]), n_others), dtype=np.float32))  # theta of every cell
+        arguments.append(cp.empty((len(votes.cell_class), n_others), dtype=np.float32))  # theta of every cell
     kernel((blocks,), (THREADS,), tuple(arguments))
     return by_annotator, change, sums
 
