@@ -39,7 +39,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], tuple
 
 
 def same(few: Any, many: Any) -> None:
-    for one, other in zip(few, many, strict=True):
+    for one, other in zip(map(np.asarray, few), map(np.asarray, many), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
 
