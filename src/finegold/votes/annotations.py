@@ -294,7 +294,20 @@ class Annotations:
         >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
         ([2], ['b'])
         """
-        values = _as_matrix(matrix)
+        if hasattr(matrix, "columns"):
+            raise InputError(
+                "this is a data frame, not a matrix; read it with finegold.read(frame, wide=True, missing=[-1])"
+            )
+        try:
+            values = np.asarray(matrix)
+        except ValueError as error:
+            raise InputError(f"the rows of the matrix must be equally long ({error})") from None
+        if values.ndim != 2:
+            raise InputError(
+                f"a label matrix has one row per task and one column per annotator, but the shape is {values.shape}"
+            )
+        if values.dtype.kind == "U" and not isinstance(matrix, np.ndarray):  # NumPy turns [1, "a"] into text
+            values = np.asarray(matrix, dtype=object)
         voted = values != (str(abstain) if values.dtype.kind == "U" else abstain)
         if values.dtype.kind == "f":  # missing values in arrays of objects are found when labels are encoded
             voted = voted & ~np.isnan(values)
@@ -352,7 +365,14 @@ class Annotations:
             The votes.
         """
         task_names, annotator_names, class_names = Names(task_names), Names(annotator_names), Names(class_names)
-        _check_codes(task, annotator, class_names, repeated)
+        if repeated not in get_args(Repeated):
+            raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
+        if (n_classes := len(class_names)) > MAX_CLASSES:
+            raise InputError(f"{n_classes:,} different labels: is this the right column? (at most {MAX_CLASSES:,})")
+        for name, codes in (("task", task), ("annotator", annotator)):
+            if codes.size and codes.min() == MISSING:
+                row, n_such = int(np.argmax(codes == MISSING)), (codes == MISSING).sum()
+                raise InputError(f"row {row + 1} has a label but no {name}; there are {n_such:,} such rows")
         n_rows, asked = len(label), task
         if not label.size or label.min() == MISSING:
             voted = np.flatnonzero(label != MISSING)
@@ -386,7 +406,13 @@ class Annotations:
             problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
             raise InputError(problem, remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")])
         task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
-        truths, gold_unused = _gold_of(gold, has_vote)
+        truths, gold_unused = np.full(len(task_ptr) - 1, MISSING, dtype=np.int32), 0
+        if gold is not None:
+            known = (gold[0] != MISSING) & (gold[1] != MISSING)
+            known[known] = has_vote[gold[0][known]]
+            truths[_renumber(has_vote)[gold[0][known]]] = gold[1][known]
+            gold_unused = len(known) - int(known.sum())
+            warn_of_unused_gold(gold_unused)
         return cls(
             task_ptr=task_ptr,
             cell_ptr=cell_ptr,
@@ -402,60 +428,15 @@ class Annotations:
         )
 
 
-def _check_codes(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
-    if repeated not in get_args(Repeated):
-        raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
-    if len(class_names) > MAX_CLASSES:
-        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MAX_CLASSES:,})")
-    for name, codes in (("task", task), ("annotator", annotator)):
-        if codes.size and codes.min() == MISSING:
-            row = int(np.argmax(codes == MISSING))
-            raise InputError(
-                f"row {row + 1} has a label but no {name}; there are {(codes == MISSING).sum():,} such rows"
-            )
-
-
-def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """Return the truth of each task with votes, and the number of truths for other tasks."""
-    truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
-    if gold is None:
-        return truths, 0
-    task, truth = gold
-    known = (task != MISSING) & (truth != MISSING)
-    usable = known.copy()
-    usable[known] = has_vote[task[known]]
-    truths[_renumber(has_vote)[task[usable]]] = truth[usable]
-    unused = len(task) - int(usable.sum())
-    warn_of_unused_gold(unused)
-    return truths, unused
-
-
 def warn_of_unused_gold(count: int) -> None:
     if count:
         text = f"{count:,} gold truths belong to tasks without votes and are not used"
-        warnings.warn(text, FinegoldWarning, stacklevel=4)
+        warnings.warn(text, FinegoldWarning, stacklevel=3)
 
 
 def _renumber(used: NDArray[np.bool_]) -> Codes:
     numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
     return numbers
-
-
-def _as_matrix(matrix: Any) -> NDArray[Any]:
-    if hasattr(matrix, "columns"):
-        raise InputError(
-            "this is a data frame, not a matrix; read it with finegold.read(frame, wide=True, missing=[-1])"
-        )
-    try:
-        values = np.asarray(matrix)
-    except ValueError as error:
-        raise InputError(f"the rows of the matrix must be equally long ({error})") from None
-    if values.ndim != 2:
-        raise InputError(
-            f"a label matrix has one row per task and one column per annotator, but the shape is {values.shape}"
-        )
-    is_mixed = values.dtype.kind == "U" and not isinstance(matrix, np.ndarray)  # NumPy turns [1, "a"] into text
-    return np.asarray(matrix, dtype=object) if is_mixed else values
 
 
 def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, NDArray[Any]]:

@@ -195,8 +195,20 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
         text = f"there are {n_classes:,} classes in {n_votes:,} votes; the labels look like free text or measurements"
         text = f"{text}, or another column holds the labels"
         findings.append(Finding("many classes", text, (use(label=NAME, text="to name it"),)))
-    if several := _find_several_labels(votes):
-        findings.append(several)
+    names = list(map(text_of, votes.class_names))  # cat;dog, if both cat and dog occur elsewhere
+    parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
+    if any(len(labels) > 1 for labels in parts):
+        occurs = Counter(part for labels in parts for part in set(labels))
+        several = [
+            code
+            for code, labels in enumerate(parts)
+            if len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
+        ]
+        if count := int(votes.votes_per_class()[several].sum()):
+            text = f"{count:,} votes hold several labels, such as {names[several[0]]}"
+            text = f"{text}, which is read as a class of its own"
+            remedy = use("if annotators may choose several labels", multi=True)
+            findings.append(Finding("several labels", text, (remedy,)))
     if n_annotators == 1 and n_votes >= FEW_VOTES:
         text = f"all {n_votes:,} votes are those of one annotator, {votes.annotators[0]}, so nothing can be compared"
         remedy = use("if another column names the annotators", annotator=NAME)
@@ -214,25 +226,6 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
         remedy = use(repeated=Placeholder("RULE"), text="to say which votes count")
         findings.append(Finding("disagreeing", text, (remedy,)))
     return findings
-
-
-def _find_several_labels(votes: Totals) -> Finding | None:
-    """Report cat;dog if both cat and dog occur elsewhere, alone or in other cells of this kind."""
-    names = list(map(text_of, votes.class_names))
-    parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
-    if not any(len(labels) > 1 for labels in parts):
-        return None
-    occurs = Counter(part for labels in parts for part in set(labels))
-    several = [
-        code
-        for code, labels in enumerate(parts)
-        if len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
-    ]
-    count = int(votes.votes_per_class()[several].sum())
-    if not count:
-        return None
-    text = f"{count:,} votes hold several labels, such as {names[several[0]]}, which is read as a class of its own"
-    return Finding("several labels", text, (use("if annotators may choose several labels", multi=True),))
 
 
 def _mostly(names: Sequence[Any], pattern: re.Pattern[str]) -> bool:

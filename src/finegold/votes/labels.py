@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,19 +145,11 @@ def _listed(cell: str) -> list[str] | None:
     text = cell.strip()
     if not text.startswith(("[", "{")) or not text.endswith(("]", "}")):
         return None
-    found = _parsed(text)
-    if not isinstance(found, list | set) or not all(isinstance(item, str | int | float) for item in found):
-        return None
-    return [text_of(item) for item in found]
-
-
-def _parsed(text: str) -> Any:
-    """Parse JSON or a Python literal, which runs nothing. Return None for any other text."""
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            return parse(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            continue
+    for parse in (json.loads, ast.literal_eval):  # JSON, or a Python literal, which runs nothing
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            items = parse(text)
+            is_plain = isinstance(items, list | set) and all(isinstance(item, str | int | float) for item in items)
+            return [text_of(item) for item in items] if is_plain else None
     return None
 
 
@@ -208,7 +201,16 @@ def unify(
     """
     findings: list[Finding] = []
     if alias is not None:
-        spellings, findings = _apply_alias(spellings, alias)
+        known, class_of = spellings.known(), dict(alias.class_of)
+        if alias.header is not None:
+            class_of.setdefault(*alias.header)
+        if known and class_of and not known.keys() & class_of.keys():
+            text = f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels"
+            sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
+            findings.append(Finding("alias", f"{text}: {sides}; check that they are written alike"))
+        new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
+        findings += _merged_findings(new, spellings.frequency())
+        spellings = spellings.renamed(new)
     if spellings.labels.names.values.dtype.is_integer() and not spellings.truths and classes is None:
         return spellings, findings
     values = to_list(spellings.labels.names)  # a truth that matches a label becomes that label: False for "False"
@@ -225,7 +227,7 @@ def unify(
     counts = spellings.frequency()
     if not normalise:
         return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
-    new: dict[str, Any] = {}  # spellings become a class that the user names, or the most frequent one
+    new = {}  # spellings become a class that the user names, or the most frequent one
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
@@ -265,18 +267,6 @@ def find_look_alikes(class_names: Any, votes: Any) -> list[Finding]:
     counts = {text_of(name): int(n) for name, n in zip(to_list(class_names), votes, strict=True)}
     groups = _group_by(list(counts), _key)
     return [_look_alike_finding(groups, counts, len(counts))] if groups else []
-
-
-def _apply_alias(spellings: Spellings, alias: Alias) -> tuple[Spellings, list[Finding]]:
-    known, class_of, findings = spellings.known(), dict(alias.class_of), []
-    if alias.header is not None:
-        class_of.setdefault(*alias.header)
-    if known and class_of and not known.keys() & class_of.keys():
-        text = f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels"
-        sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
-        findings.append(Finding("alias", f"{text}: {sides}; check that they are written alike"))
-    new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
-    return spellings.renamed(new), [*findings, *_merged_findings(new, spellings.frequency())]
 
 
 def _merge_numbers(spellings: Spellings, given: list[str]) -> tuple[Spellings, list[Finding]]:
@@ -475,43 +465,22 @@ def encode_classes(
     where: Callable[[int], str],
 ) -> ClassCodes:
     """Encode labels and truths. The classes are those given, otherwise all labels and truths, sorted."""
-    if classes is not None:
-        return _encode_given_classes(labels, truths, classes, is_text, where)
-    unseen = match(truths, labels.names) == MISSING
-    new = {text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}
-    if new:
-        labels = _extend(labels, list(new.values()))
-    if is_text:
-        labels = integer_names(labels)
-    return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
-
-
-def _extend(labels: Coded, new: list[Any]) -> Coded:
-    known = to_list(labels.names)
-    both = known + [_same_type(value, known) for value in new]
-    try:
-        coded = encode_series(labels.names.of(both))
-    except Exception:  # each library raises its own exceptions
-        coded = None
-    if coded is None or len({isinstance(value, str) for value in both}) > 1:
-        raise InputError(
-            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
-            "write both in the same way"
-        ) from None
-    return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
-
-
-def _same_type(value: Any, known: list[Any]) -> Any:
-    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
-    if all(isinstance(name, str) for name in known):
-        return text_of(value)
-    are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
-    return int(text_of(value)) if are_integers and is_integer_text(value) else value
-
-
-def _encode_given_classes(
-    labels: Coded, truths: list[Any], classes: Sequence[Any], is_text: bool, where: Callable[[int], str]
-) -> ClassCodes:
+    known = labels.names.to_list()
+    if classes is None:
+        unseen = match(truths, labels.names) == MISSING
+        new = list({text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}.values())
+        if new:
+            both = known + [_same_type(value, known) for value in new]
+            if len({isinstance(value, str) for value in both}) > 1:
+                raise InputError(
+                    f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
+                    "write both in the same way"
+                )
+            coded = encode_series(labels.names.of(both))
+            labels = Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
+        if is_text:
+            labels = integer_names(labels)
+        return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
         raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
@@ -520,7 +489,7 @@ def _encode_given_classes(
         remedies = [use(text="correct it"), use(classes=Placeholder("A,B,C"), text="with this label, too")]
         raise InputError(f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies)
 
-    given, known = as_column(listing), to_list(labels.names)
+    given = as_column(listing)
     class_of = match(known, given)
     outside = np.flatnonzero(class_of == MISSING)
     if outside.size:
@@ -534,6 +503,14 @@ def _encode_given_classes(
     if is_text and all(map(is_integer_text, values)):
         values = [int(value) for value in values]
     return ClassCodes(renumber(labels.codes, class_of), truth_codes, labels.names.of(values))
+
+
+def _same_type(value: Any, known: list[Any]) -> Any:
+    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
+    if all(isinstance(name, str) for name in known):
+        return text_of(value)
+    are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
+    return int(text_of(value)) if are_integers and is_integer_text(value) else value
 
 
 def listed_classes(classes: Sequence[Any] | None) -> list[Any]:

@@ -53,7 +53,18 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
     old, new = _with_classes(old, classes.names, classes.old), _with_classes(new, classes.names, classes.new)
     has_new = np.zeros(len(tasks.names), np.bool_)
     has_new[tasks.new] = True
-    fresh = _sort_again(old, new, tasks, annotators, has_new, repeated)
+    again = np.flatnonzero(has_new[tasks.old])  # old and new votes of the tasks with new votes are sorted
+    before = stitch([Piece(old, again, np.arange(len(again)), annotators.old)], len(again)).votes()
+    task, annotator, label = new.votes()
+    fresh = Annotations.from_codes(
+        np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
+        np.concatenate([before[1], annotators.new[annotator]]),
+        np.concatenate([before[2], label]),
+        np.arange(len(tasks.names)),  # the names are codes
+        np.arange(len(annotators.names)),
+        old.class_names,
+        repeated=repeated,
+    )
     touched = np.asarray(fresh.task_names, dtype=np.int64)
     rest = np.flatnonzero(~has_new[tasks.old])
     pieces = [
@@ -73,7 +84,12 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         columns=old.columns,
     )
     if repeated == "first":
-        touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]
+        place = np.full(len(tasks.names), MISSING, np.int64)
+        place[tasks.old] = np.arange(old.n_tasks)
+        at = place[touched]
+        n_before = old.cell_ptr[old.task_ptr[at + 1]] - old.cell_ptr[old.task_ptr[at]]
+        differs = (at == MISSING) | (fresh.votes_per_task != n_before) | (votes.gold[touched] != old.gold[at])
+        touched = touched[differs]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
 
 
@@ -141,15 +157,6 @@ def _join_gold_sets(
     return gold, tuple(distinct)
 
 
-def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: Annotations, tasks: Joined) -> Any:
-    """Return which of the touched tasks have more votes or another truth than before."""
-    place = np.full(len(tasks.names), MISSING, np.int64)
-    place[tasks.old] = np.arange(old.n_tasks)
-    at = place[touched]
-    before = old.cell_ptr[old.task_ptr[at + 1]] - old.cell_ptr[old.task_ptr[at]]
-    return (at == MISSING) | (fresh.votes_per_task != before) | (gold[touched] != old.gold[at])
-
-
 def join_names(old: Names, new: Names) -> Joined:
     """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones.
 
@@ -159,27 +166,20 @@ def join_names(old: Names, new: Names) -> Joined:
     extra = np.flatnonzero(place == MISSING)
     if not extra.size:
         return Joined(old, np.arange(len(old), dtype=np.int32), place)
-    names, codes = _join_integers(old, new[extra]) or _join_any(old, new[extra])
+    numbers, more = _as_integers(old), _as_integers(new[extra])
+    if numbers is not None and more is not None and _is_increasing(numbers) and numbers.dtype.kind == more.dtype.kind:
+        both = np.concatenate([numbers, more])
+        order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
+        names, codes = Names(both[order], old.like), rank_of(order)
+    else:
+        values = of_one_kind([*old, *new[extra]])
+        codes, found = encode(as_column(values))
+        if len(found) == len(values) and _is_increasing(codes[: len(old)]):
+            names = old.of(to_values(found))
+        else:
+            names, codes = old.of(values), np.arange(len(values), dtype=np.int32)
     place[extra] = len(old) + np.arange(len(extra))
     return Joined(names, codes[: len(old)], codes[place])
-
-
-def _join_integers(old: Names, extra: Names) -> tuple[Names, Codes] | None:
-    numbers, more = _as_integers(old), _as_integers(extra)
-    if numbers is None or more is None or not _is_increasing(numbers) or numbers.dtype.kind != more.dtype.kind:
-        return None
-    both = np.concatenate([numbers, more])
-    order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
-    return Names(both[order], old.like), rank_of(order)
-
-
-def _join_any(old: Names, extra: Names) -> tuple[Names, Codes]:
-    """Return the joined names, and the codes of the old and then of the extra names."""
-    both = of_one_kind([*old, *extra])
-    codes, names = encode(as_column(both))
-    if len(names) == len(both) and _is_increasing(codes[: len(old)]):
-        return old.of(to_values(names)), codes
-    return old.of(both), np.arange(len(both), dtype=np.int32)
 
 
 def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
@@ -198,30 +198,6 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
         codes = piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators
         copy_tasks(kernel_votes(piece.votes), *codes, first_vote.view(np.uint64), kernel_votes(made, 0, n_tasks))
     return made
-
-
-def _sort_again(
-    old: Annotations,
-    new: Annotations,
-    tasks: Joined,
-    annotators: Joined,
-    has_new: NDArray[np.bool_],
-    repeated: Repeated,
-) -> Annotations:
-    """Return old and new votes of the tasks with new votes; the names of tasks and annotators are their codes."""
-    again = np.flatnonzero(has_new[tasks.old])
-    piece = Piece(old, again, np.arange(len(again)), annotators.old)
-    before = stitch([piece], len(again)).votes()
-    task, annotator, label = new.votes()
-    return Annotations.from_codes(
-        np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
-        np.concatenate([before[1], annotators.new[annotator]]),
-        np.concatenate([before[2], label]),
-        np.arange(len(tasks.names)),
-        np.arange(len(annotators.names)),
-        old.class_names,
-        repeated=repeated,
-    )
 
 
 def _places(values: Names, names: Names) -> Codes:
@@ -298,7 +274,7 @@ def align(outputs: Sequence[ModelOutput], votes: Annotations) -> Predictions:
     places = [match(output.tasks, votes.task_names) for output in outputs]
     others = [np.flatnonzero(place == MISSING).tolist() for place in places]
     new = {text_of(one.tasks[row]): one.tasks[row] for one, rows in zip(outputs, others, strict=True) for row in rows}
-    names = sorted(new.values(), key=_numbers_first)
+    names = sorted(new.values(), key=lambda task: (False, task) if isinstance(task, int | float) else (True, str(task)))
     row_of = {text_of(name): votes.n_tasks + row for row, name in enumerate(names)}
     aligned = np.zeros((len(outputs), votes.n_tasks + len(names), votes.n_classes))
     for model, (output, place, rows) in enumerate(zip(outputs, places, others, strict=True)):
@@ -317,7 +293,3 @@ def outputs_of(predictions: Predictions, votes: Annotations) -> list[ModelOutput
             predictions.models, predictions.probabilities, predictions.known, strict=True
         )
     ]
-
-
-def _numbers_first(task: Any) -> tuple[bool, Any]:
-    return (False, task) if isinstance(task, int | float) else (True, str(task))

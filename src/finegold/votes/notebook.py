@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,30 +24,13 @@ STYLE = (
 
 
 def annotations_html(votes: Annotations) -> str:
-    per_task, shares = votes.votes_per_task, _class_shares(votes)
+    per_task, shares, counts = votes.votes_per_task, votes.votes_per_class / votes.n_votes, votes.counts
+    low, high = int(per_task.min()), int(per_task.max())
+    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     most = np.argsort(-shares, kind="stable")[:CLASSES_SHOWN]
     rows = [
         [name_html(votes.class_names, k), meter_html(shares[k]), cell_html(f"{shares[k]:.1%}")] for k in most.tolist()
     ]
-    return page_html(
-        f"<b>Annotations</b>: {votes.n_votes:,} votes, {votes.n_tasks:,} tasks, {votes.n_annotators:,} annotators",
-        f"{_span(int(per_task.min()), int(per_task.max()))} votes per task, {per_task.mean():.1f} on average",
-        table_html(["class", "", "share of votes"], rows, votes.n_classes),
-        *_left_out(votes),
-    )
-
-
-def _span(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _class_shares(votes: Annotations) -> Any:
-    counts = votes.votes_per_class
-    return counts / counts.sum()
-
-
-def _left_out(votes: Annotations) -> Iterable[str]:
-    counts = votes.counts
     parts = [
         (counts.missing, "rows without a label"),
         (counts.repeated, "repeated votes"),
@@ -55,8 +38,13 @@ def _left_out(votes: Annotations) -> Iterable[str]:
         (len(votes.never_voted), "annotators without any vote"),
         *((number, escape(what)) for what, number in counts.left_out.items()),
     ]
-    said = ", ".join(f"{number:,} {what}" for number, what in parts if number)
-    return [f"left out: {said}"] if said else []
+    left_out = ", ".join(f"{number:,} {what}" for number, what in parts if number)
+    return page_html(
+        f"<b>Annotations</b>: {votes.n_votes:,} votes, {votes.n_tasks:,} tasks, {votes.n_annotators:,} annotators",
+        f"{span} votes per task, {per_task.mean():.1f} on average",
+        table_html(["class", "", "share of votes"], rows, votes.n_classes),
+        *([f"left out: {left_out}"] if left_out else []),
+    )
 
 
 def page_html(title: str, *parts: str) -> str:

@@ -35,74 +35,42 @@ def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -
     """Return at most `most` pairs of votes, from tasks in random order."""
     order = rng.permutation(votes.n_tasks)
     first, n = rows_of(votes, order)
-    most_votes = int(n.max()) if _n_pairs(n).sum() <= most else isqrt(2 * most // min(votes.n_tasks, MIN_SAMPLED_TASKS))
-    total = np.cumsum(_n_pairs(np.minimum(n, most_votes)))
+    is_cut = (n * (n - 1) // 2).sum() > most
+    most_votes = isqrt(2 * most // min(votes.n_tasks, MIN_SAMPLED_TASKS)) if is_cut else int(n.max())
+    capped = np.minimum(n, most_votes)
+    total = np.cumsum(capped * (capped - 1) // 2)
     kept = len(order) if total[-1] <= most else max(int(np.searchsorted(total, most, side="right")), 1)
     order, first, n = order[:kept], first[:kept], n[:kept]
     wide = n > most_votes
-    parts = [_pairs_of_tasks(first[~wide], n[~wide], order[~wide])]
-    rows = [_ranges(first[~wide], n[~wide])]
+    rows, parts = [], [(np.empty(0, np.int64),) * 3]
+    for size in np.unique(n[~wide]):  # all pairs of the tasks with this number of votes
+        tasks = n == size
+        votes_of_task = first[tasks][:, None] + np.arange(size)
+        rows.append(votes_of_task.ravel())
+        i, j = np.triu_indices(int(size), 1)
+        sides = votes_of_task[:, i].ravel(), votes_of_task[:, j].ravel()
+        parts.append((*sides, np.repeat(order[tasks], len(i))))
     if wide.any():
-        rank = _rank(votes, rng)
+        n_votes = count(votes.annotator, votes.n_annotators)
+        rank = np.empty(len(n_votes), np.int64)  # of annotators by number of votes; ties are in random order
+        rank[np.lexsort((rng.permutation(len(n_votes)), -n_votes))] = np.arange(len(n_votes))
         for task, start, size in zip(order[wide], first[wide], n[wide], strict=True):
-            rows.append(_most_active(votes.annotator[start : start + size], rank, most_votes) + start)
-            parts.append(_pairs_of_rows(rows[-1], task))
+            ranks = rank[votes.annotator[start : start + size]]
+            rows.append(np.sort(np.argsort(ranks, kind="stable")[:most_votes]) + start)
+            i, j = np.triu_indices(most_votes, 1)
+            parts.append((rows[-1][i], rows[-1][j], np.full(len(i), task)))
     one, other, of_task = (np.concatenate(side) for side in zip(*parts, strict=True))
     cast = count(votes.annotator[np.concatenate(rows)], votes.n_annotators)
-    return VotePairs(one, other, of_task, cast, _note(kept, votes.n_tasks, most_votes if wide.any() else 0))
+    note = ""
+    if kept < votes.n_tasks or wide.any():
+        on = f"on {kept:,} random tasks of {votes.n_tasks:,}" if kept < votes.n_tasks else "on all tasks"
+        among = f", and on each only the {most_votes:,} annotators with the most votes" if wide.any() else ""
+        problem = "there are too many pairs of votes to compare all annotators two by two"
+        note = f"{problem}: this was done {on}{among}"
+    return VotePairs(one, other, of_task, cast, note)
 
 
 def rows_of(votes: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
     """Return the first vote and the number of votes of each of these tasks."""
     first = votes.cell_ptr[votes.task_ptr[tasks]]
     return first, votes.cell_ptr[votes.task_ptr[tasks + 1]] - first
-
-
-def _n_pairs(n: Integers) -> Integers:
-    return n * (n - 1) // 2
-
-
-def _pairs_of_tasks(first: Integers, n: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return all pairs of votes of these tasks: two positions and the task."""
-    one, other, of_task = ([np.empty(0, np.int64)] for _ in range(3))
-    for size in np.unique(n[n > 1]):
-        rows = n == size
-        i, j = np.triu_indices(int(size), 1)
-        one.append((first[rows][:, None] + i).ravel())
-        other.append((first[rows][:, None] + j).ravel())
-        of_task.append(np.repeat(task[rows], len(i)))
-    return np.concatenate(one), np.concatenate(other), np.concatenate(of_task)
-
-
-def _pairs_of_rows(rows: Integers, task: int) -> tuple[Integers, Integers, Integers]:
-    i, j = np.triu_indices(len(rows), 1)
-    return rows[i], rows[j], np.full(len(i), task)
-
-
-def _ranges(first: Integers, n: Integers) -> Integers:
-    """Concatenate the ranges first, ..., first + n - 1."""
-    before = np.cumsum(n) - n
-    ranges: Integers = np.arange(n.sum()) + np.repeat(first - before, n)
-    return ranges
-
-
-def _rank(votes: Annotations, rng: np.random.Generator) -> Integers:
-    """Return the rank, [W], of each annotator by number of votes, the highest first; ties are in random order."""
-    n = count(votes.annotator, votes.n_annotators)
-    rank = np.empty(len(n), np.int64)
-    rank[np.lexsort((rng.permutation(len(n)), -n))] = np.arange(len(n))
-    return rank
-
-
-def _most_active(annotator: NDArray[np.int32], rank: Integers, most: int) -> Integers:
-    """Return the positions of the votes by the annotators with the lowest ranks."""
-    places: Integers = np.sort(np.argsort(rank[annotator], kind="stable")[:most])
-    return places
-
-
-def _note(n_tasks: int, of: int, most_votes: int) -> str:
-    if n_tasks == of and not most_votes:
-        return ""
-    on = f"on {n_tasks:,} random tasks of {of:,}" if n_tasks < of else "on all tasks"
-    among = f", and on each only the {most_votes:,} annotators with the most votes" if most_votes else ""
-    return f"there are too many pairs of votes to compare all annotators two by two: this was done {on}{among}"

@@ -199,7 +199,11 @@ def draw_process(
     _check_range("missing", missing, 0, 0.99)
     _check_range("seed", seed, 0, 2**63)
     rng = np.random.default_rng((seed, 0))
-    tau = _draw_tau(rng, n_classes, class_weights, imbalance)
+    if class_weights is None:
+        frequency = np.geomspace(imbalance, 1, n_classes)
+        tau = rng.dirichlet(CLASS_STRENGTH * frequency / frequency.sum())
+    else:
+        tau = _shares("class_weights", class_weights, n_classes)
     v = _draw_prototypes(rng, n_prototypes, n_classes, prototypes)
     common = _shares("prototype_weights", prototype_weights, len(v))
     pi = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
@@ -234,41 +238,27 @@ def _truths(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.ran
 
 def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
     """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole number."""
-    least = int(process.votes_per_task)
+    least, activity = int(process.votes_per_task), process.activity
     n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
     start = np.cumsum(n_votes) - n_votes
     annotator = np.empty(n_votes.sum(), dtype=np.int32)
-    for size in np.unique(n_votes):
+    for size in map(int, np.unique(n_votes)):  # distinct annotators for each task, in proportion to their activity
         tasks = np.flatnonzero(n_votes == size)
-        annotator[start[tasks][:, None] + np.arange(size)] = _draw_annotators(
-            rng, process.activity, len(tasks), int(size)
-        )
+        if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:  # draw again who occurs twice on a task
+            asked = _draw(rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)).reshape(-1, size)
+            rows = np.arange(len(tasks))
+            while len(rows):
+                part = np.sort(asked[rows], axis=1)
+                twice = np.zeros(part.shape, dtype=bool)
+                twice[:, 1:] = part[:, 1:] == part[:, :-1]
+                part[twice] = _draw(rng, activity[None], np.zeros(int(twice.sum()), dtype=np.int32))
+                asked[rows] = part
+                rows = rows[twice.any(axis=1)]
+        else:  # the smallest exponential variables give a weighted sample without replacement
+            clocks = rng.standard_exponential((len(tasks), len(activity))) / activity
+            asked = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(np.int32)
+        annotator[start[tasks][:, None] + np.arange(size)] = asked
     return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
-
-
-def _draw_annotators(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
-    """Draw distinct annotators for each task, [n_tasks, size], in proportion to their activity."""
-    if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:
-        return _draw_annotators_by_rejection(rng, activity, n_tasks, size)
-    # The smallest exponential variables give a weighted sample without replacement.
-    clocks = rng.standard_exponential((n_tasks, len(activity))) / activity
-    first = np.argpartition(clocks, size - 1, axis=1)[:, :size]
-    return np.sort(first, axis=1).astype(np.int32)
-
-
-def _draw_annotators_by_rejection(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
-    """Draw annotators with replacement, then redraw those who occur twice on a task."""
-    everybody = activity[None]
-    asked = _draw(rng, everybody, np.zeros(n_tasks * size, dtype=np.int32)).reshape(n_tasks, size)
-    rows = np.arange(n_tasks)
-    while len(rows):
-        part = np.sort(asked[rows], axis=1)
-        twice = np.zeros(part.shape, dtype=bool)
-        twice[:, 1:] = part[:, 1:] == part[:, :-1]
-        part[twice] = _draw(rng, everybody, np.zeros(int(twice.sum()), dtype=np.int32))
-        asked[rows] = part
-        rows = rows[twice.any(axis=1)]
-    return asked
 
 
 def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
@@ -284,42 +274,29 @@ def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     return drawn
 
 
-def _draw_tau(rng: np.random.Generator, n_classes: int, given: ArrayLike | None, imbalance: float) -> Floats:
-    if given is not None:
-        return _shares("class_weights", given, n_classes)
-    shares = np.geomspace(imbalance, 1, n_classes)
-    return rng.dirichlet(CLASS_STRENGTH * shares / shares.sum())
-
-
 def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None) -> Floats:
     if given is not None:
-        return _checked_prototypes(given, n_classes)
+        try:
+            v = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError("prototypes must be numbers: one matrix of classes by classes each") from None
+        if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
+            raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
+        if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
+            raise InputError("each row of a prototype must be probabilities: not negative, with sum 1")
+        return v
     if n_classes == 1:
         return np.ones((n, 1, 1))
     right = np.eye(n_classes)
-    following = np.roll(right, 1, axis=1)
-    skilled = _mixture(SKILLED_ACCURACY * right)
-    confused = _mixture(CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * following)
-    rows = [PROTOTYPE_STRENGTH * skilled, PROTOTYPE_STRENGTH * confused, *[np.ones_like(right)] * max(n - 2, 0)]
+    means = []
+    for chances in (
+        SKILLED_ACCURACY * right,
+        CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * np.roll(right, 1, axis=1),
+    ):
+        rest = (1 - chances.sum(axis=1, keepdims=True)) / n_classes  # equally over all classes
+        means.append(PROTOTYPE_STRENGTH * (chances + rest))
+    rows = [*means, *[np.ones_like(right)] * max(n - 2, 0)]
     return np.array([[rng.dirichlet(row) for row in prototype] for prototype in rows[:n]])
-
-
-def _mixture(chances: Floats) -> Floats:
-    """Distribute the remaining probability equally over all classes."""
-    rest: Floats = (1 - chances.sum(axis=1, keepdims=True)) / len(chances)
-    return chances + rest
-
-
-def _checked_prototypes(given: ArrayLike, n_classes: int) -> Floats:
-    try:
-        v = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("prototypes must be numbers: one matrix of classes by classes each") from None
-    if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
-        raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
-    if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
-        raise InputError("each row of a prototype must be probabilities: not negative, with sum 1")
-    return v
 
 
 def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
@@ -404,84 +381,48 @@ def simulate_log(process: JudgeProcess, n_items: int = 1000, seed: int = 0) -> J
     if not 1 <= n_items <= 10_000_000:
         raise InputError(f"expected 1 to 10,000,000 items, not {n_items:,}")
     rng = np.random.default_rng((seed, 1))
-    a, b = _pairs(rng, len(process.strength), n_items)
-    winner = _winners(rng, process.strength[a] - process.strength[b])
-    view = _views(rng, process, winner)
-    side, failed = _verdicts(rng, process, view)
-    names = np.array(process.system_names)
-    truth = np.where(winner == 2, "tie", np.where(winner == 0, names[a], names[b]))
-    return JudgeSimulation(
-        process,
-        _columns(rng, process, (names[a], names[b]), side, failed),
-        {"item": np.arange(n_items), "truth": truth},
-    )
-
-
-def _pairs(rng: np.random.Generator, n_systems: int, n_items: int) -> tuple[Integers, Integers]:
+    n_judges, n_systems = len(process.accuracy), len(process.strength)
     a = rng.integers(0, n_systems, n_items)
-    return a, (a + rng.integers(1, n_systems, n_items)) % n_systems
-
-
-def _winners(rng: np.random.Generator, difference: Floats) -> Integers:
-    """Draw 0 for the first system, 1 for the second, 2 for a tie."""
+    b = (a + rng.integers(1, n_systems, n_items)) % n_systems
+    difference = process.strength[a] - process.strength[b]
     weights = np.stack([np.exp(difference / 2), np.exp(-difference / 2), np.full_like(difference, 2 * TIE_SHARE)])
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
-    drawn: Integers = (rng.random(len(difference)) > sums).sum(axis=0)
-    return np.minimum(drawn, 2)
+    winner = np.minimum((rng.random(n_items) > sums).sum(axis=0), 2)  # the first system, the second, or a tie
 
+    def draw_luck() -> Floats:
+        """[J, T] Draw uniform numbers, some of which all members of a family share."""
+        common = rng.random((int(process.family.max()) + 1, n_items))[process.family]
+        has_family = np.bincount(process.family)[process.family] > 1
+        is_common = (rng.random((n_judges, n_items)) < SHARED_VIEW) & has_family[:, None]
+        return np.where(is_common, common, rng.random((n_judges, n_items)))
 
-def _views(rng: np.random.Generator, process: JudgeProcess, winner: Integers) -> Integers:
-    """[J, T] Draw what judges think; a member of a family may share the luck of all members."""
-    shape = (len(process.accuracy), len(winner))
-    luck, error = (_shared(rng, process.family, shape) for _ in range(2))
+    luck, error = draw_luck(), draw_luck()
     one, other = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)
-    tie_share = np.where(winner == 2, 0.5, WRONG_IS_TIE)
-    wrong = np.where(error < tie_share, other, one)
-    return np.where(luck < process.accuracy[:, None], winner, wrong)
-
-
-def _shared(rng: np.random.Generator, family: Integers, shape: tuple[int, int]) -> Floats:
-    """[J, T] Draw uniform numbers, some of which all members of a family share."""
-    common = rng.random((int(family.max()) + 1, shape[1]))[family]
-    has_family = np.bincount(family)[family] > 1
-    is_common = (rng.random(shape) < SHARED_VIEW) & has_family[:, None]
-    return np.where(is_common, common, rng.random(shape))
-
-
-def _verdicts(rng: np.random.Generator, process: JudgeProcess, view: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """[J, T, 2] Return the position that each call names (0, 1, 2 for a tie), and whether the call failed."""
-    shape = (*view.shape, 2)
-    position = np.where(view[..., None] == 2, 2, view[..., None] ^ np.array([0, 1]))  # the second order is swapped
+    wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), other, one)
+    view = np.where(luck < process.accuracy[:, None], winner, wrong)[..., None]  # [J, T, 1] what judges think
+    position = np.where(view == 2, 2, view ^ np.array([0, 1]))  # [J, T, 2] the second order is swapped
     bias = process.position_bias[:, None, None]
-    follows = rng.random(shape) < np.abs(bias)
+    follows = rng.random(position.shape) < np.abs(bias)
     said = np.where(follows, np.where(bias > 0, 0, 1), position)
-    return said, rng.random(shape) < process.failure_rate[:, None, None]
-
-
-def _columns(
-    rng: np.random.Generator,
-    process: JudgeProcess,
-    systems: tuple[NDArray[np.str_], NDArray[np.str_]],
-    said: Integers,
-    failed: NDArray[np.bool_],
-) -> dict[str, Any]:
-    """Return the log, item by item."""
-    n_judges, n_items, _ = said.shape
-    texts, is_failed = TEXTS[said].astype(object), failed
-    is_refused = is_failed & (rng.random(said.shape) < REFUSED)
+    failed = rng.random(said.shape) < process.failure_rate[:, None, None]
+    is_refused = failed & (rng.random(said.shape) < REFUSED)
+    texts = TEXTS[said].astype(object)
     texts[is_refused] = REFUSAL
-    texts[is_failed & ~is_refused] = ""
+    texts[failed & ~is_refused] = ""
 
     def by_item(values: NDArray[Any]) -> NDArray[Any]:
         return np.ascontiguousarray(values.transpose(1, 0, 2)).ravel()
 
-    return {
+    names = np.array(process.system_names)
+    columns = {
         "item": np.repeat(np.arange(n_items), 2 * n_judges),
-        "system_a": np.repeat(systems[0], 2 * n_judges),
-        "system_b": np.repeat(systems[1], 2 * n_judges),
+        "system_a": np.repeat(names[a], 2 * n_judges),
+        "system_b": np.repeat(names[b], 2 * n_judges),
         "judge": np.tile(np.repeat(process.judge_names, 2), n_items),
         "order": np.tile(["AB", "BA"], n_judges * n_items),
         "verdict": by_item(texts),
-        "error": by_item(np.where(is_failed & ~is_refused, "timeout", "").astype(object)),
+        "error": by_item(np.where(failed & ~is_refused, "timeout", "").astype(object)),
         "cost": np.tile(np.repeat(process.cost, 2), n_items),
     }
+    truth = np.where(winner == 2, "tie", np.where(winner == 0, names[a], names[b]))
+    return JudgeSimulation(process, columns, {"item": np.arange(n_items), "truth": truth})
