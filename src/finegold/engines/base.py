@@ -79,6 +79,6 @@ def _controller() -> Any:
     """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is cached."""
     try:
         from threadpoolctl import ThreadpoolController
-    except ImportError:  # the core also runs if only NumPy, SciPy and Numba are installed
+    except ImportError:  # the core also runs if only NumPy, SciPy, Numba and Polars are installed
         return None
     return ThreadpoolController()
