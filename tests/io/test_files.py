@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -89,10 +90,6 @@ def test_a_binary_stream_is_recognised_by_its_content(name: str) -> None:
     assert votes_of(read(io.BytesIO(CONTENTS[name]))) == VOTES
 
 
-def test_a_path_may_be_text(tmp_path: Path) -> None:
-    assert votes_of(read(str(write(tmp_path / "v.csv", CSV)))) == VOTES
-
-
 def several(folder: Path) -> list[Path]:
     return [
         write(folder / "a.csv", "task,worker,label\nt2,ann,cat\n"),
@@ -100,20 +97,12 @@ def several(folder: Path) -> list[Path]:
     ]
 
 
-def test_several_files_are_read_as_one_table(tmp_path: Path) -> None:
-    assert votes_of(read(several(tmp_path))) == VOTES
-
-
-def test_a_pattern_means_all_files_that_match(tmp_path: Path) -> None:
-    several(tmp_path)
-    assert votes_of(read(str(tmp_path / "*.csv"))) == VOTES
-
-
-def test_a_folder_means_its_data_files_and_nothing_else(tmp_path: Path) -> None:
-    several(tmp_path)
+def test_several_files_a_pattern_and_a_folder_are_read_as_one_table(tmp_path: Path) -> None:
+    files = several(tmp_path)
     write(tmp_path / "README.txt", "hello")
     write(tmp_path / ".hidden.csv", "x\n1\n")
-    assert votes_of(read(tmp_path)) == VOTES
+    for given in (files, str(tmp_path / "*.csv"), tmp_path, str(tmp_path)):
+        assert votes_of(read(given)) == VOTES
 
 
 def test_a_csv_beside_a_parquet_file_is_read_as_text(tmp_path: Path) -> None:
@@ -215,36 +204,24 @@ def test_a_text_beside_the_votes_may_be_long(tmp_path: Path) -> None:
     assert read(path).n_votes == 1
 
 
-def test_a_file_that_is_not_there_brings_similar_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("{}/vots.csv", r"there is no file .*vots\.csv; did you mean .*votes\.csv\?"),
+        ("{}/nowhere/v.csv", r"nor is there a folder .*nowhere"),
+        ("{}/notes", r"holds no data files; Finegold reads CSV.*\.parquet"),
+        ("{}/*.tsv", r"no file matches the pattern .*\*\.tsv"),
+        ([], "list of files is empty"),
+        ("", "the path is empty"),  # and not the folder here
+        (42, "of type int cannot be read; expected a path"),
+    ],
+)
+def test_what_names_no_file_is_refused(tmp_path: Path, given: Any, words: str) -> None:
     write(tmp_path / "votes.csv", CSV)
-    with pytest.raises(InputError, match=r"there is no file .*vots\.csv; did you mean .*votes\.csv\?"):
-        read(tmp_path / "vots.csv")
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nor is there a folder .*nowhere"):
-        read(tmp_path / "nowhere" / "v.csv")
-
-
-def test_a_folder_without_data_files_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path / "README.md", "hello")
-    with pytest.raises(InputError, match=r"holds no data files; Finegold reads CSV.*\.parquet"):
-        read(tmp_path)
-
-
-def test_a_pattern_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no file matches the pattern .*\*\.csv"):
-        read(str(tmp_path / "*.csv"))
-
-
-def test_an_empty_list_of_files_is_an_error() -> None:
-    with pytest.raises(InputError, match="list of files is empty"):
-        read([])
-
-
-def test_an_empty_path_is_not_the_folder_here() -> None:
-    with pytest.raises(InputError, match="the path is empty"):
-        read("")
+    (tmp_path / "notes").mkdir()
+    write(tmp_path / "notes" / "README.md", "hello")
+    with pytest.raises(InputError, match=words):
+        read(given.format(tmp_path) if isinstance(given, str) else given)
 
 
 def test_files_with_different_columns_are_an_error(tmp_path: Path) -> None:
@@ -263,11 +240,6 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
     with pytest.raises(InputError, match=r"v\.csv may not be read; check its permissions"):
         read(path)
-
-
-def test_something_that_is_no_table_is_an_error() -> None:
-    with pytest.raises(InputError, match="of type int cannot be read; expected a path"):
-        read(42)
 
 
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import finegold
 from finegold.cli.app import app
-from finegold.io.formulas import escape_cells, unescape_cells, unescape_name
-from finegold.io.writers import write_frame
+from finegold.io.writers import escape_cells, unescape_cells, unescape_name, write_frame
 from tests.support.studio_helpers import studio_in_thread
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -70,22 +71,30 @@ def test_two_candidates_for_a_role_are_an_error_that_lists_both(tmp_path: Path, 
     assert str(caught.value).partition(" could")[0].count('"') == 4
 
 
-def test_a_missing_column_is_an_error_that_lists_what_there_is(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError,
-        match=r'v\.csv: there is no label column. The columns are "task" .*"worker" .*"x" \(1 value: 3\); use label',
-    ):
-        read(write(tmp_path / "v.csv", "task,worker,x\n1,2,3\n"))
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "task,worker,x\n1,2,3\n",
+        {},
+        r'v\.csv: there is no label column. The columns are "task" .*"worker" .*"x" \(1 value: 3\); use label',
+    ),
+    ("task,gpt,claude\n1,a,b\n", {}, "use wide=True"),
+    (CSV, {"label": "lable"}, r'no column "lable" for the label; .* did you mean "label"'),
+    ("task,worker,label\n1,2,NA\n", {}, "there are no votes"),
+    (CSV, {"classes": ["cat", "cow"]}, r"row 2 \(line 3\): label 'dog' is not among the classes cat, cow"),
+    (CSV, {"classes": ["cat", "cat"]}, "must be one or more different labels"),
+    *(
+        (f'task,worker,label\n"t\n0",ann,a\n{row}\n', {}, rf"v\.csv, row 2 \(line 4\): there is a label but no {role}")
+        for row, role in [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")]
+    ),
+]
 
 
-def test_a_table_that_looks_wide_brings_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="use wide=True"):
-        read(write(tmp_path / "v.csv", "task,gpt,claude\n1,a,b\n"))
-
-
-def test_a_named_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r'no column "lable" for the label; .* did you mean "label"'):
-        read(write(tmp_path / "v.csv", CSV), label="lable")
+@pytest.mark.parametrize(("text", "options", "words"), REFUSED)
+def test_what_is_wrong_is_said_with_its_column_or_row(
+    tmp_path: Path, text: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        read(write(tmp_path / "v.csv", text), **options)
 
 
 def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> None:
@@ -125,13 +134,6 @@ def test_minus_one_is_a_class_in_a_long_table(tmp_path: Path) -> None:
     assert to_list(read(write(tmp_path / "v.csv", "task,worker,label\n1,2,-1\n")).class_names) == [-1]
 
 
-@pytest.mark.parametrize(("row", "role"), [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")])
-def test_a_label_without_an_id_is_an_error_that_names_the_row(tmp_path: Path, row: str, role: str) -> None:
-    path = write(tmp_path / "v.csv", f'task,worker,label\n"t\n0",ann,a\n{row}\n')
-    with pytest.raises(InputError, match=rf"v\.csv, row 2 \(line 4\): there is a label but no {role}"):
-        read(path)
-
-
 def test_a_missing_id_in_parquet_is_named_by_its_row(tmp_path: Path) -> None:
     pl.DataFrame({"task": [1, None], "worker": [1, 2], "label": [1, 1]}).write_parquet(tmp_path / "v.parquet")
     with pytest.raises(InputError, match=r"v\.parquet, row 2: there is a label but no task"):
@@ -142,11 +144,6 @@ def test_a_row_without_id_and_label_is_left_out_but_counted(tmp_path: Path) -> N
     annotations = read(write(tmp_path / "v.csv", "task,worker,label\n7,ann,a\n,,\n8,ann,b\n"))
     assert votes_of(annotations) == {(7, "ann", "a"), (8, "ann", "b")}
     assert (annotations.counts.rows, annotations.counts.missing) == (3, 1)
-
-
-def test_only_missing_labels_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there are no votes"):
-        read(write(tmp_path / "v.csv", "task,worker,label\n1,2,NA\n"))
 
 
 def test_given_classes_keep_their_order_and_may_be_unused(tmp_path: Path) -> None:
@@ -162,16 +159,6 @@ def test_given_classes_may_be_text_or_numbers(tmp_path: Path, classes: list[obje
     for found in (text, typed):
         assert to_list(found.class_names) == [2, 1, 0]
         assert votes_of(found) == {(1, 1, 0), (1, 2, 1)}
-
-
-def test_a_label_outside_the_given_classes_is_named_with_its_row(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"row 2 \(line 3\): label 'dog' is not among the classes cat, cow"):
-        read(write(tmp_path / "v.csv", CSV), classes=["cat", "cow"])
-
-
-def test_classes_that_repeat_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="must be one or more different labels"):
-        read(write(tmp_path / "v.csv", CSV), classes=["cat", "cat"])
 
 
 def test_json_keeps_its_types_and_mixtures_become_text(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_shuffled_rows_give_identical_arrays(door: str, table: dict[str, list[An
         np.testing.assert_array_equal(getattr(one, array), getattr(other, array))
     for names in ("task_names", "annotator_names", "class_names"):
         assert to_list(getattr(one, names)) == to_list(getattr(other, names))
-        assert getattr(one, names).dtype == getattr(other, names).dtype
+        assert getattr(one, names).values.dtype == getattr(other, names).values.dtype
 
 
 @given(table=tables())

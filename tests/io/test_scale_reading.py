@@ -74,7 +74,7 @@ def same(one: Annotations, other: Annotations) -> None:
             assert a == b, column.name
         else:
             assert to_list(a) == to_list(b), column.name
-            assert a.dtype == b.dtype, column.name
+            assert a.values.dtype == b.values.dtype, column.name
 
 
 def both_ways(votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Annotations, Annotations]:

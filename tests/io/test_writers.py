@@ -6,7 +6,6 @@ import errno
 import gzip
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +185,3 @@ def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"out\.csv cannot be written as CSV"):
         write_frame(pl.DataFrame({"x": [[1, 2]]}), tmp_path / "out.csv")
     assert names_in(tmp_path) == []
-
-
-def test_writers_do_not_load_polars_until_a_frame_is_written() -> None:
-    import subprocess
-
-    program = "import finegold.io.writers, sys; assert 'polars' not in sys.modules and 'narwhals' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -6,8 +6,8 @@ import pytest
 
 import finegold
 from finegold.io.options import ReadOptions
-from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
-from finegold.io.writers import write_votes
+from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS
+from finegold.io.writers import WRITABLE, write_votes
 from finegold.options import options_of
 from finegold.studio.files import Files
 from finegold.studio.reading import Reading

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.source import READABLE, Source
+from finegold.io.source import READABLE
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
 from finegold.votes.hygiene import Finding
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from finegold.io.tables import Opened, Table
 
 NAME = Placeholder("NAME")
+
 
 # Roles, and the names that other tools use
 
@@ -50,13 +51,13 @@ class Role:
     shown: str = ""  # the names that an error lists
 
 
-def _words(names: str) -> frozenset[str]:
+def words_in(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
 def _with_id(names: str) -> frozenset[str]:
     """Return each name alone and followed by id: worker, worker_id, WorkerId."""
-    return _words(names) | {name + "id" for name in names.split()}
+    return words_in(names) | {name + "id" for name in names.split()}
 
 
 TASKS = "task item question unit hit example instance"
@@ -70,13 +71,13 @@ INDEX = frozenset({"", "unnamed0"})  # pandas writes its row numbers without a n
 TASK = Role(
     "task",
     "task",
-    _with_id(TASKS) | _words("promptid sampleid docid"),
+    _with_id(TASKS) | words_in("promptid sampleid docid"),
     (_with_id(CONTENTS),),
     f"{TASKS} prompt_id sample_id doc_id {CONTENTS}",
 )
 ANNOTATOR = Role("annotator", "annotator", _with_id(ANNOTATORS), (_with_id("model"),), f"{ANNOTATORS} model")
-LABEL = Role("label", "label", _words(LABELS), (_words(CATEGORIES),), f"{LABELS} {CATEGORIES}")
-TRUTH = Role("truth", "label", _words("truth gold groundtruth goldlabel truelabel"))
+LABEL = Role("label", "label", words_in(LABELS), (words_in(CATEGORIES),), f"{LABELS} {CATEGORIES}")
+TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
 # In a wide table, row ids would otherwise be taken for an annotator.
 WIDE_TASK = Role("task", "task", TASK.words | {"id", "index"}, (INDEX, *TASK.others), f"{TASK.shown} id index")
 # In a transposed table a row is a respondent, whom surveys know by many names.
@@ -85,7 +86,7 @@ RESPONDENT = Role(
     "annotator",
     ANNOTATOR.words
     | _with_id("respondent prolific")
-    | _words("responseid prolificpid email emailaddress name id index"),
+    | words_in("responseid prolificpid email emailaddress name id index"),
     (INDEX,),
     f"{ANNOTATORS} respondent email name id",
 )
@@ -211,11 +212,11 @@ PEOPLE = re.compile(
 ITEMS = re.compile(
     r"(q|question|item|task|prompt|image|img|sentence|text|doc|stimulus|case|example|t|s)[\W_]*\d+$", re.IGNORECASE
 )
-DERIVED = _words(  # made of votes
+DERIVED = words_in(  # made of votes
     "majority consensus final aggregated aggregate adjudicated adjudication gold truth truelabel agreed agreement mode "
     "expected target reference correct resolved mv ds"
 )
-FEATURES = _words(
+FEATURES = words_in(
     "count counts num number total sum mean avg average median min max std score scores prob probability percent pct "
     "ratio rate length len size width height weight age year month day date time duration hour price cost amount "
     "distance lat lon latitude longitude input output option opt choice matching feature feat var variable col column "
@@ -256,7 +257,13 @@ def guess_shape(opened: Opened, task: Any) -> Shape | None:
     columns = opened.columns
     if len(columns) > MOST_COLUMNS or any(bare_name(column) in LABEL.words for column in columns):
         return None
-    ids, is_transposed = _find_row_ids(columns, task)
+    try:  # which column names the rows, and does it name people?
+        ids = find_column(columns, WIDE_TASK, task)
+        people = find_column(columns, RESPONDENT, None) if ids is None or bare_name(ids) in INDEX else None
+    except InputError:  # several could be it
+        return None
+    is_transposed = people is not None and people != ids
+    ids = people if is_transposed else ids
     if ids is None:
         return None
     table = opened.load(columns)
@@ -272,23 +279,10 @@ def guess_shape(opened: Opened, task: Any) -> Shape | None:
         votes = [name for name in votes if not _doubt_names([name], is_transposed=False)]
     doubt = "other columns share other labels"
     if len(groups) == 1:
-        doubt = _doubt_names(votes, is_transposed) or doubt_values(
-            [labels[name] for name in votes], votes, is_transposed
-        )
+        doubt = _doubt_names(votes, is_transposed)
+        doubt = doubt or doubt_values([labels[name] for name in votes], votes, is_transposed)
     known = {ids, *votes, *candidates(columns, TRUTH)}
     return Shape(is_transposed, ids, votes, doubt, [name for name in columns if name not in known])
-
-
-def _find_row_ids(columns: list[Any], task: Any) -> tuple[Any, bool]:
-    """Return the column that names the rows, if there is one, and whether it names people."""
-    try:
-        tasks = find_column(columns, WIDE_TASK, task)
-        if tasks is not None and bare_name(tasks) not in INDEX:
-            return tasks, False
-        people = find_column(columns, RESPONDENT, None)
-    except InputError:  # several could be it
-        return None, False
-    return (tasks, False) if people is None or people == tasks else (people, True)
 
 
 def _may_vote(columns: Sequence[Any], ids: Any) -> list[Any]:
@@ -446,7 +440,14 @@ def name_annotators_by_file(opened: Opened, task: Any, label: Any) -> tuple[Open
     """Add the annotators as a column, if there are several files with tasks and labels and without annotators."""
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
-    names = file_names(opened.sources)
+    paths = [PurePath(source.name) for source in opened.sources]
+    bare = []  # names without endings
+    for path in paths:
+        while path.suffix.lower() in READABLE:
+            path = path.with_suffix("")
+        bare.append(path.name)
+    folders = [path.parent.name for path in paths]  # where all files are called alike
+    names = next((names for names in (bare, folders) if all(names) and len(set(names)) == len(names)), [])
     if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
         return opened, []
     listing = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
@@ -464,17 +465,3 @@ def refuse_parts_of_one_table(opened: Opened, annotations: Annotations) -> None:
         raise InputError(problem, opened.name, remedies)
     if annotations.n_votes == annotations.n_tasks:
         raise InputError("the files share no task, so they are not one file per annotator", opened.name, remedies)
-
-
-def file_names(sources: Sequence[Source]) -> list[str]:
-    """Return the names of the files without endings, or of their folders if the files are called alike."""
-    paths = [PurePath(source.name) for source in sources]
-    bare = []
-    for path in paths:
-        while path.suffix.lower() in READABLE:
-            path = path.with_suffix("")
-        bare.append(path.name)
-    for names in (bare, [path.parent.name for path in paths]):
-        if all(names) and len(set(names)) == len(names):
-            return names
-    return []

@@ -1,26 +1,61 @@
-"""Find out what is wrong with a file that Polars refuses. This runs after an error only, so it may be slow."""
+"""What is wrong with a file or a table that cannot be read. This runs after an error only, so it may be slow.
+
+Options that would read a table are proposed only if names or values speak for its columns, if no other columns would do
+as well, and if the first rows, read in that way, look like votes. Otherwise the columns are described: a wrong proposal
+is worse than none.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import zlib
-from collections import deque
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from itertools import islice
-from typing import NoReturn
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from finegold.errors import InputError, Remedy, use
-from finegold.io.hints import wrong_header
+from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
+from finegold.io.columns import (
+    ANNOTATOR,
+    DERIVED,
+    KNOWN,
+    LABEL,
+    NAME,
+    TASK,
+    WIDE_TASK,
+    LostColumnsError,
+    Role,
+    Shape,
+    are_texts,
+    bare_name,
+    candidates,
+    doubt_values,
+    kappa_of,
+    names_item,
+    parts_of,
+    words_in,
+)
 from finegold.io.limits import AGAIN
 from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
+from finegold.votes.encoding import MISSING, Codes, Names, text_of
+from finegold.votes.labels import is_missing
+from finegold.votes.names import Coded
+
+if TYPE_CHECKING:
+    from finegold.io.tables import Opened
 
 LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
-ROWS_OF_JSON = "expected one object per line, a list of rows, or an object of tasks"
+
+
+# Texts that cannot be read
 
 
 @contextmanager
@@ -38,27 +73,76 @@ def reading(source: Source) -> Iterator[None]:
         UnicodeError,
         csv.Error,
     ) as error:
-        _explain(source, error)
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if source.format in ("parquet", "arrow"):
+            kind = source.format.capitalize()
+            raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}") from error
+        try:
+            problem = next(_problems_of_text(source), None)
+        except (OSError, EOFError, zlib.error) as damage:
+            raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}") from error
+        raise problem or InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}") from error
 
 
-def _explain(source: Source, error: BaseException) -> NoReturn:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if source.format in ("parquet", "arrow"):
-        kind = source.format.capitalize()
-        raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}") from error
-    try:
-        for diagnose in (_binary, _bad_unicode, bad_header, _bad_shape, _bad_json):
-            if (problem := diagnose(source)) is not None:
-                raise problem from error
-    except (OSError, EOFError, zlib.error) as damage:
-        raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}") from error
-    raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}") from error
+def _problems_of_text(source: Source) -> Iterator[InputError]:
+    """Yield what is wrong with a text, the cause before its effects."""
+    name = source.name
+    with open_bytes(source) as file:
+        if b"\0" in file.read(1 << 16):
+            kind = source.format.upper()
+            yield InputError(f"{name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
+    with open_bytes(source) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                problem = f"{name}, line {number}: not valid UTF-8 (byte 0x{line[error.start : error.start + 1].hex()})"
+                start = text_start(source)
+                if any(byte < 32 and byte not in b"\t\r\n\f" for byte in start):
+                    yield InputError(f"{problem}; save the file as UTF-8")
+                encoding = "cp1252" if any(0x80 <= byte < 0xA0 for byte in start) else "latin-1"
+                remedies = [use(encoding=encoding), Remedy(text="save it as UTF-8")]
+                yield InputError(f"{problem}; it looks like {encoding}", remedies=remedies)
+    if (header := wrong_header(source)) is not None:
+        yield header
+    if source.is_delimited:
+        with suppress(csv.Error, pl.exceptions.PolarsError):
+            if not first_line(source):
+                yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
+            if (ragged := ragged_line(source, separator_of(source))) is not None:
+                yield ragged
+            with open_bytes(source) as file:
+                if sum(line.count(b'"') for line in file) % 2:
+                    yield InputError(f"{name}: a quotation mark is opened and never closed; repair the file")
+    if source.format == "jsonl":
+        with open_bytes(source) as file:
+            for number, line in enumerate(file, start=1):
+                problem = ""
+                try:
+                    value = json.loads(line.removeprefix(BOM)) if line.strip() else {}
+                    if not isinstance(value, dict):
+                        problem = f"found {type(value).__name__}"
+                except (ValueError, RecursionError) as error:
+                    if _is_json(source):
+                        problem = f"{name} is JSON, but holds no votes that Finegold recognises; expected one object "
+                        problem += "per line, a list of rows, or an object of tasks"
+                        remedies = [use(format="nested-json", when="if it is an object of tasks")]
+                        yield InputError(problem, remedies=remedies)
+                    problem = f"not valid JSON ({error})"
+                if problem:
+                    yield InputError(f"{name}, line {number}: {problem}; expected one JSON object per line")
 
 
-def bad_header(source: Source) -> InputError | None:
-    """Return what is wrong with a text whose first line is a title, or data."""
-    header = wrong_header(source)
-    return None if header is None else InputError(header.what, source.name, header.remedies)
+def _is_json(source: Source) -> bool:
+    """Return whether the file is JSON although its lines are not: objects over several lines."""
+    import ijson
+
+    with open_bytes(source) as file:
+        try:
+            deque(ijson.basic_parse(file, multiple_values=True), maxlen=0)
+        except ijson.JSONError:
+            return False
+    return True
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
@@ -109,82 +193,347 @@ def ragged_line(source: Source, separator: str, may_omit: int = 0) -> InputError
     return None
 
 
-def _binary(source: Source) -> InputError | None:
-    with open_bytes(source) as file:
-        if b"\0" not in file.read(1 << 16):
-            return None
-    kind = source.format.upper()
-    return InputError(f"{source.name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
+# The first line of a text
+
+MOST_LINES = 30
+LONGEST_NAME = 60  # of a column
 
 
-def _bad_unicode(source: Source) -> InputError | None:
-    with open_bytes(source) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                byte = line[error.start : error.start + 1].hex()
-                problem = f"{source.name}, line {number}: not valid UTF-8 (byte 0x{byte})"
-                if encoding := _western(source):
-                    remedies = [use(encoding=encoding), Remedy(text="save it as UTF-8")]
-                    return InputError(f"{problem}; it looks like {encoding}", remedies=remedies)
-                return InputError(f"{problem}; save the file as UTF-8")
-    return None
+def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
+    """Return what is wrong with the first line of a text: a title above the names of the columns, or data.
 
-
-def _western(source: Source) -> str:
-    """Return the name of an encoding of one byte per character that the first bytes fit, or nothing."""
-    start = text_start(source)
-    if b"\0" in start or any(byte < 32 and byte not in b"\t\r\n\f" for byte in start):
-        return ""
-    return "cp1252" if any(0x80 <= byte < 0xA0 for byte in start) else "latin-1"
-
-
-def _bad_shape(source: Source) -> InputError | None:
-    if not source.is_delimited:
+    Options of reading repair it in files of votes; other files have to be repaired themselves.
+    """
+    if not source.is_delimited or source.header != 1:
         return None
+    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
+    mark = source.separator or max(",;\t|", key="".join(lines).count)
+    mark = mark if any(mark in line for line in lines) else " "
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
+    if len(rows) < 2:
+        return None
+    # A title: few cells above a line of names, which has as many cells as the lines below it.
+    filled = [sum(map(bool, row)) for row in rows[:MOST_LINES]]
+    width = max(filled)
+    first = filled.index(width)
+    names, below = [cell for cell in rows[first] if cell], [row for row in rows[first + 1 : MOST_LINES] if any(row)]
+    are_names = len(set(names)) == len(names) and max(map(len, names), default=0) <= LONGEST_NAME
+    are_names &= any(bare_name(name) in KNOWN for name in names) or (len(names) > 2 and not any(map(_is_number, names)))
+    is_table = sum(len(row) == len(rows[first]) for row in below) > 0.9 * max(len(below), 1)
+    if first and width > 1 and max(filled[:first]) <= max(1, width // 2) and are_names and is_table:
+        what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
+        what = what if any(filled[:first]) else "the first line is blank"
+        remedy = use(header=first + 1) if is_of_votes else use(text="remove the lines above")
+        return InputError(f"{what}, and line {first + 1} the names of the columns", source.name, [remedy])
+    # Data: most values of the first line are numbers, or occur below in the same column.
+    header, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    if len(header) < 2 or not below or any(bare_name(name) in KNOWN for name in header):
+        return None
+    columns = list(zip(*below, strict=True))
+    if sum(_is_number(name) or name in column for name, column in zip(header, columns, strict=True)) * 2 < len(header):
+        return None
+    what = f"the first line ({', '.join(header[:6])}) looks like data and not like the names of columns"
+    if not is_of_votes:
+        return InputError(what, source.name, [use(text="if there is no header, add a line with the names")])
+    numbers = [str(number) for number in range(1, len(header) + 1)]
+    values = [[*column] for column in zip(header, *below, strict=True)]
+    remedy = use("if there is no header", header=False, task=NAME, annotator=NAME, label=NAME)
+    if columns_by_number := propose_long(numbers, values, [TASK, ANNOTATOR, LABEL], {}):
+        remedy = use(text="if there is no header", header=False, **columns_by_number)
+    return InputError(what, source.name, [remedy])
+
+
+def _is_number(text: str) -> bool:
     try:
-        if not first_line(source):
-            return InputError(f"{source.name}: the first line is blank; remove it, for the header must come first")
-        if (ragged := ragged_line(source, separator_of(source))) is not None:
-            return ragged
-    except (csv.Error, pl.exceptions.PolarsError):
-        return None
-    with open_bytes(source) as file:
-        quotes = sum(line.count(b'"') for line in file)
-    never = f"{source.name}: a quotation mark is opened and never closed; repair the file"
-    return InputError(never) if quotes % 2 else None
-
-
-def _bad_json(source: Source) -> InputError | None:
-    if source.format != "jsonl":
-        return None
-    with open_bytes(source) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line.removeprefix(BOM))
-                problem = "" if isinstance(value, dict) else f"found {type(value).__name__}"
-            except (ValueError, RecursionError) as error:
-                if _is_json(source):
-                    return InputError(
-                        f"{source.name} is JSON, but holds no votes that Finegold recognises; {ROWS_OF_JSON}",
-                        remedies=[use(format="nested-json", when="if it is an object of tasks")],
-                    )
-                problem = f"not valid JSON ({error})"
-            if problem:
-                return InputError(f"{source.name}, line {number}: {problem}; expected one JSON object per line")
-    return None
-
-
-def _is_json(source: Source) -> bool:
-    """Return whether the file is JSON although its lines are not: objects over several lines."""
-    import ijson
-
-    with open_bytes(source) as file:
-        try:
-            deque(ijson.basic_parse(file, multiple_values=True), maxlen=0)
-        except ijson.JSONError:
-            return False
+        float(text)
+    except ValueError:
+        return False
     return True
+
+
+# Columns that may have a role
+
+
+# Words in the names of columns, in some languages: evidence for a proposal, but not enough to read a file without one.
+HINTS = {
+    "task": TASK.words
+    | words_in(
+        "id orig original document doc sentence tweet comment post url video audio file filename pair sample prompt "
+        "query passage snippet claim headline article statement clip picture photo object subject stimulus case review "
+        "aufgabe frage bild satz tarea pregunta imagen oracion tâche tache phrase domanda compito tarefa pergunta taak "
+        "vraag thing 任务 题目 样本 图片 タスク 問題 задание задача вопрос 문항 과제"
+    ),
+    "annotator": ANNOTATOR.words
+    | words_in(
+        "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer contributor who person "
+        "name login email submitter author annotatore annotateur anotador bearbeiter nutzer benutzer teilnehmer "
+        "arbeiter usuario trabajador participante évaluateur evaluateur utilisateur travailleur utente lavoratore "
+        "usuário beoordelaar gebruiker 标注者 标注员 用户 アノテーター 作業者 разметчик аннотатор пользователь 작업자"
+    ),
+    "label": LABEL.words
+    | words_in(
+        "category sentiment winner grade relevance stance emotion tag decision said selected chosen option code "
+        "assessment opinion bewertung antwort etikett klasse urteil respuesta etiqueta clase valoración réponse "
+        "reponse étiquette etiquette classe risposta etichetta resposta rótulo antwoord oordeel 标签 答案 ラベル 回答 "
+        "метка ответ оценка 라벨 답변"
+    ),
+}
+# Columns with such words are neither annotators nor labels, whatever they hold.
+OTHERS = DERIVED | words_in(
+    "true ground time times date datetime start started end ended submit submitted accept accepted duration seconds "
+    "timestamp age gender sex education country city state region location language race ethnicity ethnic income "
+    "occupation job native nationality religion religious political politics confidence certainty difficulty reward "
+    "price lifetime approval approved status comment comments feedback row rownum year month day browser ip os device "
+    "platform lat lon latitude longitude mean avg average median std count counts num total prob probability pred "
+    "prediction predicted model split fold batch alter geschlecht edad sexo género sexe âge zeit datum hora fecha date"
+)
+PERSON = re.compile(r"(annotator|worker|rater|judge|user|coder|ann|[awu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I)
+ITEM = re.compile(
+    r"(task|item|image|img|document|doc|question|text|sentence|tweet|[tiq])[-_ ]?[0-9]+"
+    r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
+    re.I,
+)
+
+CELLS = 400_000  # that are looked at
+MOST_COLUMNS = 60  # among more, the columns are only listed
+MOST_CLASSES = 30
+LONGEST_ID = 40  # of an annotator, on average
+UNIQUE = 0.95  # of the rows are the only ones of their task and annotator
+VOTES_PER_TASK, VOTES_PER_ANNOTATOR = 1.2, 1.5
+COMPARED = 10  # tasks with several votes, if their agreement decides
+AGREEMENT, TIMES_MORE = 0.1, 2.0  # kappa of tasks, and how much larger it is than that of annotators
+
+
+class Column(NamedTuple):
+    """The first values of a column."""
+
+    name: Any
+    codes: Codes
+    values: list[str]  # that occur, in the order of the codes
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def filled(self) -> int:
+        return int((self.codes != MISSING).sum())
+
+    def is_named(self, role: str) -> bool:
+        """Return whether the name, or nearly all values, speak for the role and for no other one."""
+        parts = {part.rstrip("s") for part in parts_of(self.name)} | {*parts_of(self.name)}
+        if role != "task" and not OTHERS.isdisjoint(parts):
+            return False
+        fitting = [each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)]
+        if fitting:
+            return fitting[0] == role  # "worker id" and "task worker" are annotators
+        pattern = {"task": ITEM, "annotator": PERSON}.get(role)
+        return pattern is not None and sum(map(bool, map(pattern.fullmatch, self.values))) > 0.9 * self.n
+
+    def may_be(self, role: str) -> bool:
+        """Return whether the values do not speak against the role."""
+        if role == "task":
+            return self.n > 2 and self.filled >= VOTES_PER_TASK * self.n
+        if not OTHERS.isdisjoint(parts_of(self.name)) or self.n < 2:
+            return False
+        if role == "annotator":
+            length = sum(map(len, self.values)) / self.n
+            fractions = any(_is_number(value) and float(value) % 1 for value in self.values)
+            return self.filled >= VOTES_PER_ANNOTATOR * self.n and length <= LONGEST_ID and not fractions
+        return self.n <= MOST_CLASSES and self.n * 2 <= self.filled and not are_texts(self.values)
+
+
+def _column(name: Any, values: Sequence[Any]) -> Column:
+    texts = [None if is_missing(value, ()) else text_of(value) for value in values]
+    code_of: dict[str, int] = {}
+    codes = [MISSING if text is None else code_of.setdefault(text, len(code_of)) for text in texts]
+    return Column(name, np.array(codes, np.int32), list(code_of))
+
+
+def propose_long(
+    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[Role], found: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return options that name a column for each lost role; none unless these columns, and no others, look like votes.
+
+    `values` has the first values of each column, and `found` the columns of the roles that are not lost.
+    """
+    if len(columns) > MOST_COLUMNS:
+        return {}
+    every = [_column(name, column) for name, column in zip(columns, values, strict=True) if str(name).strip()]
+    free = [column for column in every if column.name not in found.values()]
+    fitting = [
+        [column for column in every if column.name == found[role]]
+        if role in found
+        else [column for column in free if column.may_be(role)]
+        for role in ("task", "annotator", "label")
+    ]
+    pairs = [(task, who) for task, who in product(*fitting[:2]) if task is not who and _are_votes(task, who)]
+    votes = [
+        (task, who, label)
+        for (task, who), label in product(pairs, fitting[2])
+        if label is not task and label is not who and _varies(label, task) and _varies(label, who)
+    ]
+
+    def n_named(vote: tuple[Column, Column, Column]) -> int:
+        roles = zip(("task", "annotator", "label"), vote, strict=True)
+        return sum(role in found or column.is_named(role) for role, column in roles)
+
+    def look_right(task: Column, who: Column, label: Column) -> bool:
+        """Return whether votes agree about tasks: by far more than about annotators, if names say little."""
+        compared, kappa = kappa_of(_counts(label, task))
+        if best == 3:
+            return compared < COMPARED or kappa > 0
+        of_people = kappa_of(_counts(label, who))[1]
+        return compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
+
+    best = max(map(n_named, votes), default=0)
+    votes = [vote for vote in votes if n_named(vote) == best]
+    labels = [vote[2] for vote in votes]
+    votes = [vote for vote in votes if look_right(*vote)]
+    if not votes or any(label is not labels[0] for label in labels):
+        return {}
+    task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
+    if not all(_are_same(vote[0], task) and _are_same(vote[1], who) for vote in votes):
+        return {}  # other columns would do as well
+    chosen = {"task": task, "annotator": who, "label": label}
+    return {role.option.replace("-", "_"): str(chosen[role.option.rpartition("-")[2]].name) for role in lost}
+
+
+def _are_votes(task: Column, who: Column) -> bool:
+    """Return whether annotators have nearly always one row for a task, and tasks and annotators several rows."""
+    both = (task.codes != MISSING) & (who.codes != MISSING)
+    pairs = task.codes[both].astype(np.int64) * who.n + who.codes[both]
+    return bool(both.any()) and len(np.unique(pairs)) >= UNIQUE * both.sum() and both.sum() >= VOTES_PER_TASK * task.n
+
+
+def _counts(label: Column, by: Column) -> NDArray[np.int64]:
+    """Return how often each value of one column occurs with each value of the other."""
+    both = (label.codes != MISSING) & (by.codes != MISSING)
+    pairs = by.codes[both].astype(np.int64) * label.n + label.codes[both]
+    return np.bincount(pairs, minlength=by.n * label.n).reshape(by.n, label.n)
+
+
+def _varies(label: Column, by: Column) -> bool:
+    """Return whether a label is a vote, not a property of tasks (a truth) or of annotators (their country)."""
+    return bool(((_counts(label, by) > 0).sum(axis=1) > 1).any())
+
+
+def _are_same(first: Column, second: Column) -> bool:
+    """Return whether each value of one column belongs to one value of the other."""
+    return first.n == second.n and len({*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}) <= first.n + 1
+
+
+NUMBERED = re.compile(r"(.*?)[\W_]*([0-9]{1,3}|[a-h])", re.I)
+
+
+def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return options for a table with numbered columns of annotators, such as rater1, rater2; none if in doubt."""
+    stems: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(columns):
+        if (match := NUMBERED.fullmatch(str(name).strip())) is not None and match[1]:
+            stems[match[1].casefold()].append(number)
+    proposals = []
+    for stem, numbers in stems.items():
+        names = [columns[number] for number in numbers]
+        are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in parts_of(stem)})
+        unlikely = any(names_item(name) or not OTHERS.isdisjoint(parts_of(name)) for name in names)
+        if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(parts_of(stem)))):
+            continue
+        coded = [_column(columns[number], values[number]) for number in numbers]
+        labels = [Coded(column.codes, Names(column.values)) for column in coded]
+        shown = names if are_people else [""] * len(names)  # names of people need no agreement
+        if all(column.n for column in coded) and not doubt_values(labels, shown, is_transposed=False):
+            proposals.append(names)
+    if len(proposals) != 1 or any("," in str(name) or str(name) != str(name).strip() for name in proposals[0]):
+        return {}
+    ids = candidates([column for column in columns if column not in proposals[0]], WIDE_TASK)
+    rows = [_column(name, values[list(columns).index(name)]) for name in ids]
+    unique = [column for column in rows if column.n == len(column.codes) and str(column.name).strip()]
+    if len(unique) != len(ids) or len(ids) > 1:
+        return {}
+    given = {"task": str(unique[0].name)} if unique else {}
+    return {"wide": True, **given, "annotator": list(map(str, proposals[0]))}
+
+
+MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
+
+
+def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> str:
+    """Say what columns look like: how many different values they have, and some of them."""
+
+    def describe(column: Column) -> str:
+        shown = [
+            value if len(value) <= LONGEST_EXAMPLE else f"{value[:LONGEST_EXAMPLE].rstrip()}..."
+            for value in (" ".join(value.split()) for value in column.values[:MOST_EXAMPLES])
+        ]
+        if not shown:
+            return f'"{column.name}" (blank)'
+        listing = ", ".join(shown)
+        all_differ = " all different," if column.n == len(column.codes) > 1 else ""
+        number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
+        return (
+            f'"{column.name}" ({number},{all_differ} such as {listing})'
+            if column.n > len(shown)
+            else (f'"{column.name}" ({number}: {listing})')
+        )
+
+    pairs = list(zip(columns, values, strict=True))
+    more = f", and {len(pairs) - MOST_DESCRIBED:,} more" if len(pairs) > MOST_DESCRIBED else ""
+    return ", ".join(describe(_column(name, column)) for name, column in pairs[:MOST_DESCRIBED]) + more
+
+
+@contextmanager
+def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator[None]:
+    """Add to the error about columns what the table looks like, and the options that would read it."""
+    try:
+        yield
+    except LostColumnsError as error:
+        columns = opened.columns
+        of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
+        if opened.sources and not error.among and (header := wrong_header(opened.sources[0], of_votes)) is not None:
+            header.where = opened.name
+            raise header from None
+        if len(columns) == 1 and opened.sources and opened.sources[0].separator:
+            problem = f"{error.problem}. The separator leaves one column"
+            raise InputError(problem, error.where, [leave_out("separator")]) from None
+        values = opened.head(max(CELLS // len(columns), 100))
+        if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.found:
+            (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice
+            raise InputError(error.problem, error.where, [use(truth_label=str(other))]) from None
+        if of_votes:
+            found = {name: column for name, column in error.found.items() if column is not None}
+            likely = {*error.among, *found.values()} if error.among else {*columns}  # one of these has the role
+            kept = [number for number, name in enumerate(columns) if name in likely]
+            tried = [columns[number] for number in kept], [values[number] for number in kept]
+            proposed = propose_long(*tried, error.lost, found)
+            if not proposed and not error.among and "annotator" not in found:
+                proposed = propose_wide(*tried)
+            if proposed:
+                remedy = use(text="if these are the columns", **proposed)
+                raise InputError(error.problem, error.where, [remedy]) from None
+        problem, remedies = error.brief, list(error.remedies)
+        if shape is not None:
+            doubt, remedy = _describe_doubt(shape)
+            problem, remedies = f"{problem}. {doubt}", [remedy, *remedies]
+        elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
+            wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
+            remedies.append(wide)
+        problem = f"{problem}. The columns are {describe_columns(columns, values)}"
+        raise InputError(problem, error.where, remedies) from None
+
+
+def _describe_doubt(shape: Shape) -> tuple[str, Remedy]:
+    """Return what a table may be and why that is in doubt, and the options that read it so."""
+    names = list(map(str, shape.votes))
+    plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
+    are_items = all(map(names_item, shape.votes))
+    if shape.is_transposed or are_items:
+        problem = f"It may be a table with a row per annotator and a column per task, but {shape.doubt}"
+        when = "if it is" if shape.is_transposed else "if every row is an annotator"
+        tasks = {"task": ",".join(names)} if plain else {}
+        remedy = use(when, format="transposed", annotator=str(shape.ids), **tasks)
+        return problem if shape.is_transposed else shape.doubt, remedy
+    given: dict[str, Any] = {"task": str(shape.ids)} if str(shape.ids) else {}
+    given |= {"annotator": names} if plain else {}
+    problem = f"It may be a table with a column per annotator, but {shape.doubt}"
+    return problem, use("if it is", wide=True, **given)

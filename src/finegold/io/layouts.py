@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -33,8 +33,7 @@ from finegold.io.columns import (
 )
 from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
-from finegold.io.sets import assemble_sets, find_sets, lists_as_text
-from finegold.io.tables import Opened, Table
+from finegold.io.tables import Opened, Table, lists_as_text
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
@@ -46,11 +45,21 @@ from finegold.io.truth import (
     gold_truth,
     read_gold,
 )
-from finegold.votes.annotations import Annotations, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.annotations import Annotations, Counts, count_disagreeing
+from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
 from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
-from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify, unify_ids
+from finegold.votes.labels import (
+    Spellings,
+    count_no_votes,
+    drop_missing,
+    encode_classes,
+    hold_sets,
+    options_of,
+    separator_of,
+    unify,
+    unify_ids,
+)
 from finegold.votes.names import Coded, encode_series, integer_names, match, renumber
 
 Where = Callable[[int], str]  # describes a row, or a cell
@@ -73,7 +82,7 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
         findings += find_doubtful_words(words)
         if options.classes is None and len(labels.names) <= limit("CLASSES"):
             findings += find_doubtful_labels(Spellings(labels, []).frequency(), words, is_wide)
-    sets = find_sets(labels, of_export) if options.multi is None else None
+    sets = _find_sets(labels, of_export) if options.multi is None else None
     findings += [sets] if sets else []
     return Labels(labels, bool(options.multi or sets), Hygiene(findings, words))
 
@@ -96,7 +105,7 @@ def assemble(
     alias = options.alias.class_of if options.alias else {}
     known = Hygiene(label=label, normalise=options.normalise, alias=alias)
     if labels.are_sets:
-        annotations, findings = assemble_sets(tasks, annotators, labels.coded, options, where)
+        annotations, findings = _assemble_sets(tasks, annotators, labels.coded, options, where)
         if truth:
             annotations, unused = add_gold_sets(annotations, truth)
             findings += unused
@@ -117,7 +126,8 @@ def assemble(
     counts = annotations.counts
     disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if counts.repeated else 0
     counts = replace(counts, gold_unused=len(unused_gold), disagreeing=disagreeing)
-    annotations = count_more(replace(annotations, counts=counts), rows=left_out, missing=left_out)
+    counts = replace(counts, rows=counts.rows + left_out, missing=counts.missing + left_out)
+    annotations = replace(annotations, counts=counts)
     if unused_gold:
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
@@ -165,12 +175,6 @@ def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Where) -> None:
         raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
 
 
-def _find_headers(table: Table) -> list[Finding]:
-    n = table.repeated_headers
-    are = "row repeats the names of the columns and is" if n == 1 else "rows repeat the names of the columns and are"
-    return [Finding("headers", f"{n:,} {are} left out")] if n else []
-
-
 def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
     counts = annotations.counts
     return replace(annotations, counts=replace(counts, rows=counts.rows + rows, missing=counts.missing + missing))
@@ -185,12 +189,67 @@ def _with_columns(annotations: Annotations, opened: Opened, task: Any, annotator
     return replace(annotations, columns=(names[0], names[1]))
 
 
+# Votes that are sets of labels: every option is a class, and an annotator may choose several of them
+
+
+def _find_sets(labels: Coded, of_export: bool = False) -> Finding | None:
+    """Report that the labels are sets, if they are."""
+    cells = [text_of(name) for name in labels.names]
+    counts = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(cells)).astype(np.int64)
+    if not hold_sets(cells, counts, of_export=of_export):
+        return None
+    separator = separator_of(cells)
+    several = [cell for cell in cells if len(options_of(cell, separator)) > 1] or cells
+    shown = min(several, key=len)
+    text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
+    return Finding("sets", text, (use(multi=False, text="to take each set as a class"),))
+
+
+def _assemble_sets(
+    tasks: Coded, annotators: Coded, labels: Coded, options: ReadOptions, where: Where
+) -> tuple[Annotations, list[Finding]]:
+    """Build Annotations whose classes are options, the last of them "": nothing was chosen.
+
+    Rows of one annotator on one task are one answer, so a table may also have a row per chosen option.
+    """
+    if options.repeated not in ("first", "all"):
+        problem = "with sets of labels, all rows of an annotator on a task are one answer"
+        raise InputError(problem, remedies=[leave_out("repeated"), leave_out("multi")])
+    cells = [text_of(name) for name in labels.names]
+    separator = separator_of(cells)
+    parts = [options_of(cell, separator) for cell in cells]
+    words = sorted({option for some in parts for option in some})
+    code_of = {name: code for code, name in enumerate(words)}
+    # A row per option of each vote, and one row for an empty set or a missing vote (the last part, for MISSING).
+    codes = [[code_of[option] for option in some] or [MISSING] for some in [*parts, []]]
+    lengths = np.array([len(some) for some in codes])
+    first, length = np.cumsum(lengths) - lengths, lengths[labels.codes]
+    row = np.repeat(np.arange(len(length)), length)
+    within_cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+    flat = np.array([code for some in codes for code in some], dtype=np.int32)
+    option = Coded(flat[first[labels.codes[row]] + within_cell], Names(pl.Series(words, dtype=pl.String)))
+    written, findings = unify(Spellings(option, []), options.classes, options.normalise, options.alias)
+    encoded = encode_classes(written.labels, [], options.classes, False, lambda vote: where(int(row[vote])))
+    names = [text_of(name) for name in encoded.names]
+    is_nothing = (encoded.labels == MISSING) & (labels.codes[row] != MISSING)
+    label = np.where(is_nothing, np.int32(len(names)), encoded.labels).astype(np.int32)
+    # Without rows that lack a task or an annotator, and options that an annotator chose twice for a task.
+    votes = np.stack([tasks.codes[row], annotators.codes[row], label])
+    votes = votes[:, (votes[:2] != MISSING).all(axis=0)]
+    votes = votes[:, np.lexsort(votes[::-1])]
+    votes = votes[:, (np.diff(votes, axis=1, prepend=MISSING - 1) != 0).any(axis=0)]
+    ids = (tasks.names, annotators.names, [*names, ""])
+    annotations = Annotations.from_codes(votes[0], votes[1], votes[2], *ids, repeated="all")
+    counts = Counts(len(labels.codes), int((labels.codes == MISSING).sum()))
+    return replace(annotations, counts=counts, multi=True), findings
+
+
 # Long tables: a row per vote
 
 
 def read_long(opened: Opened, options: ReadOptions) -> Annotations:
     with columns_of(opened.name):
-        gold = gold_column(options.gold, opened.columns)
+        gold = None if options.gold is None else gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         chosen = {TASK: options.task, ANNOTATOR: options.annotator, LABEL: options.label}
         by_task, by_annotator, by_label = find_columns(free, chosen)
@@ -200,7 +259,7 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
     table = opened.encode([by_task, by_annotator], values, options.watch)
     tasks, annotators = table.ids(by_task), table.ids(by_annotator)
     labels = read_labels(table.values(by_label), options)
-    labels = labels._replace(hygiene=Hygiene(_find_headers(table)).joined(labels.hygiene))
+    labels = labels._replace(hygiene=Hygiene(table.findings()).joined(labels.hygiene))
     n_classes = len(labels.coded.names)
     if not labels.are_sets and n_classes > (most := limit("CLASSES")):  # the column probably holds texts or ids
         problem = f'{opened.name} has {n_classes:,} classes in the column "{by_label}", more than {most:,}'
@@ -213,45 +272,86 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
     return _with_columns(annotations, opened, by_task, by_annotator)
 
 
-# Wide tables: a row per task and a column per annotator
+# Wide tables (a row per task and a column per annotator) and transposed ones (a row per annotator, a column per task)
+
+TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"])
 
 
-def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
-    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 0.
+def read_wide(opened: Opened, options: ReadOptions, is_transposed: bool = False) -> Annotations:
+    """Rows are named by their column (or by a pandas index), else by their number, from 0.
 
-    A column called gold or truth is not an annotator; it is used only if `gold` asks for it.
+    A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
+    they are used only if `gold` asks for them.
     """
     findings: list[Finding] = []
     with columns_of(opened.name):
-        gold = gold_column(options.gold, opened.columns)
-        opened, by_task = _find_row_names(opened, WIDE_TASK, options.task, {gold})
-        if options.annotator is not None:
+        gold = None if is_transposed else gold_column(options.gold, opened.columns)
+        role, name = (RESPONDENT, options.annotator) if is_transposed else (WIDE_TASK, options.task)
+        opened, by_row = _find_row_names(opened, role, name, {gold})
+        if is_transposed:
+            columns = _task_columns(opened.columns, options.task, by_row)
+        elif options.annotator is not None:
             wanted = [options.annotator] if isinstance(options.annotator, str) else options.annotator
             columns = [named_column(opened.columns, name, ANNOTATOR) for name in wanted]
         else:
-            others = {by_task, gold, *candidates(opened.columns, TRUTH)}
+            others = {by_row, gold, *candidates(opened.columns, TRUTH)}
             columns = [column for column in opened.columns if column not in others]
         if not columns:
             raise InputError(f"no column is left for an annotator among {', '.join(map(str, opened.columns))}")
-    table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
-    if options.annotator is None:
-        with columns_of(opened.name):
-            columns, findings = _find_annotators(table, opened.name, columns, by_task)
-    tasks, names = _row_ids(table, by_task), _column_names(table, columns)
+        table = opened.load([column for column in [by_row, *columns, gold] if column is not None], [by_row])
+        if not is_transposed and options.annotator is None:
+            columns, findings = _find_annotators(table, opened.name, columns, by_row)
+    n_rows, like = len(table), table.columns[columns[0]]
+    rows = encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
+    names = encode_series(names_like(columns, like))
+    names = integer_names(names) if table.is_text else names
     cells, row, column = _cells_of(table, columns)
     labels = read_labels(cells, options, is_wide=True)
-    labels = labels._replace(hygiene=Hygiene([*findings, *_find_headers(table)]).joined(labels.hygiene))
-    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
+    labels = labels._replace(hygiene=Hygiene([*findings, *table.findings()]).joined(labels.hygiene))
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
 
-    refuse_lost_ids("task", tasks.codes[row], labels.coded.codes, where)
-    task, who = Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names)
-    votes = _with_unlabelled(task, who, labels, tasks)
-    annotations = assemble(*votes, truth, options, table.is_text, where)
-    n_rows = min(len(table), options.limit or len(table))
-    return _with_columns(_count_cells(annotations, n_rows * len(columns)), opened, by_task, None)
+    refuse_lost_ids(role.name, rows.codes[row], labels.coded.codes, where)
+    of_rows, of_columns = Coded(rows.codes[row], rows.names), Coded(names.codes[column], names.names)
+    truth_rows: list[int] = []
+    if is_transposed:
+        tasks, task, who = names, of_columns, of_rows
+        truth_rows = [code for code, name in enumerate(to_list(rows.names)) if bare_name(name) in TRUTH.words]
+        is_truth = np.isin(who.codes, truth_rows)
+        truth = None
+        if options.gold is True:
+            known = np.flatnonzero(is_truth & (labels.coded.codes != MISSING))
+            if not known.size:
+                remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
+                raise InputError(f"{opened.name} has no row called gold or truth", remedies=remedies)
+            truth = Truth(tasks.names[task.codes[known]], labels.coded.names[labels.coded.codes[known]])
+        elif options.gold is not None and options.gold is not False:
+            truth = read_gold(options.gold, options.no_vote)
+        votes_only = Coded(np.where(is_truth, np.int32(MISSING), labels.coded.codes), labels.coded.names)
+        labels = labels._replace(coded=votes_only)
+    else:
+        tasks, task, who = rows, of_rows, of_columns
+        truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
+    # One missing vote for each task without any, so that it is listed as unlabelled.
+    codes = labels.coded.codes
+    voted = codes != MISSING
+    asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
+    nobody: Codes = np.zeros(len(asked), dtype=np.int32)
+    task = Coded(np.concatenate([task.codes[voted], asked]), task.names)
+    who = Coded(np.concatenate([who.codes[voted], nobody]), who.names)
+    votes = Coded(np.concatenate([codes[voted], nobody + np.int32(MISSING)]), labels.coded.names)
+    annotations = assemble(task, who, labels._replace(coded=votes), truth, options, table.is_text, where)
+    # Every cell counts as a row.
+    n_people = int((~np.isin(rows.codes, truth_rows)).sum()) if is_transposed else len(columns)
+    n_tasks = len(columns) if is_transposed else n_rows
+    counts, n_cells = annotations.counts, n_people * min(n_tasks, options.limit or n_tasks)
+    counts = replace(counts, rows=n_cells, missing=n_cells - (counts.rows - counts.missing))
+    silent = annotations.never_voted
+    if truth_rows:
+        silent = silent[np.flatnonzero([bare_name(name) not in TRUTH.words for name in to_list(silent)])]
+    annotations = replace(annotations, counts=counts, never_voted=silent)
+    return _with_columns(annotations, opened, *((None, by_row) if is_transposed else (by_row, None)))
 
 
 def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) -> tuple[list[Any], list[Finding]]:
@@ -269,53 +369,8 @@ def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) 
     return votes, report_columns_aside(name, False, votes, aside)
 
 
-# Transposed tables: a row per annotator and a column per task
-
-TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"])
-
-
-def read_transposed(opened: Opened, options: ReadOptions) -> Annotations:
-    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 0.
-
-    `task` has the columns that are tasks, or patterns of them with commas between; by default all but those that name
-    people or tell times. A row called gold or truth is not an annotator; it is used if `gold` is True.
-    """
-    with columns_of(opened.name):
-        opened, by_annotator = _find_row_names(opened, RESPONDENT, options.annotator, set())
-        columns = _task_columns(opened.columns, options.task, by_annotator)
-    table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
-    people, items = _row_ids(table, by_annotator), _column_names(table, columns)
-    cells, row, column = _cells_of(table, columns)
-    labels = read_labels(cells, options, is_wide=True)
-
-    def where(cell: int) -> str:
-        return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
-
-    refuse_lost_ids("annotator", people.codes[row], labels.coded.codes, where)
-    task, who = Coded(items.codes[column], items.names), Coded(people.codes[row], people.names)
-    truth_rows = [code for code, name in enumerate(to_list(people.names)) if bare_name(name) in TRUTH.words]
-    is_truth = np.isin(who.codes, truth_rows)
-    truth = None
-    if options.gold is True:
-        known = np.flatnonzero(is_truth & (labels.coded.codes != MISSING))
-        if not known.size:
-            remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
-            raise InputError(f"{opened.name} has no row called gold or truth", remedies=remedies)
-        truth = Truth(items.names[task.codes[known]], labels.coded.names[labels.coded.codes[known]])
-    elif options.gold is not None and options.gold is not False:
-        truth = read_gold(options.gold, options.no_vote)
-    votes_only = Coded(np.where(is_truth, np.int32(MISSING), labels.coded.codes), labels.coded.names)
-    votes = _with_unlabelled(task, who, labels._replace(coded=votes_only), items)
-    annotations = assemble(*votes, truth, options, table.is_text, where)
-    n_columns = min(len(columns), options.limit or len(columns))
-    annotations = _count_cells(annotations, int((~np.isin(people.codes, truth_rows)).sum()) * n_columns)
-    silent = to_list(annotations.never_voted)
-    kept = np.array([code for code, name in enumerate(silent) if bare_name(name) not in TRUTH.words], np.int64)
-    annotations = replace(annotations, never_voted=annotations.never_voted[kept])
-    return _with_columns(annotations, opened, None, by_annotator)
-
-
-def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_annotator: Any) -> list[Any]:
+def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any]:
+    """Return the columns that the user lists or that fit patterns; else all but those of people and of times."""
     if tasks is not None and not isinstance(tasks, str):
         return list(tasks)
     if tasks is None:
@@ -331,9 +386,6 @@ def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_anno
     return chosen
 
 
-# Tables with several votes per row
-
-
 def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> tuple[Opened, Any]:
     """Return the column that names the rows, or None. A pandas index becomes a column."""
     column = find_column([column for column in opened.columns if column not in others], role, name)
@@ -346,25 +398,15 @@ def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> 
     return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
 
 
-def _row_ids(table: Table, column: Any) -> Coded:
-    """Return the names of the rows, or their numbers if no column names them."""
-    return encode_series(_in_library_of(table, range(len(table)))) if column is None else table.ids(column)
-
-
-def _column_names(table: Table, columns: list[Any]) -> Coded:
-    """Return the names of columns."""
-    coded = encode_series(_in_library_of(table, columns))
-    return integer_names(coded) if table.is_text else coded
-
-
-def _in_library_of(table: Table, values: Sequence[Any]) -> Names:
-    return names_like(values, next(iter(table.columns.values())))
-
-
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
     parts = [encode_series(table.columns[column]) for column in columns]
-    names = encode_series(_stack([part.names for part in parts]))
+    filled = [part.names for part in parts if len(part.names)] or [parts[0].names]
+    if len({str(each.values.dtype) for each in filled}) == 1:
+        labels = Names(pl.concat([each.values for each in filled]), filled[0].like)
+    else:  # integers where blanks made floats of some, or text
+        labels = filled[0].of([name for each in filled for name in each])
+    names = encode_series(labels)
     first = np.cumsum([0] + [len(part.names) for part in parts])
     rows = [np.flatnonzero(part.codes != MISSING).astype(np.int32) for part in parts]
     codes = [
@@ -373,32 +415,3 @@ def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32
     ]
     column = np.repeat(np.arange(len(columns), dtype=np.int32), [len(row) for row in rows])
     return Coded(np.concatenate(codes), names.names), np.concatenate(rows), column
-
-
-def _stack(names: list[Names]) -> Names:
-    """Join all columns in one: in their dtype, as integers where blanks made floats of some, or as text."""
-    filled = [part for part in names if len(part)] or names[:1]
-    if len({str(part.values.dtype) for part in filled}) == 1:
-        return Names(pl.concat([part.values for part in filled]), filled[0].like)
-    return filled[0].of([value for part in filled for value in part])
-
-
-def _with_unlabelled(task: Coded, annotator: Coded, labels: Labels, tasks: Coded) -> tuple[Coded, Coded, Labels]:
-    """Return the votes, and one missing vote for each task without any, so that it is listed as unlabelled."""
-    codes = labels.coded.codes
-    voted = codes != MISSING
-    asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
-    nobody: Codes = np.zeros(len(asked), dtype=np.int32)
-    coded = Coded(np.concatenate([codes[voted], nobody + np.int32(MISSING)]), labels.coded.names)
-    return (
-        Coded(np.concatenate([task.codes[voted], asked]), task.names),
-        Coded(np.concatenate([annotator.codes[voted], nobody]), annotator.names),
-        labels._replace(coded=coded),
-    )
-
-
-def _count_cells(annotations: Annotations, cells: int) -> Annotations:
-    """Count every cell as a row."""
-    counts = annotations.counts
-    missing = cells - (counts.rows - counts.missing)
-    return replace(annotations, counts=replace(counts, rows=cells, missing=missing))

@@ -1,4 +1,4 @@
-"""What a file may ask for: limits that the environment can raise, and the checks of files that may be hostile.
+"""What a file may ask for: limits that the environment can raise, and the reading of files that may be hostile.
 
 Text and gzip are measured as they pass by; zip archives say what they unpack to, and Python's reader stops there.
 Workbooks, zstd and the stream form of Arrow are opened in a child process with bounded memory and time
@@ -6,14 +6,22 @@ Workbooks, zstd and the stream form of Arrow are opened in a child process with 
 reads the number of rows from a footer without decoding rows, and a table out of proportion to its file is refused.
 When every bit of a Parquet file is flipped in turn, only a negative number of values in the header of a page ends the
 process; one pattern finds it.
+
+Sheets of Excel and OpenDocument become comma-separated text, which is then read like a CSV file. The library (calamine)
+allocates every cell between the first and the last one that a sheet names, follows the sectors of an old workbook
+wherever they lead, and may never end with damaged XML.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import os
 import re
+import zipfile
 from pathlib import Path
 from typing import IO, Any, NoReturn
+from xml.parsers.expat import ParserCreate
 
 import numpy as np
 import polars as pl
@@ -75,12 +83,8 @@ def n_bytes(data: Path | bytes) -> int:
 
 def check_unpacked(name: str, data: Path | bytes, size: int) -> None:
     """Refuse a compressed file that unpacks to this size, if that is too much."""
-    if size > (most := _most_unpacked(data)):
+    if size > (most := max(limit("UNPACKED"), PACKED_TIMES * n_bytes(data))):
         refuse(name, f"unpacks to more than {most:,} bytes", "UNPACKED")
-
-
-def _most_unpacked(data: Path | bytes) -> int:
-    return max(limit("UNPACKED"), PACKED_TIMES * n_bytes(data))
 
 
 def check_cells(name: str, data: Path | bytes, kind: str) -> None:
@@ -110,7 +114,7 @@ def check_cells(name: str, data: Path | bytes, kind: str) -> None:
 
 def unpack_zstd(name: str, data: Path | bytes) -> bytes:
     """Return the text in a file of zstd."""
-    most = _most_unpacked(data)
+    most = max(limit("UNPACKED"), PACKED_TIMES * n_bytes(data))
     try:
         return _in_child("write_unpacked", data, name, most, max_bytes=SPARE_BYTES + 4 * most).content
     except ExhaustedError:
@@ -125,8 +129,12 @@ def unpack_zstd(name: str, data: Path | bytes) -> bytes:
 
 
 def _in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float) -> Answer:
-    seconds = limit("SECONDS") + n_bytes(data) / 1e6
-    return run_in_child(f"finegold.io.limits:{job}", data, *arguments, max_bytes=max_bytes, max_seconds=seconds)
+    job = f"finegold.io.limits:{job}"
+    return run_in_child(job, data, *arguments, max_bytes=max_bytes, max_seconds=_seconds_for(data))
+
+
+def _seconds_for(data: Path | bytes) -> float:
+    return limit("SECONDS") + n_bytes(data) / 1e6
 
 
 def write_unpacked(data: Path | bytes, output: IO[bytes], name: str, most: int) -> dict[str, Any]:
@@ -148,7 +156,7 @@ def measure_stream(data: Path | bytes, output: IO[bytes], most_cells: int) -> di
 
 
 def check_nesting(name: str, file: IO[bytes]) -> None:
-    """Refuse a file of an archive whose JSON is nested too deep."""
+    """Refuse a file of an archive with JSON that is nested too deep."""
     nesting = Nesting(name)
     while (chunk := file.read(CHUNK)) and nesting.add(chunk):
         pass
@@ -165,11 +173,8 @@ class Nesting:
     def add(self, chunk: bytes) -> bool:
         """Add a chunk of text, and return whether the text may be JSON."""
         self.begins = self.begins or chunk.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-        if self.begins in (b"[", b"{"):
-            self._descend(chunk)
-        return self.begins in (b"", b"[", b"{")
-
-    def _descend(self, chunk: bytes) -> None:
+        if self.begins not in (b"[", b"{"):
+            return self.begins == b""
         text = self.backslash + chunk
         self.backslash = b"\\" if (len(text) - len(text.rstrip(b"\\"))) % 2 else b""
         text = text.removesuffix(self.backslash).replace(rb"\\", b"").replace(rb"\"", b"")
@@ -187,3 +192,90 @@ class Nesting:
             self.depth = int(depths[-1])
             if depths.max() > self.most:
                 refuse(self.name, f"has JSON lists and objects nested more than {self.most:,} deep", "DEPTH")
+        return True
+
+
+# Workbooks
+
+SHEET = "#"  # between the path of a workbook and the name of a sheet
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+OLE = b"\xd0\xcf\x11\xe0"  # how an old workbook begins
+PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives of Excel and of OpenDocument
+BYTES_PER_CELL = 200  # that the library and the text need at most
+
+
+def read_sheet(name: str, data: Path | bytes, sheet: str | None = None) -> tuple[str, bytes]:
+    """Return the sheet of this name, or the only one that is not empty, and its text."""
+    text, facts = _read_workbook("write_sheet", name, data, sheet)
+    return facts["sheet"], text
+
+
+def list_sheets(name: str, data: Path | bytes) -> list[str]:
+    """Return the names of the sheets that are not empty."""
+    names: list[str] = _read_workbook("find_sheets", name, data).facts["sheets"]
+    return names
+
+
+def _read_workbook(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
+    if importlib.util.find_spec("fastexcel") is None:
+        raise InputError(f"{name} is a workbook; to read it: pip install 'finegold[excel]'")
+    max_bytes = min(BYTES_PER_CELL * max(limit("CELLS"), DEFAULTS["CELLS"]), available_memory())
+    try:
+        return _in_child(job, data, name, *arguments, max_bytes=max_bytes)
+    except ExhaustedError:
+        excess = f"cannot be read with {in_words(max_bytes)} of memory in {_seconds_for(data):.0f} seconds"
+        refuse(name, f"is damaged, or its cells lie too far apart: it {excess}", "CELLS")
+    except FailedError as error:
+        reason = " ".join(str(error).partition("Context:")[0].split())[:120]
+        raise InputError(f"{name} is a damaged workbook ({reason}); save it again, or as CSV") from None
+
+
+# What follows runs in the child.
+
+
+def write_sheet(data: Path | bytes, output: IO[bytes], name: str, sheet: str | None) -> dict[str, Any]:
+    """Write the text of a sheet; without a name, there must be one that is not empty."""
+    book = _open(data)
+    if sheet is not None and sheet not in book.sheet_names:
+        raise InputError(f'{name} has no sheet "{sheet}"; it has {_quoted(book.sheet_names)}')
+    if not book.sheet_names:
+        raise InputError(f"{name} is a workbook without sheets; expected one with a table of votes")
+    tables = {title: _rows(name, book, title) for title in ([sheet] if sheet is not None else book.sheet_names)}
+    filled = [title for title, rows in tables.items() if not rows.is_empty()]
+    if len(filled) > 1:
+        path = "FILE" if isinstance(data, bytes) else name
+        raise InputError(f"{name} holds the sheets {_quoted(filled)}; choose one: {path}{SHEET}{filled[0]}")
+    if not filled:
+        raise InputError(f'{name}: the sheet "{next(iter(tables))}" is empty; expected a table with a header')
+    output.write(tables[filled[0]].write_csv(include_header=False).encode())
+    return {"sheet": filled[0]}
+
+
+def find_sheets(data: Path | bytes, output: IO[bytes], name: str) -> dict[str, Any]:
+    """Return the names of the sheets that are not empty."""
+    book = _open(data)
+    return {"sheets": [title for title in book.sheet_names if not _rows(name, book, title).is_empty()]}
+
+
+def _open(data: Path | bytes) -> Any:
+    import fastexcel
+
+    source = data if isinstance(data, Path) else io.BytesIO(data)
+    if zipfile.is_zipfile(source):
+        with zipfile.ZipFile(source) as archive:
+            if "content.xml" in archive.namelist():
+                ParserCreate().Parse(archive.read("content.xml"), True)  # tags that do not match make the library loop
+    return fastexcel.read_excel(data)
+
+
+def _rows(name: str, book: Any, sheet: str) -> Any:
+    """Return every cell as text, 2 and not 2.0, without empty columns."""
+    rows = book.load_sheet(sheet, header_row=None, dtypes="string").to_polars()
+    if rows.height * rows.width > (most := limit("CELLS")):
+        size = f"{rows.height:,} rows x {rows.width:,} columns"
+        refuse(name, f"has a sheet of {size}, more than {most:,} cells", "CELLS")
+    return rows.select(column for column in rows if column.null_count() < len(column))
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

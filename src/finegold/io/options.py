@@ -57,11 +57,7 @@ class ReadOptions:
         surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
     )
     classes: Sequence[Any] | None = option(
-        None,
-        "All classes, in this order; any other label is an error.",
-        group=COLUMNS,
-        kind="list",
-        metavar="A,B,C",
+        None, "All classes, in this order; any other label is an error.", group=COLUMNS, kind="list", metavar="A,B,C"
     )
     ordered: Sequence[Any] | None = option(
         None,
@@ -122,10 +118,7 @@ class ReadOptions:
     )
     limit: int | None = option(None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1)
     encoding: str | None = option(
-        None,
-        "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
-        group=TEXT,
-        metavar="NAME",
+        None, "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.", group=TEXT, metavar="NAME"
     )
     separator: str | None = option(
         None,

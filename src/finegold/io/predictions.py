@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,28 +72,19 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
 
 
 def _by_name(given: Any) -> dict[str, Any]:
-    """Return the models by name; those without a name are numbered."""
+    """Return the models by name; those without a name are called by their files or numbered."""
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
         models = {str(name): model for name, model in given.items()}
-    elif isinstance(given, list) and given and not isinstance(given[0], Mapping):
-        models = _numbered(given)
     else:
-        models = _numbered([given])
+        models = {}
+        several = given if isinstance(given, list) and given and not isinstance(given[0], Mapping) else [given]
+        stems = [Path(model).name.split(".")[0] if isinstance(model, str | Path) else "" for model in several]
+        names = [stem or "predictions" for stem in stems]
+        for number, (name, model) in enumerate(zip(names, several, strict=True), start=1):
+            models[name if names.count(name) == 1 else f"{name} {names[:number].count(name)}"] = model
     if not models:
         raise InputError("there are no predictions; give the predictions of at least one model")
     return models
-
-
-def _numbered(given: Sequence[Any]) -> dict[str, Any]:
-    names = [_stem(model) or "predictions" for model in given]
-    return {
-        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": model
-        for i, (name, model) in enumerate(zip(names, given, strict=True))
-    }
-
-
-def _stem(given: Any) -> str:
-    return Path(given).name.split(".")[0] if isinstance(given, str | Path) else ""
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
@@ -114,7 +105,8 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     if (tasks.codes == MISSING).any():
         row = int(np.argmin(tasks.codes))
         raise InputError(f"{table.where(row)}: the task is missing; fill it in or remove the row")
-    columns = [_numbers(table.columns[column].values) for column in classes]
+    texts = [table.columns[column].values for column in classes]
+    columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
     probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
     return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities)
@@ -133,21 +125,20 @@ def _of_answers(name: str, source: str, answers: Truth, votes: Annotations) -> M
     return Model(name, source, to_list(answers.task), known, p)
 
 
-def _numbers(column: pl.Series) -> Floats:
-    """Return the values as numbers; NaN where there is none."""
-    numbers: Floats = column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    return numbers
-
-
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     source = f"the predictions {name!r}" if name != "predictions" else "the predictions"
     if len(given) not in (2, 3):
         raise InputError(f"{source} have {len(given)} parts; {FORMS}")
     classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
     tasks, output = as_column(given[0]).tolist(), given[1]
-    if _is_pipeline_output(output):
-        classes = sorted({str(score["label"]) for row in output for score in row})
-        output = [_scores(row, classes) for row in output]
+    rows = output if isinstance(output, list) and output else [None]
+    if all(
+        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row) for row in rows
+    ):
+        # The output of a Hugging Face pipeline: each row is a list of {"label": ..., "score": ...}.
+        scores = [{str(score["label"]): float(score["score"]) for score in row} for row in output]
+        classes = sorted({name for row in scores for name in row})
+        output = [[row.get(name, np.nan) for name in classes] for row in scores]
     try:
         array = np.asarray(output, dtype=np.float64)
     except (TypeError, ValueError):
@@ -158,19 +149,6 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
             f"{len(classes):,} classes ({listed(classes)}); {FORMS}"
         )
     return Model(name, source, tasks, classes, array)
-
-
-def _is_pipeline_output(output: Any) -> bool:
-    """Return whether each row is a list of {"label": ..., "score": ...}, as of a Hugging Face pipeline."""
-    rows = output if isinstance(output, list) and output else [None]
-    return all(
-        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row) for row in rows
-    )
-
-
-def _scores(row: list[dict[str, Any]], classes: list[str]) -> list[float]:
-    scores = {str(score["label"]): float(score["score"]) for score in row}
-    return [scores.get(name, float("nan")) for name in classes]
 
 
 def _checked(model: Model, votes: Annotations) -> Floats:
@@ -184,39 +162,30 @@ def _checked(model: Model, votes: Annotations) -> Floats:
             raise InputError(problem, model.source, remedies)
         if (codes == code).sum() > 1:
             raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
-    given = _normalised(model, model.probabilities, [known[code] for code in codes.tolist()])
-    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
-    ordered[:, codes] = given
-    if lost := [name for code, name in enumerate(known) if code not in codes]:
-        what = f"the model does not know {listed(lost)}, so it says nothing for or against"
-        warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
-    return np.asarray(ordered / ordered.sum(axis=1, keepdims=True))
-
-
-def _normalised(model: Model, probabilities: Floats, classes: list[Any]) -> Floats:
-    _refuse(model, probabilities, classes, np.isnan(probabilities), "is missing or not a number")
-    _refuse(model, probabilities, classes, probabilities < 0, "is negative")
-    sums = probabilities.sum(axis=1)
-    wrong = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
-    if wrong.size:
-        row = int(wrong[0])
-        more = f"; {wrong.size:,} rows are like that" if wrong.size > 1 else ""
+    given, columns = model.probabilities, [known[code] for code in codes.tolist()]
+    for wrong, what in ((np.isnan(given), "is missing or not a number"), (given < 0, "is negative")):
+        if wrong.any():
+            row, k = np.argwhere(wrong)[0].tolist()
+            value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
+            raise InputError(
+                f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; correct it, or remove the row if '
+                "the model has no prediction"
+            )
+    sums = given.sum(axis=1)
+    uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
+    if uneven.size:
+        row = int(uneven[0])
+        more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
         raise InputError(
             f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. "
             "Give probabilities (for logits, their softmax)"
         )
-    return np.asarray(probabilities / sums[:, None])
-
-
-def _refuse(model: Model, probabilities: Floats, classes: list[Any], wrong: NDArray[np.bool_], what: str) -> None:
-    if not wrong.any():
-        return
-    row, k = np.argwhere(wrong)[0].tolist()
-    value = "" if np.isnan(probabilities[row, k]) else f" ({probabilities[row, k]:.4g})"
-    raise InputError(
-        f'{model.row(row)}: the probability of "{classes[k]}" {what}{value}; correct it, or remove the row if the '
-        "model has no prediction"
-    )
+    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
+    ordered[:, codes] = given / sums[:, None]
+    if lost := [name for code, name in enumerate(known) if code not in codes]:
+        what = f"the model does not know {listed(lost)}, so it says nothing for or against"
+        warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
+    return np.asarray(ordered / ordered.sum(axis=1, keepdims=True))
 
 
 def _check_tasks(model: Model, votes: Annotations) -> None:

@@ -25,14 +25,16 @@ TUPLES = {2: ("task", "label"), 3: ("task", "annotator", "label")}  # pairs are 
 
 def as_frame(votes: Any) -> pl.DataFrame:
     """Return the table that an object holds."""
-    if _is_data_set(votes):
-        return _with_class_names(_of_data_set(votes), votes.features)
+    if _is_data_set(votes):  # by its own method: the Arrow table inside may hold rows that were filtered out
+        native = votes.to_polars() if callable(getattr(votes, "to_polars", None)) else votes.to_pandas()
+        return _with_class_names(to_polars(native), votes.features)
     if _is_arrow(votes):
         return _of_arrow(votes)
     if isinstance(votes, np.ndarray) and votes.dtype.names and votes.ndim == 1:
-        return _of_array(votes)
+        return pl.DataFrame({name: _column(name, votes[name]) for name in votes.dtype.names})
     if isinstance(votes, Mapping):
-        return _of_splits(votes) if votes and all(map(_is_split, votes.values())) else _of_columns(votes)
+        are_splits = all(_is_data_set(split) or _is_streamed(split) for split in votes.values())
+        return _of_splits(votes) if votes and are_splits else _of_columns(votes)
     if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray | np.ndarray):
         return _with_class_names(_of_rows(list(votes)), getattr(votes, "features", None))
     if getattr(votes, "ndim", None) == 2:
@@ -56,14 +58,9 @@ def _is_data_set(votes: Any) -> bool:
     return hasattr(votes, "features") and any(callable(getattr(votes, to, None)) for to in ("to_polars", "to_pandas"))
 
 
-def _is_split(votes: Any) -> bool:
-    """Return whether this is a data set, or one that is streamed row by row."""
-    return _is_data_set(votes) or (hasattr(votes, "features") and isinstance(votes, Iterable))
-
-
-def _of_data_set(votes: Any) -> pl.DataFrame:
-    """Convert a data set with its own method: the Arrow table inside may hold rows that were filtered out."""
-    return to_polars(votes.to_polars() if callable(getattr(votes, "to_polars", None)) else votes.to_pandas())
+def _is_streamed(votes: Any) -> bool:
+    """Return whether this is a data set whose rows come one by one."""
+    return hasattr(votes, "features") and isinstance(votes, Iterable)
 
 
 def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
@@ -90,14 +87,12 @@ def _join(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
         differing = sorted(set(frame.columns) ^ set(expected.columns))
         if differing:
             raise InputError(f'{kind} "{name}" has other columns than "{first}" ({", ".join(differing)})')
-    columns = {name: [frame.get_column(name) for frame in frames.values()] for name in expected.columns}
-    return pl.DataFrame({name: _concatenate(parts) for name, parts in columns.items()})
-
-
-def _concatenate(parts: list[pl.Series]) -> pl.Series:
-    if len({part.dtype for part in parts}) == 1:
-        return pl.concat(parts)
-    return series_of([value for part in parts for value in part.to_list()])
+    columns = {}
+    for name in expected.columns:
+        parts = [frame.get_column(name) for frame in frames.values()]
+        are_alike = len({part.dtype for part in parts}) == 1
+        columns[name] = pl.concat(parts) if are_alike else series_of([each for part in parts for each in part])
+    return pl.DataFrame(columns)
 
 
 def _is_arrow(votes: Any) -> bool:
@@ -110,10 +105,6 @@ def _of_arrow(votes: Any) -> pl.DataFrame:
     except Exception as error:  # whatever the producer of the stream or Polars raises
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"the Arrow data of type {type(votes).__name__} are not a table ({reason})") from error
-
-
-def _of_array(votes: Any) -> pl.DataFrame:
-    return pl.DataFrame({name: _column(name, votes[name]) for name in votes.dtype.names})
 
 
 def _of_columns(votes: Mapping[Any, Any]) -> pl.DataFrame:
@@ -131,8 +122,15 @@ def _of_columns(votes: Mapping[Any, Any]) -> pl.DataFrame:
 
 
 def _column(name: Any, values: Any) -> pl.Series:
+    if isinstance(values, np.ma.MaskedArray):
+        return series_of(values.tolist())
     if isinstance(values, np.ndarray) and values.ndim == 1:
-        return _array_column(name, values)
+        if values.dtype.kind == "S":
+            try:
+                return pl.Series(np.char.decode(values, "utf-8"))
+            except UnicodeDecodeError:
+                raise InputError(f'the column "{name}" holds bytes that are not valid UTF-8; decode it first') from None
+        return series_of(values)
     if isinstance(values, list | tuple):
         return series_of(values)
     try:
@@ -142,49 +140,28 @@ def _column(name: Any, values: Any) -> pl.Series:
         raise InputError(f"{found}; expected a list, an array or a series of values: a dict of columns") from None
 
 
-def _array_column(name: Any, values: Any) -> pl.Series:
-    if isinstance(values, np.ma.MaskedArray):
-        return series_of(values.tolist())
-    if values.dtype.kind == "S":
-        try:
-            return pl.Series(np.char.decode(values, "utf-8"))
-        except UnicodeDecodeError:
-            raise InputError(f'the column "{name}" holds bytes that are not valid UTF-8; decode it first') from None
-    return series_of(values)
-
-
 def _of_rows(rows: list[Any]) -> pl.DataFrame:
     if not rows:
         raise InputError("there are no rows; expected at least one vote")
     if all(map(_is_arrow, rows)):
         return _join({str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)}, "record batch")
-    _refuse_mixed(rows)
-    if isinstance(rows[0], Mapping):
-        names = dict.fromkeys(name for row in rows for name in row)
-        return pl.DataFrame({str(name): series_of([row.get(name) for row in rows]) for name in names})
-    columns = zip(*rows, strict=True)
-    return pl.DataFrame({name: series_of(column) for name, column in zip(_fields(rows), columns, strict=True)})
-
-
-def _refuse_mixed(rows: list[Any]) -> None:
-    kind = next((kind for kind in (Mapping, tuple, list) if isinstance(rows[0], kind)), None)
+    first = rows[0]
+    kind = next((kind for kind in (Mapping, tuple, list) if isinstance(first, kind)), None)
     if kind is None:
-        raise InputError(
-            f"row 1 is of type {type(rows[0]).__name__}; expected a dict or a tuple. Finegold reads {ACCEPTED}"
-        )
+        problem = f"row 1 is of type {type(first).__name__}; expected a dict or a tuple"
+        raise InputError(f"{problem}. Finegold reads {ACCEPTED}")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, kind):
-            found = f"row {number:,} is of type {type(row).__name__}"
-            raise InputError(f"{found}, but row 1 is of type {type(rows[0]).__name__}; rows must be alike")
-
-
-def _fields(rows: list[Any]) -> Sequence[str]:
-    """Return the names of the columns of rows that are tuples or lists."""
-    width = len(rows[0])
-    for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise InputError(f"row {number:,} has {len(row)} values, but row 1 has {width}; rows must be alike")
-    names: Sequence[str] | None = getattr(rows[0], "_fields", None) or TUPLES.get(width)
+            found, expected = f"row {number:,} is of type {type(row).__name__}", f"is of type {type(first).__name__}"
+            raise InputError(f"{found}, but row 1 {expected}; rows must be alike")
+        if kind is not Mapping and len(row) != len(first):
+            found = f"row {number:,} has {len(row)} values"
+            raise InputError(f"{found}, but row 1 has {len(first)}; rows must be alike")
+    if kind is Mapping:
+        keys = dict.fromkeys(name for row in rows for name in row)
+        return pl.DataFrame({str(name): series_of([row.get(name) for row in rows]) for name in keys})
+    names: Sequence[str] | None = getattr(first, "_fields", None) or TUPLES.get(len(first))
     if names is None:
-        raise InputError(f"row 1 has {width} values; expected 3: task, annotator, label (or give dicts)")
-    return names
+        raise InputError(f"row 1 has {len(first)} values; expected 3: task, annotator, label (or give dicts)")
+    columns = zip(*rows, strict=True)
+    return pl.DataFrame({name: series_of(column) for name, column in zip(names, columns, strict=True)})

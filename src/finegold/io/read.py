@@ -7,21 +7,16 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.io.columns import (
-    guess_shape,
-    name_annotators_by_file,
-    refuse_parts_of_one_table,
-    report_columns_aside,
-)
+from finegold.io.columns import guess_shape, name_annotators_by_file, refuse_parts_of_one_table, report_columns_aside
 from finegold.io.database_tables import open_database
 from finegold.io.databases import is_database
+from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from finegold.io.exports.base import ALL, ExportOptions
 from finegold.io.exports.read import read_export
-from finegold.io.hints import explain_lost_columns
-from finegold.io.layouts import read_long, read_transposed, read_wide
+from finegold.io.layouts import read_long, read_wide
 from finegold.io.options import Reading, ReadOptions
-from finegold.io.source import Dialect, is_files, sources_of
+from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Opened, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
 from finegold.options import documented
@@ -136,7 +131,7 @@ def _checked(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) 
     if options.ordered is not None and (isinstance(options.ordered, str) or len(options.ordered) < 2):
         raise InputError("ordered needs at least two classes, from the lowest to the highest")
     classes = options.ordered if options.classes is None else options.classes
-    known = gold if options.multi is False else as_texts(gold)
+    known = gold if gold is None or options.multi is False else as_texts(gold)
     return replace(options, gold=known, classes=classes, ordered=None, alias=read_alias(options.alias))
 
 
@@ -144,7 +139,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes by question. A table has one, without a name."""
     if is_database(votes) or options.query is not None or options.table is not None or options.params:
         votes = open_database(votes, options.query, options.table, options.params)
-    votes = Dialect(options.encoding, options.separator, int(options.header)).apply(votes)
+    votes = with_dialect(votes, options.encoding, options.separator, options.header)
     if options.format == TRANSPOSED or not is_files(votes):
         if options.format not in (None, TABLE, TRANSPOSED):
             problem = f"the format {options.format} is one of files; give a path"
@@ -178,7 +173,7 @@ def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
         if options.label is not None or not isinstance(options.annotator, str | None):
             problem = "a transposed table has one column of annotators and none of labels"
             raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
-        return read_transposed(opened, options)
+        return read_wide(opened, options, is_transposed=True)
     if options.wide:
         if options.label is not None:
             remedies = [leave_out("label"), leave_out("wide", when="if there is one")]
@@ -190,12 +185,10 @@ def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
     findings: list[Finding] = []
     if shape is not None and not shape.doubt:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
-        if shape.is_transposed:
-            annotations = read_transposed(opened, replace(options, task=shape.votes, annotator=shape.ids))
-        else:
-            annotations = read_wide(opened, replace(options, task=shape.ids, annotator=shape.votes))
+        task, annotator = (shape.votes, shape.ids) if shape.is_transposed else (shape.ids, shape.votes)
+        annotations = read_wide(opened, replace(options, task=task, annotator=annotator), shape.is_transposed)
     else:
-        if options.annotator is None:
+        if options.annotator is None and len(opened.sources) > 1:
             opened, findings = name_annotators_by_file(opened, options.task, options.label)
         try:
             with explain_lost_columns(opened, shape):
@@ -205,7 +198,8 @@ def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
                 raise
             annotations = read_long(opened, replace(options, **PLAIN_COLUMNS))
             findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
-        refuse_parts_of_one_table(opened, annotations)
+        if len(opened.sources) > 1:
+            refuse_parts_of_one_table(opened, annotations)
     return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene))
 
 

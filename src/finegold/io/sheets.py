@@ -18,7 +18,7 @@ from finegold.io.diagnosis import reading
 from finegold.io.exports import find_export, look
 from finegold.io.exports.base import DamagedExport, Peek, read_records
 from finegold.io.options import ReadOptions
-from finegold.io.source import Dialect, is_files, sources_of
+from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Opened, open_sources, open_table
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing, spelled_alike
@@ -60,17 +60,14 @@ def content_of_records(seen: Peek) -> pl.DataFrame | None:
                 continue
             inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
             ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
-            rows.extend({KEY: task} | _texts(inside) for task in ids)
+            plain = {name: value for name, value in inside.items() if isinstance(value, str | int | float | bool)}
+            texts = {str(name): text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
+            rows.extend({KEY: task} | texts for task in ids)
     names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
     if not names:
         return None
     schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
     return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
-
-
-def _texts(fields: Mapping[str, Any]) -> dict[str, str]:
-    plain = {str(name): value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
-    return {name: text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
 
 
 def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]) -> pl.DataFrame:
@@ -81,7 +78,7 @@ def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], cla
     """
     content = None
     with suppress(InputError, pl.exceptions.PolarsError):
-        files = Dialect(options.encoding, options.separator, int(options.header)).apply(votes)
+        files = with_dialect(votes, options.encoding, options.separator, options.header)
         if not is_files(files):
             content = _constant(open_table(files), options, tasks)
         else:
@@ -142,6 +139,7 @@ def read_answers(
         The names of the tasks that were drawn, and the classes: what a spreadsheet wrote in another way is found again.
     """
     known = list(classes)
+    words = set(map(text_of, known))
     if isinstance(checks, Mapping):
         rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
     else:
@@ -158,7 +156,7 @@ def read_answers(
     drawn = _Spellings(tasks)
     truths: dict[str, str | None] = {}
     for name, answer, _, where in rows:
-        blank = _is_blank(answer, known)
+        blank = is_missing(answer, None) and (is_missing(answer, ()) or text_of(answer) not in words)
         if not name:
             if not blank:
                 raise InputError("there is a truth but no task", where, [use(text="fill in the task or remove it")])
@@ -171,10 +169,6 @@ def read_answers(
     numbers = _Spellings(map(text_of, known))
     said = {n: None if t is None else numbers.find(text_of(spelled.get(t, t))) for n, t in truths.items()}
     return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each, ())})
-
-
-def _is_blank(answer: Any, classes: list[Any]) -> bool:
-    return is_missing(answer, None) and (is_missing(answer, ()) or text_of(answer) not in set(map(text_of, classes)))
 
 
 def _column(opened: Opened, name: str, role: Role) -> Any:

@@ -17,8 +17,8 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -30,16 +30,19 @@ from finegold.io.databases import is_database, parse
 from finegold.io.limits import (
     AGAIN,
     CHUNK,
+    OLE,
+    PARTS,
+    SHEET,
+    WORKBOOKS,
     Nesting,
     check_cells,
     check_unpacked,
     limit,
-    n_bytes,
+    list_sheets,
+    read_sheet,
     refuse,
     unpack_zstd,
 )
-from finegold.io.workbooks import OLE, PARTS, SHEET, list_sheets, read_sheet
-from finegold.io.workbooks import SUFFIXES as WORKBOOKS
 
 START = 2**14  # bytes that tell what kind of file it is; they are kept for each of many files
 BOM = b"\xef\xbb\xbf"  # that some editors put in front
@@ -64,7 +67,6 @@ TEXT = frozenset({"csv", "tsv", "jsonl"})  # formats that can be compressed
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # of files in a folder without plain tables
 READABLE = frozenset({*TABLES, *COMPRESSIONS, *WORKBOOKS, ".json", ".zip", ".eval", ".manifest"})
-WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind in TEXT | {"parquet"}} | {".xlsx": "xlsx"}
 READABLE_FILES = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
 
 ARROW_STREAM = b"\xff" * 4
@@ -103,14 +105,18 @@ class Source:
     def is_delimited(self) -> bool:
         return self.format in ("csv", "tsv")
 
+    def once(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` finds in the file, which is looked at once."""
+        if what not in self.seen:
+            self.seen[what] = make()
+        return self.seen[what]
+
     @property
     def content(self) -> Path | bytes:
         """The data as Polars reads them: zstd is unpacked once, and Polars itself unpacks gzip."""
         if self.compression != "zstd":
             return self.data
-        if "unpacked" not in self.seen:
-            self.seen["unpacked"] = unpack_zstd(self.name, self.data)
-        unpacked: bytes = self.seen["unpacked"]
+        unpacked: bytes = self.once("unpacked", lambda: unpack_zstd(self.name, self.data))
         return unpacked
 
 
@@ -131,20 +137,12 @@ def _file(data: Path | bytes) -> Path | io.BytesIO:
 
 def read_start(source: Source) -> bytes:
     """Return the first bytes as they are on disk. They are read when they are first asked for."""
-    if isinstance(source.data, bytes):
-        return source.data[:START]
-    if "start" not in source.seen:
-        with source.data.open("rb") as file:
-            source.seen["start"] = file.read(START)
-    start: bytes = source.seen["start"]
-    return start
 
+    def read_file() -> bytes:
+        with source.data.open("rb") as file:  # type: ignore[union-attr]
+            return file.read(START)
 
-def start_of(source: Source) -> bytes:
-    """Return the first bytes, or none if the file cannot be read: the reader reports it."""
-    with suppress(OSError):
-        return read_start(source)
-    return b""
+    return source.data[:START] if isinstance(source.data, bytes) else cast(bytes, source.once("start", read_file))
 
 
 def text_start(source: Source) -> bytes:
@@ -169,21 +167,17 @@ def has_whole_text(source: Source) -> bool:
     return is_whole and len(text_start(source)) < START
 
 
-def size_of(source: Source) -> int:
-    """Return the number of bytes on disk."""
-    return n_bytes(source.data)
-
-
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
     """Return the files in a zip archive, which is opened once."""
-    if "members" not in source.seen:
+
+    def list_members() -> list[zipfile.ZipInfo]:
         try:
             with zipfile.ZipFile(_file(source.data)) as archive:
-                source.seen["members"] = archive.infolist()
+                return archive.infolist()
         except NotImplementedError as error:  # the version of the format, which damage changes
             raise zipfile.BadZipFile(str(error)) from error
-    members: list[zipfile.ZipInfo] = source.seen["members"]
-    return members
+
+    return cast(list[zipfile.ZipInfo], source.once("members", list_members))
 
 
 def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
@@ -211,30 +205,25 @@ def first_line(source: Source) -> str:
 
 
 def separator_of(source: Source) -> str:
-    """Return the separator that the user names, or the one that the first lines show."""
-    if source.separator:
-        return source.separator
-    key = f"separator {source.header}"
-    if key not in source.seen:
+    """Return the separator that the user names, or the one that the first lines show.
+
+    It is the mark that the header has; of several, one that each line has equally often.
+    """
+
+    def find() -> str:
         lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
         lines = lines if len(lines) == 1 or has_whole_text(source) else lines[:-1]  # the last may be cut
-        filled = [line for line in lines[max(source.header - 1, 0) :] if line.strip()][:LINES]
-        source.seen[key] = _find_separator(filled, source.format)
-    separator: str = source.seen[key]
-    return separator
+        lines = [line for line in lines[max(source.header - 1, 0) :] if line.strip()][:LINES]
+        marks = "\t,;|" if source.format == "tsv" else ",;\t|"
+        plain = [QUOTED.sub("", line) for line in lines] or [""]
+        counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
+        steady = [mark for mark in counts if counts[mark][0] and len(set(counts[mark])) == 1]
+        in_header = [mark for mark in marks if counts[mark][0]]
+        if in_header:
+            return next((mark for mark in in_header if mark in steady), in_header[0])
+        return " " if " " in steady and len(lines) > 1 and counts[" "][0] > 1 else marks[0]
 
-
-def _find_separator(lines: list[str], format: str) -> str:
-    """Return the mark that the header has; of several, one that each line has equally often."""
-    marks = "\t,;|" if format == "tsv" else ",;\t|"
-    plain = [QUOTED.sub("", line) for line in lines] or [""]
-    counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
-    in_header = [mark for mark in marks if counts[mark][0]]
-    steady = [mark for mark in in_header if len(set(counts[mark])) == 1]
-    if in_header:
-        return (steady or in_header)[0]
-    has_spaces = len(lines) > 1 and counts[" "][0] > 1 and len(set(counts[" "])) == 1
-    return " " if has_spaces else marks[0]
+    return source.separator or cast(str, source.once(f"separator {source.header}", find))
 
 
 # From what the user names to sources.
@@ -244,11 +233,8 @@ def is_files(votes: object) -> bool:
     """Return whether these are paths or streams, and not data frames."""
     if isinstance(votes, list | tuple):
         return all(isinstance(vote, str | os.PathLike | Source) for vote in votes)
-    return isinstance(votes, str | os.PathLike) or _is_stream(votes)
-
-
-def _is_stream(votes: object) -> bool:
-    return callable(getattr(votes, "read", None)) and not hasattr(votes, "columns")
+    is_stream = callable(getattr(votes, "read", None)) and not hasattr(votes, "columns")
+    return isinstance(votes, str | os.PathLike) or is_stream
 
 
 def sources_of(votes: Any) -> list[Source]:
@@ -256,7 +242,7 @@ def sources_of(votes: Any) -> list[Source]:
 
     Sources that this function made before are returned as they are, so that a file is looked at once.
     """
-    if _is_stream(votes):
+    if not isinstance(votes, list | tuple | str | os.PathLike):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
         return [_as_text(Source(str(getattr(votes, "name", "the stream")), data))]
@@ -270,7 +256,7 @@ def sources_of(votes: Any) -> list[Source]:
     ]
 
 
-def _expand(path: str) -> Iterable[Source]:
+def _expand(path: str) -> list[Source]:
     if path == "-":
         return [Source("standard input", sys.stdin.buffer.read())]
     if not path:
@@ -288,11 +274,14 @@ def _expand(path: str) -> Iterable[Source]:
     book, has_sheet, sheet = path.rpartition(SHEET)
     try:
         if target.is_dir():
-            return _folder(target, path)
+            return _data_files(target, path)
         if target.exists():  # also a name that happens to contain * or [
             return [_regular_file(target)]
         if glob.has_magic(path):
-            return _pattern(target, path)
+            matches = map(Path, sorted(glob.glob(str(target), recursive=True)))  # noqa: PTH207 (absolute patterns)
+            if files := [_regular_file(file) for file in matches if file.is_file()]:
+                return files
+            raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
         if has_sheet and Path(book).expanduser().is_file():
             workbook = _regular_file(Path(book).expanduser())
             check_source(workbook)
@@ -314,47 +303,33 @@ def _regular_file(path: Path) -> Source:
     shown = str(path).encode(errors="backslashreplace").decode()
     if shown != str(path):
         raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
-    if path.is_file():
-        return Source(str(path), path)
     try:
-        return Source(str(path), path.read_bytes())
+        return Source(shown, path if path.is_file() else path.read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _folder(folder: Path, path: str) -> list[Source]:
+def _data_files(folder: Path, path: str) -> list[Source]:
     """Return the data files of a folder; if there are none, those of its subfolders, as some tools write them."""
     try:
-        sources = _data_files(folder.iterdir()) or _data_files(folder.rglob("*"))
+        for inside in (folder.iterdir(), folder.rglob("*")):
+            files = [_regular_file(file) for file in sorted(inside) if file.is_file() and not file.name.startswith(".")]
+            tables = [source for source in files if by_extension(source)[0]]
+            if sources := tables or [source for source in files if source.name.lower().endswith(EXPORTS)]:
+                return sources
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
-    if not sources:
-        raise InputError(
-            f"the folder {path} holds no data files; Finegold reads {READABLE_FILES} ({', '.join(TABLES)})"
-        )
-    return sources
-
-
-def _data_files(paths: Iterable[Path]) -> list[Source]:
-    sources = [_regular_file(file) for file in sorted(paths) if file.is_file() and not file.name.startswith(".")]
-    tables = [source for source in sources if by_extension(source)[0]]
-    return tables or [source for source in sources if source.name.lower().endswith(EXPORTS)]
-
-
-def _pattern(pattern: Path, path: str) -> list[Source]:
-    matches = [Path(name) for name in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207 (absolute patterns)
-    if not any(file.is_file() for file in matches):
-        raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
-    return [_regular_file(file) for file in matches if file.is_file()]
+    raise InputError(f"the folder {path} holds no data files; Finegold reads {READABLE_FILES} ({', '.join(TABLES)})")
 
 
 def _as_text(source: Source) -> Source:
     """Return a workbook as comma-separated text, and UTF-16, which Excel and survey tools write, as UTF-8."""
     check_source(source)
-    if is_workbook(source):
-        return sheet_text(source)
-    if start_of(source).startswith(UTF_16):
-        with suppress(OSError, UnicodeError):  # those who read it will say so
+    with suppress(OSError, UnicodeError):  # those who read it will say so
+        start = read_start(source)
+        if start.startswith((ZIP, OLE)) and is_workbook(source):
+            return sheet_text(source)
+        if start.startswith(UTF_16):
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
             return Source(source.name, data.decode("utf-16").encode())
     return source
@@ -362,9 +337,10 @@ def _as_text(source: Source) -> Source:
 
 def is_workbook(source: Source) -> bool:
     """Recognise a workbook by its content, because any file may be called .xls; a damaged one by its name."""
-    start = start_of(source)[: len(ZIP)]
-    if start == ZIP:
-        with suppress(zipfile.BadZipFile, OSError):
+    start = b""
+    with suppress(zipfile.BadZipFile, OSError):
+        start = read_start(source)[: len(ZIP)]
+        if start == ZIP:
             return not PARTS.isdisjoint(member.filename for member in archive_members(source))
     return start == OLE or (start == ZIP and source.name.lower().endswith(WORKBOOKS))
 
@@ -442,44 +418,35 @@ def by_magic(start: bytes) -> str:
 
 
 def check_source(source: Source) -> None:
-    """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage."""
+    """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage.
+
+    The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not read.
+    """
     with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        start = start_of(source)
+        start = read_start(source)
         magic = by_magic(start)
         if start.startswith(ZIP):
             check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
-        elif magic in ("parquet", "arrow"):
-            check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
-        else:
-            with _whole_gzip(source):
-                _check_text(replace(source, compression=magic if magic in ("gzip", "zstd") else ""))
-
-
-@contextmanager
-def _whole_gzip(source: Source) -> Iterator[None]:
-    """Raise an InputError for a file that cannot be unpacked."""
-    try:
-        yield
-    except EOFError:
-        raise InputError(f"{source.name} is cut short: the gzip data ends too early; {AGAIN}") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {AGAIN}") from None
-
-
-def _check_text(source: Source) -> None:
-    """Check in one pass the unpacked size of gzip, and the nesting of JSON."""
-    if not source.compression:
-        start = start_of(source)
-        if not Nesting(source.name).add(start) or len(start) < START:
             return
-    size, nesting = 0, Nesting(source.name)
-    with open_bytes(source) as file:
-        while chunk := file.read(CHUNK):
-            size += len(chunk)
-            if source.compression == "gzip":
-                check_unpacked(source.name, source.data, size)
-            if not nesting.add(chunk) and source.compression != "gzip":
-                return
+        if magic in ("parquet", "arrow"):
+            check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
+            return
+        packed = magic if magic in ("gzip", "zstd") else ""
+        if not packed and (not Nesting(source.name).add(start) or len(start) < START):
+            return
+        size, nesting = 0, Nesting(source.name)
+        try:
+            with open_bytes(replace(source, compression=packed)) as file:
+                while chunk := file.read(CHUNK):
+                    size += len(chunk)
+                    if packed == "gzip":
+                        check_unpacked(source.name, source.data, size)
+                    if not nesting.add(chunk) and packed != "gzip":
+                        return
+        except EOFError:
+            raise InputError(f"{source.name} is cut short: the gzip data ends too early; {AGAIN}") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {AGAIN}") from None
 
 
 def check_lines(source: Source) -> None:
@@ -499,48 +466,34 @@ def check_lines(source: Source) -> None:
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What the user says about a delimited text. The default says nothing."""
-
-    encoding: str | None = None
-    separator: str | None = None
-    header: int = 1
-
-    def __post_init__(self) -> None:
-        mark = WORDS.get(self.separator or "", self.separator or ",")
-        if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            known = ", ".join(word for word in WORDS if word.isalpha())
-            raise InputError(f"the separator {self.separator!r} is not one ASCII character, nor one of {known}")
-        if isinstance(self.header, int) and self.header < 0:
-            raise InputError(f"the header is on line {self.header}; expected a line from 1 on, or 0 for no header")
-
-    def apply(self, votes: Any) -> Any:
-        """Return files as sources that are read this way."""
-        if self == DIALECT:
-            return votes
-        if not is_files(votes):
-            raise InputError("an encoding, a separator and a header are for text files only; leave them out")
-        mark = WORDS.get(self.separator or "", self.separator or "")
-        sources = sources_of(votes)
-        if self.encoding is not None:
-            sources = [Source(source.name, _decode(source, self.encoding)) for source in sources]
-        return [replace(source, separator=mark, header=int(self.header)) for source in sources]
+def with_dialect(votes: Any, encoding: str | None, separator: str | None, header: int) -> Any:
+    """Return files as sources that are read as the user says. The votes are returned as they are if nothing is said."""
+    mark = WORDS.get(separator or "", separator or "")
+    if mark and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+        known = ", ".join(word for word in WORDS if word.isalpha())
+        raise InputError(f"the separator {separator!r} is not one ASCII character, nor one of {known}")
+    if header < 0:
+        raise InputError(f"the header is on line {header}; expected a line from 1 on, or 0 for no header")
+    if encoding is None and not mark and header == 1:
+        return votes
+    if not is_files(votes):
+        raise InputError("an encoding, a separator and a header are for text files only; leave them out")
+    sources = sources_of(votes)
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
+        sources = [Source(source.name, _decode(source, encoding)) for source in sources]
+    return [replace(source, separator=mark, header=int(header)) for source in sources]
 
 
 def _decode(source: Source, encoding: str) -> bytes:
     """Return the text in UTF-8."""
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
-    packed = by_magic(start_of(source))
-    with open_bytes(replace(source, compression=packed if packed == "gzip" else "")) as file:
+    packed = "gzip" if by_magic(read_start(source)) == "gzip" else ""
+    with open_bytes(replace(source, compression=packed)) as file:
         data = file.read()
     try:
         return data.decode(encoding).encode()
     except (UnicodeError, LookupError) as error:
         raise InputError(f"{source.name} is not written in {encoding} ({error}); try another encoding") from None
-
-
-DIALECT = Dialect()

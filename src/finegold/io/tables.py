@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.diagnosis import bad_header, line_of_row, ragged_line, reading
-from finegold.io.encoders import make_encoder
-from finegold.io.formulas import unescape_cells, unescape_name
-from finegold.io.limits import AGAIN, CHUNK, limit, refuse
+from finegold.io.diagnosis import line_of_row, ragged_line, reading, wrong_header
+from finegold.io.encoders import Encoder
+from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
     ARROW_STREAM,
@@ -36,17 +36,20 @@ from finegold.io.source import (
     read_start,
     recognise,
     separator_of,
-    size_of,
     sources_of,
     text_start,
 )
+from finegold.io.writers import unescape_cells, unescape_name
 from finegold.votes.encoding import Names, text_of
 from finegold.votes.frames import names_of
+from finegold.votes.hygiene import Finding
+from finegold.votes.labels import as_cell
 from finegold.votes.names import Coded, encode_column, encode_series
 
 MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show
 TEXT = (pl.String, pl.Categorical, pl.Enum)
+SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # that hold the labels of one vote
 NAN = b"NaN"
 TEXT_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*"|NaN', re.DOTALL)
 
@@ -94,6 +97,11 @@ class Table:
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"the data frame, row {row + 1:,}"
+
+    def findings(self) -> list[Finding]:
+        n = self.repeated_headers
+        rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
+        return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")] if n else []
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -168,7 +176,8 @@ class Opened:
             rows = pl.concat([batch for part in parts for batch in part])
             known = {column.name: Names(column) for column in rows.iter_columns()}
             table = Table(self.is_text, self.sources, lengths, known, mixed, repeated_headers=headers)
-        self._refuse_empty(len(table))
+        if not len(table):
+            raise self._empty()
         return table
 
     def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
@@ -177,9 +186,7 @@ class Opened:
             return self.load([*ids, *values])
         schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
         columns = {
-            (name, is_id): make_encoder(
-                schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed
-            )
+            (name, is_id): Encoder(schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed)
             for names, is_id in ((ids, True), (values, False))
             for name in names
         }
@@ -194,11 +201,12 @@ class Opened:
                 column.add(batch.get_column(name))
             if watch is not None:
                 watch(Progress(sum(lengths), expected, time.perf_counter() - began))
-        self._refuse_empty(sum(lengths))
+        if not sum(lengths):
+            raise self._empty()
         coded = {}
-        for name, is_id in list(columns):
-            column_codes = columns.pop((name, is_id)).finish()
-            coded[name, is_id] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(name))))
+        for key in list(columns):
+            column_codes = columns.pop(key).finish()
+            coded[key] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(key[0]))))
         return Table(self.is_text, self.sources, lengths, coded=coded, repeated_headers=headers)
 
     def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -252,12 +260,11 @@ class Opened:
                 start = read_start(source)
                 if not (lines := start.count(b"\n")):
                     return None
-                total += size_of(source) * lines // len(start)
+                total += n_bytes(source.data) * lines // len(start)
         return total
 
-    def _refuse_empty(self, n_rows: int) -> None:
-        if n_rows == 0:
-            raise InputError(f"{self.name} has a header but no rows; expected at least one")
+    def _empty(self) -> InputError:
+        return InputError(f"{self.name} has a header but no rows; expected at least one")
 
 
 def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
@@ -291,7 +298,8 @@ def open_sources(sources: Sequence[Source]) -> Opened:
     scans, columns = [], []
     for number, source in enumerate(sources):
         with reading(source):
-            sources[number] = source = _without_nan(source)
+            if source.format in ("json", "jsonl"):
+                sources[number] = source = _without_nan(source)
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
         if len(columns[-1]) > (most := limit("COLUMNS")):
@@ -304,6 +312,26 @@ def open_sources(sources: Sequence[Source]) -> Opened:
                 "files read together must have the same columns"
             )
     return Opened(columns[0], sources=sources, scans=scans)
+
+
+def lists_as_text(opened: Opened, column: Any) -> Opened:
+    """Write the lists of a column, if it holds lists, as text."""
+    if opened.frame is None:
+        text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
+        scans = [
+            scan.with_columns(text) if scan.collect_schema()[column].base_type() in (pl.List, pl.Array) else scan
+            for scan in opened.scans
+        ]
+        return replace(opened, scans=scans)
+    if opened.frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
+        return opened
+    table = opened.frame.collect() if isinstance(opened.frame, nw.LazyFrame) else opened.frame
+    values = table.get_column(column).to_list()
+    if not any(isinstance(value, SEVERAL) for value in values):
+        return opened
+    cells = [as_cell(value) if isinstance(value, SEVERAL) else value for value in values]
+    texts = nw.new_series(str(column), cells, backend=table.implementation)
+    return replace(opened, frame=table.with_columns(texts.alias(column)))
 
 
 def as_text(column: pl.Series) -> pl.Series:
@@ -363,35 +391,30 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
 
 def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
     """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
+    with open_bytes(source) as file:
+        text = file.read()
     try:
-        with open_bytes(source) as file:
-            return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=types).lazy()
+        return pl.read_json(text, infer_schema_length=None, schema_overrides=types).lazy()
     except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().splitlines()[0]
         rows: Any = None
-        with open_bytes(source) as file, suppress(ValueError, RecursionError):
-            rows = json.loads(file.read().removeprefix(BOM))
-        if rows and all(isinstance(row, dict) for row in rows):  # Polars wants one type per field
-            return as_frame([{name: _plain(value) for name, value in row.items()} for row in rows]).lazy()
-        if rows:
-            found = next(f"{row!r:.40}" for row in rows if not isinstance(row, dict))
-            problem = f'the list holds {found}; expected rows, which are objects such as {{"task": 1, ...}}'
-            raise InputError(problem, source.name) from None
-        raise InputError(
-            f"{source.name} cannot be read as JSON ({reason})",
-            remedies=[Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")],
-        ) from None
-
-
-def _plain(value: Any) -> Any:
-    """Write what a row holds inside lists and objects as text: such fields have no common type."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+        with suppress(ValueError, RecursionError):
+            rows = json.loads(text.removeprefix(BOM))
+        if not rows:
+            reason = str(error).strip().splitlines()[0]
+            remedies = [Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")]
+            raise InputError(f"{source.name} cannot be read as JSON ({reason})", remedies=remedies) from None
+        for row in rows:
+            if not isinstance(row, dict):
+                problem = f'the list holds {row!r:.40}; expected rows, which are objects such as {{"task": 1, ...}}'
+                raise InputError(problem, source.name) from None
+            for name, value in row.items():  # Polars wants one type per field, and these have none in common
+                if isinstance(value, dict | list):
+                    row[name] = json.dumps(value, ensure_ascii=False)
+        return as_frame(rows).lazy()
 
 
 def _without_nan(source: Source) -> Source:
     """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
-    if source.format not in ("json", "jsonl"):
-        return source
     with open_bytes(source) as file:
         end = b""
         while (chunk := file.read(CHUNK)) and NAN not in end + chunk:
@@ -411,36 +434,30 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
         scan = pl.scan_csv(data, separator=separator, has_header=False, infer_schema=False, glob=False)
         return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
     header = _header_text(source)
-    names = _header_names(source, separator)
+    names = _header_names(source)
     unnamed = names.count("")
     if len(set(names)) < len(names) - max(unnamed - 1, 0):
-        if (problem := bad_header(source)) is not None:
+        if (problem := wrong_header(source)) is not None:
             raise problem
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, separator=separator, infer_schema=False).collect_schema()
     skipped = source.header - 1
     scan = pl.scan_csv(data, separator=separator, infer_schema=False, schema=schema, skip_lines=skipped, glob=False)
     plain = {name: unescape_name(name) for name in scan.collect_schema().names()}
-    changed = {name: original for name, original in plain.items() if original != name}
-    scan = scan.rename(changed) if changed else scan
+    if any(name != original for name, original in plain.items()):
+        scan = scan.rename(plain)
     if unnamed > 1 and all(names[:-unnamed]):  # commas at the end of every line are no columns
-        scan = scan.select(scan.collect_schema().names()[:-unnamed])
+        scan = scan.select(list(plain.values())[:-unnamed])
     return scan
 
 
-def _header_names(source: Source, separator: str) -> list[str]:
+def _header_names(source: Source) -> list[str]:
     """Return the names as they are in the file: Polars renames duplicates."""
     text = _header_text(source)
-    row = pl.scan_csv(
-        text or source.content,
-        has_header=False,
-        separator=separator,
-        infer_schema=False,
-        n_rows=1,
-        skip_lines=0 if text else max(source.header - 1, 0),
-        glob=False,
-    ).collect()
-    return [name or "" for name in row.row(0)] if row.height else []
+    skipped = 0 if text else max(source.header - 1, 0)
+    plain: dict[str, Any] = {"has_header": False, "infer_schema": False, "n_rows": 1, "glob": False}
+    scan = pl.scan_csv(text or source.content, separator=separator_of(source), skip_lines=skipped, **plain)
+    return [name or "" for row in scan.collect().rows() for name in row]
 
 
 def _header_text(source: Source) -> bytes | None:
@@ -471,51 +488,44 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
 
     Rows of a delimited text may omit so many of the last cells.
     """
+
+    def stream(query: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
+        for batch in query.collect_batches(engine="streaming", optimizations=pl.QueryOptFlags(**flags)):
+            yield from batch.iter_slices(MOST_ROWS)
+
     with reading(source):
-        if source.format in ("parquet", "arrow"):
-            yield from _all_declared(source, scan, _stream(scan.select(columns)))
+        if source.is_delimited:
+            # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
+            last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
+            may_be_short = False
+            for batch in stream(scan.select(*columns, last), projection_pushdown=False):
+                may_be_short |= bool(batch.get_column(SHORT).any())
+                yield unescape_cells(batch.drop(SHORT))
+            if may_be_short:
+                _refuse_short_rows(source, may_omit)
             return
-        if not source.is_delimited:
-            yield from _stream(scan.select(columns))
+        if source.format not in ("parquet", "arrow"):
+            yield from stream(scan.select(columns))
             return
-        # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
-        last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
-        may_be_short = False
-        for batch in _stream(scan.select(*columns, last), projection_pushdown=False):
-            may_be_short |= bool(batch.get_column(SHORT).any())
-            yield unescape_cells(batch.drop(SHORT))
-        if may_be_short:
-            _refuse_short_rows(source, may_omit)
-
-
-def _stream(scan: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
-    for batch in scan.collect_batches(engine="streaming", optimizations=pl.QueryOptFlags(**flags)):
-        yield from batch.iter_slices(MOST_ROWS)
-
-
-def _all_declared(source: Source, scan: pl.LazyFrame, rows: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield the batches, and refuse a file with other than the declared rows.
-
-    Polars ends early, without an error, if one of its threads panics over a damaged file.
-    """
-    declared, done = int(scan.select(pl.len()).collect().item()), 0
-    for batch in rows:
-        done += batch.height
-        if done > declared:
-            break
-        yield batch
-    if done != declared:
-        kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
-        reason = f"it declares {declared:,} rows and has {actual}"
-        raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")
+        # Polars ends early, without an error, if one of its threads panics over a damaged file.
+        declared, done = int(scan.select(pl.len()).collect().item()), 0
+        for batch in stream(scan.select(columns)):
+            done += batch.height
+            if done > declared:
+                break
+            yield batch
+        if done != declared:
+            kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
+            reason = f"it declares {declared:,} rows and has {actual}"
+            raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")
 
 
 def _refuse_short_rows(source: Source, may_omit: int) -> None:
     """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
     separator = separator_of(source)
     if not may_omit:  # a quick look: quoted values over several lines look short, too
-        line, width = pl.first(), len(_header_names(source, separator))
-        is_short = line.str.count_matches(separator, literal=True) < width - 1
+        line = pl.first()
+        is_short = line.str.count_matches(separator, literal=True) < len(_header_names(source)) - 1
         if not lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any()).collect().item():
             return
     if (problem := ragged_line(source, separator, may_omit)) is not None:

@@ -6,25 +6,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
-from finegold.io.columns import (
-    LABEL,
-    TASK,
-    TRUTH,
-    Role,
-    candidates,
-    columns_of,
-    find_columns,
-    list_names,
-    the_only,
-)
-from finegold.io.hints import explain_lost_columns
-from finegold.io.sets import lists_as_text
-from finegold.io.tables import Opened, Table, open_table
+from finegold.io.columns import LABEL, TASK, TRUTH, Role, candidates, columns_of, find_columns, list_names, the_only
+from finegold.io.diagnosis import explain_lost_columns
+from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
@@ -85,24 +74,30 @@ def read_truth(
     InputError
         If the truths cannot be read, or if a task has several.
     """
-    return _read(truth, {TASK: task, LABEL: label}, missing, prefix)
-
-
-def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
-    """Read gold truths. No option names the columns of their file."""
-    return _read(gold, {TASK: None, LABEL: None}, missing, "")
-
-
-def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
-    """Read truths. `prefix` is that of the options that name the columns."""
     if isinstance(truth, Truth):
         return truth
     if isinstance(truth, GoldColumn):
         raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
-        return _of_pairs(list(truth.items()), missing)
+        known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, missing)]
+        return Truth(Names([name for name, _ in known]), Names([meant for _, meant in known]))
+
+    def with_option(role: Role) -> Role:
+        shown = f"truth gold ground_truth {role.shown}" if role is LABEL else role.shown
+        option = f"{prefix}{role.option}" if prefix else ""
+        return replace(role, name="truth" if role is LABEL else role.name, option=option, shown=shown)
+
     try:
-        return _of_table(open_table(truth), columns, missing, prefix)
+        opened = open_table(truth)
+        columns = opened.columns
+        by_name = {with_option(TASK): task}
+        if task is None and list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]:  # Finegold's own output
+            by_name[with_option(TASK)] = None if candidates(columns, TASK) else columns[0]  # tasks come first
+        by_name[with_option(TRUTH if label is None and candidates(columns, TRUTH) else LABEL)] = label
+        with explain_lost_columns(opened), columns_of(opened.name):
+            by_task, by_truth = find_columns(columns, by_name)
+        table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
+        return one_per_task(table, table.ids(by_task), by_truth, missing)
     except InputError as error:  # options of reading concern the votes and not the truths
         error.remedies = tuple(
             each for each in error.remedies if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
@@ -110,22 +105,9 @@ def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | 
         raise
 
 
-def _of_table(opened: Opened, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
-    role = TRUTH if columns[LABEL] is None and candidates(opened.columns, TRUTH) else LABEL
-    wanted = {_with_option(TASK, prefix): columns[TASK], _with_option(role, prefix): columns[LABEL]}
-    is_own_output = list(opened.columns[1:5]) == ["label", "confidence", "n_votes", "tied"]
-    if is_own_output and columns[TASK] is None and not candidates(opened.columns, TASK):
-        wanted[_with_option(TASK, prefix)] = opened.columns[0]  # tasks come first, whatever they are called
-    with explain_lost_columns(opened), columns_of(opened.name):
-        by_task, by_truth = find_columns(opened.columns, wanted)
-    table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
-    return one_per_task(table, table.ids(by_task), by_truth, missing)
-
-
-def _with_option(role: Role, prefix: str) -> Role:
-    name = "truth" if role is LABEL else role.name
-    shown = f"truth gold ground_truth {role.shown}" if role is LABEL else role.shown
-    return replace(role, name=name, option=f"{prefix}{role.option}" if prefix else "", shown=shown)
+def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
+    """Read gold truths. No option names the columns of their file."""
+    return read_truth(gold, missing=missing, prefix="")
 
 
 def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
@@ -283,42 +265,37 @@ def match_truth(
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
-        raise InputError(
-            f"none of the {key.n_unmatched:,} truths{of_file} belongs to a task with votes; "
-            "check that the tasks have the same names as in the votes"
-            + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
-        )
-    _check_classes(key, of_file)
+        _refuse_unvoted(key.n_unmatched, of_file, tasks, votes)
+    known = len(key.class_names) - key.n_new_classes
+    alike = look_alikes(key.class_names[known:], key.class_names[:known])
+    if known and (alike or key.n_unvoted * 2 > key.n_known):  # most truths, or all, are other classes
+        sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
+        if alike:
+            sides = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
+            sides = f"{sides}{', ...' if len(alike) > NAMED else ''}"
+            remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
+        if key.n_unvoted == key.n_known:
+            problem = f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
+            raise InputError(problem, "", remedies)
+        text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
+        warnings.warn(FinegoldWarning(text, remedies), stacklevel=3)
     if annotations is not None:  # tasks that only models know come after those with votes
         warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks]))
-    unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
-    _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
+    listed = match(key.unmatched, votes.unlabelled) != MISSING  # without a vote: their truths are no surprise
+    unknown = [name for name, is_listed in zip(key.unmatched, listed, strict=True) if not is_listed]
+    if n := len(unknown):
+        named = f"{', '.join(map(str, unknown[:NAMED]))}{', ...' if n > NAMED else ''}"
+        are = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
+        warnings.warn(f"{are} without votes and cannot be used{of_file}: {named}", FinegoldWarning, stacklevel=3)
     return key
 
 
-def _check_classes(key: Key, of_file: str) -> None:
-    """Refuse truths if none is a class of the votes, and warn if most are not."""
-    known = len(key.class_names) - key.n_new_classes
-    alike = look_alikes(key.class_names[known:], key.class_names[:known])
-    if not known or not (alike or key.n_unvoted * 2 > key.n_known):
-        return
-    sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
-    if alike:
-        sides = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
-        sides = f"{sides}{', ...' if len(alike) > NAMED else ''}"
-        remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
-    if key.n_unvoted == key.n_known:
-        raise InputError(f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}", "", remedies)
-    text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
-    warnings.warn(FinegoldWarning(text, remedies), stacklevel=4)
-
-
-def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:
-    n = len(tasks)
-    if n:
-        named = f"{', '.join(map(str, tasks[:NAMED]))}{', ...' if n > NAMED else ''}"
-        are = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
-        warnings.warn(f"{are} without votes and cannot be used{of_file}: {named}", FinegoldWarning, stacklevel=4)
+def _refuse_unvoted(n_truths: int, of_file: str, tasks: list[Any], votes: Annotations | ResultData) -> NoReturn:
+    raise InputError(
+        f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; "
+        "check that the tasks have the same names as in the votes"
+        + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
+    )
 
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
@@ -335,11 +312,6 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
         raise InputError(problem, remedies=[remedy])
     warn_of_unused_gold(key.n_unmatched)
     return replace(annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched))
-
-
-def _of_pairs(pairs: list[tuple[Any, Any]], missing: Sequence[Any] | None) -> Truth:
-    known = [(task, truth) for task, truth in pairs if not is_missing(truth, missing)]
-    return Truth(Names([task for task, _ in known]), Names([truth for _, truth in known]))
 
 
 class TruthSets(NamedTuple):
@@ -363,10 +335,7 @@ def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label
     ]
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not sets:
-        raise InputError(
-            f"none of the {len(cells):,} truths{of_file} belongs to a task with votes; check that the tasks have the "
-            "same names as in the votes"
-        )
+        _refuse_unvoted(len(cells), of_file, tasks, votes)
     true = sorted(set().union(*sets))
     if true and known.isdisjoint(true):
         raise InputError(

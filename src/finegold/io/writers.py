@@ -1,6 +1,8 @@
 """Writers. A file appears whole or not at all: one temporary name, one rename.
 
-Importing this module loads no data-frame library, so that commands can check their outputs at once.
+Cells of CSV and TSV files that a spreadsheet would take for formulas are escaped: a text that begins with =, +, -, @, a
+tab or a line break gets an apostrophe in front, unless it is a number. So does a text that begins with apostrophes
+before such a character. Removing one apostrophe therefore restores every text.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import datetime
 import io
 import math
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,16 +19,19 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
 from finegold.errors import InputError, OutputError, use
-from finegold.io.formulas import escape_cells
+from finegold.results.tables import PURPOSES, labels_pieces, training_metadata, training_table
 from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.frames import to_polars
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from finegold.results.data import ResultData
-    from finegold.votes.annotations import Annotations
-    from finegold.votes.encoding import Codes, Names
 
 WRITABLE = {
     ".csv": "csv",
@@ -40,6 +46,31 @@ WRITABLE = {
 TEXT = ("csv", "tsv", "jsonl")  # formats that may be gzipped
 GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18  # made and written at a time
+
+MARK = "'"
+FORMULA = r"^'*[=+\-@\t\r\n]"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+ESCAPED = r"^'('*[=+\-@\t\r\n])"
+
+
+def escape_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with an apostrophe before each text and column name that could be a formula."""
+    texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
+    is_formula = texts.str.contains(FORMULA) & ~texts.str.contains(NUMBER)
+    marked = frame.with_columns(pl.when(is_formula).then(MARK + texts).otherwise(texts).name.keep())
+    formulas = [name for name in frame.columns if re.match(FORMULA, name) and not re.match(NUMBER, name)]
+    return marked.rename({name: MARK + name for name in formulas})
+
+
+def unescape_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table as it was before `escape_cells`."""
+    marked = [column for column in frame if column.dtype == pl.String and column.str.starts_with(MARK).any()]
+    return frame.with_columns(column.str.replace(ESCAPED, "${1}") for column in marked)
+
+
+def unescape_name(name: str) -> str:
+    """Return the name of a column as it was before `escape_cells`."""
+    return re.sub(ESCAPED, r"\1", name)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -79,8 +110,6 @@ def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bo
     OutputError
         If the file cannot be written. An existing file is left as it was.
     """
-    from finegold.votes.frames import to_polars
-
     check_table_path(path)
     write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
 
@@ -119,8 +148,6 @@ def write_labels(
     OutputError
         If the file cannot be written. An existing file is left as it was.
     """
-    from finegold.results.tables import labels_pieces
-
     check_table_path(path)
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path, escape_formulas=escape_formulas)
@@ -145,7 +172,9 @@ def write_pieces(
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
-            _sink_parquet(pieces, temporary)
+            rest = iter(pieces)
+            first = next(rest)  # Polars takes the others one by one: it packs one while the next is made
+            register_io_source(lambda *_: chain([first], rest), schema=first.schema).sink_parquet(temporary)
         elif kind == "xlsx":
             _write_workbook(pieces, temporary)
         else:
@@ -160,8 +189,6 @@ def write_pieces(
 @contextmanager
 def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk as its own."""
-    import polars as pl
-
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -175,8 +202,6 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
     """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
-    import polars as pl
-
     is_first = True
     for piece in pieces:
         for part in piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece]:
@@ -187,20 +212,6 @@ def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
                 part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=is_first)
             is_first = False
             yield text.getvalue()
-
-
-def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
-    """Let Polars take the pieces one by one: it packs one while the next is made."""
-    from polars.io.plugins import register_io_source
-
-    rest = iter(pieces)
-    first = next(rest)
-
-    def source(*_: Any) -> Iterator[pl.DataFrame]:
-        yield first
-        yield from rest
-
-    register_io_source(source, schema=first.schema).sink_parquet(path)
 
 
 # Workbooks.
@@ -254,8 +265,6 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 
 def check_training(path: str | os.PathLike[str], purpose: str) -> None:
     """Refuse an unknown purpose, and a file that is not Parquet."""
-    from finegold.results.tables import PURPOSES
-
     if purpose not in PURPOSES:
         raise InputError(f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}')
     if Path(path).suffix.lower() != ".parquet":
@@ -264,8 +273,6 @@ def check_training(path: str | os.PathLike[str], purpose: str) -> None:
 
 def write_training(result: ResultData, path: str | os.PathLike[str], purpose: str) -> None:
     """Write one row per task with its label, probabilities, weight, agreement and split."""
-    from finegold.results.tables import training_metadata, training_table
-
     check_training(path, purpose)
     table = training_table(result, purpose)
     with replacing(path) as temporary, _polars_errors(path, "parquet"):
@@ -318,10 +325,6 @@ def write_votes(
     2,ann,x
     <BLANKLINE>
     """
-    import polars as pl
-
-    from finegold.votes.annotations import Annotations
-
     each = {"": votes} if isinstance(votes, Annotations) else votes
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -337,8 +340,6 @@ def write_votes(
 
 def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
     """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
-    import numpy as np
-    import polars as pl
 
     def table(rows: slice) -> pl.DataFrame:
         columns = {
@@ -359,11 +360,6 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
 
 def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
     """Return a wide table, which holds one vote per task and annotator."""
-    import numpy as np
-    import polars as pl
-
-    from finegold.votes.encoding import MISSING, to_list
-
     names = [str(name) for name in to_list(votes.annotator_names)]
     if clashes := sorted({"question", "task", "gold"} & set(names)):
         raise InputError(f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a long one')

@@ -28,7 +28,7 @@ from finegold.io.exports.base import Export, ExportOptions, Peek
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
-from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
+from finegold.io.source import Source, check_source, is_workbook, sheet_names, sheet_text, sources_of, with_dialect
 from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading
@@ -211,7 +211,7 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
         if not is_workbook(sources[0]):
             raise InputError("it is not a workbook, so it has no sheets; leave the sheet out", str(path))
         sources = [sheet_text(sources[0], layout.sheet)]
-    written: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
+    written: list[Source] = with_dialect(sources, layout.encoding, layout.separator, layout.header)
     return written
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
-from finegold.io.encoders import make_encoder
+from finegold.io.encoders import Encoder
 from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
 from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
@@ -157,7 +157,7 @@ class QuestionVotes:
     def __init__(self, name: str, question: str) -> None:
         self.name, self.question, self.n_votes = name, question, 0
         self.columns = {
-            (column, is_id): make_encoder(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
+            (column, is_id): Encoder(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
         }
 
     def __str__(self) -> str:
