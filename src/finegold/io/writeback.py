@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.io.exports import find_export, look
@@ -19,6 +15,15 @@ from finegold.io.source import sources_of
 from finegold.results.data import ResultData
 from finegold.system.files import replacing
 from finegold.votes.encoding import text_of, to_list
+
+
+class Label(NamedTuple):
+    name: Any  # of a class, or a list of options
+    confidence: float
+    agent: str
+
+
+Labels = Mapping[str | None, Mapping[str, Label]]  # by question and task
 
 
 def write_back(
@@ -63,14 +68,16 @@ def write_back(
     peeks = look(sources_of(export))
     tool = writable(peeks, format)
     results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
-    labels = {name: Labels.of(labelled) for name, labelled in results.items()}
+    labels = {name: _labels_by_task(labelled) for name, labelled in results.items()}
+    n_given = 0
     with replacing(path) as temporary:
         with temporary.open("w", encoding="utf-8") as file:
-            for number, record in enumerate(_records(peeks, tool, labels, task)):
+            for number, (record, n_labels) in enumerate(_records(peeks, tool, labels, task)):
+                n_given += n_labels
                 file.write(",\n" if number else "[\n")
                 file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
             file.write("\n]\n")
-        if not any(looked_up.used for looked_up in labels.values()):
+        if not n_given:
             raise InputError("no label belongs to a task of the export; give the one that the votes came from")
 
 
@@ -84,8 +91,9 @@ def writable(peeks: Sequence[Peek], format: str | None) -> Export:
 
 
 def _records(
-    peeks: Sequence[Peek], export: Export, labels: Mapping[str | None, Labels], task: str | None
-) -> Iterator[Any]:
+    peeks: Sequence[Peek], export: Export, labels: Labels, task: str | None
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the records with their labels, and the number of labels in each."""
     suggest = TOOLS[export.name]
     for seen in peeks:
         try:
@@ -94,66 +102,43 @@ def _records(
             raise error.of_tool(seen, export) from None
 
 
-@dataclass
-class Labels:
-    """Labels by the text of the task: the export may have the text "7" where the result has the number."""
-
-    method: str
-    labels: Sequence[Any]  # [T] names of classes, or lists of options
-    confidence: NDArray[np.floating[Any]]  # [T]
-    row_of: dict[str, int]
-    used: bool = False  # whether any task was there
-
-    @classmethod
-    def of(cls, result: ResultData) -> Labels:
-        rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
-        labels = to_list(result.label) if result.label_sets is None else result.sets()
-        return cls(f"finegold {result.method}", labels, result.confidence, rows)
-
-    def get(self, task: Any) -> tuple[Any, float] | None:
-        """Return the label of a task and its confidence, or None."""
-        row = self.row_of.get(text_of(task))
-        if row is None:
-            return None
-        self.used = True
-        return self.labels[row], float(self.confidence[row])
+def _labels_by_task(result: ResultData) -> dict[str, Label]:
+    """Return labels by the text of the task: the export may have the text "7" where the result has the number."""
+    names = to_list(result.label) if result.label_sets is None else result.sets()
+    rows = zip(to_list(result.task_names), names, result.confidence.tolist(), strict=True)
+    return {text_of(task): Label(name, confidence, f"finegold {result.method}") for task, name, confidence in rows}
 
 
-def _suggest_to_argilla(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
+def _suggest_to_argilla(record: Any, labels: Labels, task: str | None) -> tuple[dict[str, Any], int]:
     """Return a record, as `dataset.records.from_json` takes it, with suggestions, which replace older ones."""
     if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
         raise DamagedExport("found no record with its responses", "suggestions need dataset.records.to_json(FILE)")
     responses = need(record, "responses", dict)
     name = record.get("id") if task is None else need(record, "fields", dict).get(task)
+    given = {question: known[text_of(name)] for question, known in labels.items() if text_of(name) in known}
     suggestions = dict(record.get("suggestions") or {})
-    for question, known in labels.items():
-        if (label := known.get(name)) is None:
-            continue
+    for question, label in given.items():
         if question is None and len(responses) != 1:
             raise DamagedExport("the record answers several questions", ASK_QUESTION)
         asked = next(iter(responses)) if question is None else question
-        value = _in_words_of([response["value"] for response in responses.get(asked, [])], label[0])
-        suggestions[asked] = {"value": value, "score": label[1], "agent": known.method}
-    return {**record, "suggestions": suggestions}
+        value = _in_words_of([response["value"] for response in responses.get(asked, [])], label.name)
+        suggestions[asked] = {"value": value, "score": label.confidence, "agent": label.agent}
+    return {**record, "suggestions": suggestions}, len(given)
 
 
-def _predict_for_label_studio(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
+def _predict_for_label_studio(record: Any, labels: Labels, task: str | None) -> tuple[dict[str, Any], int]:
     """Return a task, as Import takes it, with one prediction, which holds the labels for all questions."""
     if not isinstance(record, dict) or "data" not in record or not any(name in record for name in ANNOTATIONS):
         raise DamagedExport("found no task with its data and annotations", f"predictions need the full one: {REMEDY}")
     data = need(record, "data", dict)
-    name = record["id"] if task is None else data.get(task)
-    given = [
-        (_as_result(record, question, label[0]), label[1])
-        for question, known in labels.items()
-        if (label := known.get(name)) is not None
+    name = text_of(record["id"] if task is None else data.get(task))
+    given = {question: known[name] for question, known in labels.items() if name in known}
+    answers = [_as_result(record, question, label.name) for question, label in given.items()]
+    predictions = [
+        {"model_version": label.agent, "score": min(each.confidence for each in given.values()), "result": answers}
+        for label in list(given.values())[:1]  # one prediction, whose score is that of the least certain answer
     ]
-    prediction = {
-        "model_version": next(iter(labels.values())).method,
-        "score": min((confidence for _, confidence in given), default=0.0),  # that of the least certain answer
-        "result": [result for result, _ in given],
-    }
-    return {"id": record["id"], "data": data, "predictions": [prediction] if given else []}
+    return {"id": record["id"], "data": data, "predictions": predictions}, len(given)
 
 
 def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
@@ -207,5 +192,5 @@ def _in_words_of(answers: list[Any], label: Any) -> Any:
 
 
 ASK_QUESTION = use(question=Placeholder("NAME"), text="for the one that the labels are for")
-Suggest = Callable[[Any, Mapping[str | None, Labels], str | None], dict[str, Any]]
+Suggest = Callable[[Any, Labels, str | None], tuple[dict[str, Any], int]]
 TOOLS: dict[str, Suggest] = {"label-studio": _predict_for_label_studio, "argilla": _suggest_to_argilla}
