@@ -242,7 +242,7 @@ def sources_of(votes: Any) -> list[Source]:
 
     Sources that this function made before are returned as they are, so that a file is looked at once.
     """
-    if not isinstance(votes, list | tuple | str | os.PathLike):
+    if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
         return [_as_text(Source(str(getattr(votes, "name", "the stream")), data))]
