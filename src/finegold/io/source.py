@@ -467,7 +467,7 @@ WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", 
 
 
 def with_dialect(votes: Any, encoding: str | None, separator: str | None, header: int) -> Any:
-    """Return files as sources that are read as the user says. The votes are returned as they are if nothing is said."""
+    """Return files as sources that are read as the user says. Without any of these, the votes come back as they are."""
     mark = WORDS.get(separator or "", separator or "")
     if mark and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
         known = ", ".join(word for word in WORDS if word.isalpha())
