@@ -142,7 +142,7 @@ def test_an_error_ends_with_what_its_command_can_do(
 
     votes = write(tmp_path / "v.csv", CSV)
     monkeypatch.setattr("finegold.io.read.read", refuse)
-    monkeypatch.setattr("finegold.judges.read", refuse)
+    monkeypatch.setattr("finegold.judges.assess", refuse)
     result = run(*command.format(v=votes).split())
     assert result.exit_code == 2
     assert result.stderr.startswith("error: v.csv: that is not it; use ")
