@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,26 +13,37 @@ from finegold.cli.app import app, every_command
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.report import KINDS
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import CSV, run, write
 
 COMMANDS = [name.split() for name in every_command()]
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
-SHOW_HELP = """
+IMPORTED = """
 import sys
 import finegold
 from finegold.cli.app import app
 try:
-    app(["--help"])
+    app(sys.argv[1:])
 except SystemExit as end:
     assert not end.code
-print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
+print("imported", *sorted(sys.modules), file=sys.stderr)
 """
 
 
+def imported(*words: object) -> set[str]:
+    """Run a command in a process of its own, and return the modules that it imports."""
+    command = [sys.executable, "-c", IMPORTED, *map(str, words)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(ended.stderr.splitlines()[-1].split())
+
+
 def test_import_finegold_and_help_load_nothing_heavy() -> None:
-    ended = subprocess.run([sys.executable, "-c", SHOW_HELP], capture_output=True, text=True, check=True)
-    assert "aggregate" in ended.stdout
-    assert HEAVY.isdisjoint(ended.stderr.split())
+    assert HEAVY.isdisjoint(imported("--help"))
+
+
+def test_few_votes_in_a_csv_need_no_scipy_no_kernels_no_reports_and_no_other_commands(tmp_path: Path) -> None:
+    modules = imported("aggregate", write(tmp_path / "votes.csv", CSV), "-o", tmp_path / "labels.csv")
+    assert {"polars", "finegold.methods.anchored", "finegold.cli.aggregate"} <= modules
+    assert {"scipy", "numba", "pandas", "rich", "finegold.report", "finegold.cli.show"}.isdisjoint(modules)
 
 
 def test_the_version_is_shown() -> None:

@@ -20,7 +20,6 @@ from finegold.api.result import Result
 from finegold.engines.base import Engine, opened
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.combining import combine
 from finegold.fitting.multi_label import fit_sets
 from finegold.fitting.progress import in_notebook, on_terminal
 from finegold.fitting.solve import check_resumable
@@ -202,7 +201,11 @@ class Job(FitOptions):
                         instead = " instead of overwriting it" if checkpoint.overwrite else ""
                         words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
                         raise KeyboardInterrupt(words) from None
-                return result if predictions is None else Result.of(combine(result, predictions, method))
+                if predictions is None:
+                    return result
+                from finegold.fitting.combining import combine  # which needs SciPy
+
+                return Result.of(combine(result, predictions, method))
 
             engine_of(methods[0].single)
             yield fit_method

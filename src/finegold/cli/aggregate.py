@@ -153,8 +153,6 @@ def refuse_for_all_questions(options: Mapping[str, Any]) -> None:
 
 def _check_database_table(files: list[str], source: str | None, name: str | None, address: str | None) -> None:
     """Check before the fit that the table for the labels can be written and is not the table with the votes."""
-    from finegold.io.database_tables import check_database_table
-
     if name is None:
         if address is not None:
             raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
@@ -163,6 +161,8 @@ def _check_database_table(files: list[str], source: str | None, name: str | None
         raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
     if source is not None and table_parts(source) == table_parts(name) and address in (None, files[0]):
         raise InputError(f"{name} is read here and would be overwritten; name another table")
+    from finegold.io.database_tables import check_database_table
+
     check_database_table(address or files[0], name)
 
 

@@ -130,9 +130,8 @@ NAMES_SHOWN = 10  # annotators without any vote in the summary
 
 def summary_of(result: ResultData) -> dict[str, Any]:
     """Return the summary of a result."""
-    from finegold.insight import n_flips
     from finegold.insight.expected import expected_accuracy
-    from finegold.insight.overview import tie_warnings
+    from finegold.insight.majority import n_flips, tie_warnings
     from finegold.insight.votes import votes_of
     from finegold.votes.encoding import MISSING
 

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
@@ -62,6 +61,8 @@ class Calibration:
 
     def curve(self) -> Any:
         """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
+        from scipy.special import betaincinv
+
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
         n = np.bincount(of_bin, minlength=metrics.BINS)

@@ -30,6 +30,7 @@ from finegold.votes.pairs import rows_of
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels hang on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
 MAX_NAMED = 3  # number of annotators named on each side of a flip
 
@@ -186,3 +187,19 @@ def _listed(parts: list[tuple[float, str]]) -> str:
     shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
     rest = parts[MAX_NAMED:]
     return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")
+
+
+def tie_warnings(result: ResultData) -> list[str]:
+    """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
+    if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
+        return []
+    votes = votes_of(result)
+    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
+    tied = int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
+    if tied < max(TIED_SHARE * len(result.label_codes), 2):
+        return []
+    return [
+        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels hang on which annotators "
+        "the method believes, so ask for one more vote on each, or check some (finegold sample)"
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.expected import Calibration, calibration, expected_accuracy
-from finegold.insight.majority import CLOSE, margins, n_flips
+from finegold.insight.majority import CLOSE, margins, n_flips, tie_warnings
 from finegold.insight.measures import Agreement, agreement
 from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
@@ -20,7 +20,6 @@ from finegold.votes.encoding import MISSING, to_list
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
 MIN_ALPHA = 0.2  # below, annotators agree little more than by chance
 OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommends calibration
-TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels hang on the rule for ties
 MAX_NAMED = 5  # number of spammers named in a warning
 
 
@@ -139,19 +138,3 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         expected=expected_accuracy(result),
         warnings=warnings,
     )
-
-
-def tie_warnings(result: ResultData) -> list[str]:
-    """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
-    if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
-        return []
-    votes = votes_of(result)
-    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
-    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
-    tied = int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
-    if tied < max(TIED_SHARE * len(result.label_codes), 2):
-        return []
-    return [
-        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels hang on which annotators "
-        "the method believes, so ask for one more vote on each, or check some (finegold sample)"
-    ]

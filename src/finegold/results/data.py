@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
@@ -94,6 +93,8 @@ def suggested(result: ResultData) -> tuple[Floats, Floats]:
     It contains the true accuracy far less often than 95 % promises (docs/trust.md), so it is never shown; advice that
     needs clear evidence asks whether it lies on one side.
     """
+    from scipy.special import betaincinv  # importing it takes as long as importing NumPy twice
+
     votes = result.votes_per_annotator + 2
     right, wrong = np.maximum(result.accuracy * votes, 1e-9), np.maximum((1 - result.accuracy) * votes, 1e-9)
     return betaincinv(right, wrong, 0.025), betaincinv(right, wrong, 0.975)
@@ -108,6 +109,8 @@ def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats,
     tasks = np.flatnonzero(annotations.gold >= 0)
     if annotations.multi or not len(tasks):
         return low, high
+    from scipy.special import betaincinv
+
     cells = _within(annotations.task_ptr[tasks], annotations.task_ptr[tasks + 1])
     truth = np.repeat(annotations.gold[tasks], np.diff(annotations.task_ptr)[tasks])
     votes = _within(annotations.cell_ptr[cells], annotations.cell_ptr[cells + 1])
