@@ -23,7 +23,6 @@ from finegold.api.options import FitOptions
 from finegold.errors import FinegoldError, FinegoldWarning, InputError, Placeholder, Remedy, in_python
 from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
-from finegold.kernels.compiling import compiling
 from finegold.options import Option, options_of
 from finegold.system.files import WRITTEN, finish_moves
 
@@ -76,6 +75,8 @@ def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
         yield None
         return
     from rich.console import Console
+
+    from finegold.kernels.compiling import compiling
 
     with Console(stderr=True).status("reading ...") as line, compiling(line.update):
         yield lambda done: line.update(reading_line(done))
