@@ -20,7 +20,8 @@ import numpy as np
 from finegold import Method
 from finegold.engines.blocks import Block
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import POSITIVE, Learned, SufficientStatistics, start_from_shares
+from finegold.methods.base import POSITIVE, Learned, SufficientStatistics
+from finegold.methods.common import start_from_shares
 
 
 class Sums(NamedTuple):

@@ -11,7 +11,7 @@ from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.results.matrices import annotator_matrices, evidence, group_matrices, likelihood, predictive
+from finegold.results.matrices import annotator_matrices, evidence, group_matrices, predictive
 from finegold.votes.encoding import look_up
 
 
@@ -73,7 +73,7 @@ def test_a_prediction_is_the_posterior_times_the_matrix_whatever_form_it_has(vot
 def test_matrices_are_the_same_by_vote_and_by_group(votes, method):
     result = fit(method, votes)
     who, truth, label = np.full(9, 5, np.int32), np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
-    assert np.allclose(likelihood(result, who, truth, label).reshape(3, 3), result.confusion(5))
+    assert np.allclose(annotator_matrices(result).at(who, truth, label).reshape(3, 3), result.confusion(5))
     everybody = np.mean([result.confusion(j) for j in range(9)], axis=0)
     assert np.allclose(group_matrices(result, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
 

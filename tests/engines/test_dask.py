@@ -16,7 +16,7 @@ from finegold.checks import sample_votes
 from finegold.engines.blocks import Tree, add_up
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
-from finegold.methods.ds import Statistics
+from finegold.methods.common import ConfusionSums
 from finegold.methods.lookup import method_class
 from tests.support.cli_helpers import run
 
@@ -215,7 +215,7 @@ def test_an_engine_is_found_by_its_name_only():
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
 def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     rng = np.random.default_rng(1)
-    parts = [Statistics(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i) for i in range(n)]
+    parts = [ConfusionSums(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i) for i in range(n)]
     total = add_up(parts)
     for order in list(permutations(range(n)))[::7]:
         tree = Tree(n)
@@ -240,7 +240,7 @@ def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads)
     for name in made.threads:
         tree = Tree(n_blocks)
         for block in [block for block, home in made.worker_of.items() if home == name]:
-            tree.add((0, block), Statistics(0.0, np.ones(1), np.ones(1), 0.0))
+            tree.add((0, block), ConfusionSums(0.0, np.ones(1), np.ones(1), 0.0))
         sums += len(tree.nodes)
     assert sums <= 2 * len(threads)
 

@@ -118,7 +118,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_answer(free):
     first = engine.sum(method.sweep, parameters)
     engine.restore(kept)
     again = engine.sum(method.sweep, parameters)
-    np.testing.assert_array_equal(first.a, again.a)
+    np.testing.assert_array_equal(first.n, again.n)
 
 
 def _votes():

@@ -138,13 +138,14 @@ def test_the_prevalence_of_an_option_has_a_prior_of_two_tasks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "iterations", "converged"), [([1.1e-4, 0.9e-4, 0.0], 2, True), ([1.0] * 999, 300, False)]
+    ("changes", "iterations", "converged"), [([1.1e-4, 0.9e-4, 0.0], 2, True), ([0.5] * 999, 300, False)]
 )
 def test_a_fit_of_sets_ends_when_nothing_moves_by_a_ten_thousandth_or_after_300_sweeps(
     changes: list[float], iterations: int, converged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = iter(changes)
-    monkeypatch.setattr(multi_label, "_change", lambda before, now: next(values))
+    moved = 0.2 + np.cumsum([0.0, *np.array(changes) * np.tile([1, -1], len(changes))[: len(changes)]])
+    models = (multi_label.OptionModel(np.full(2, p), np.full((2, 2), 0.8), np.full((2, 2), 0.1)) for p in moved)
+    monkeypatch.setattr(multi_label, "_learned", lambda answers, posterior_of: next(models))
     votes: dict[str, list[Any]] = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y", "x", "y", "y"]}
     result = finegold.aggregate(votes, multi=True)
     assert (result.iterations, result.converged) == (iterations, converged)

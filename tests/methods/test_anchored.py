@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.errors import InputError
 from finegold.methods.anchored import coin, typical_accuracy, uniformity
 from tests.methods.reference import anchored as reference
 
@@ -118,15 +117,6 @@ def test_typical_accuracy_of_hardly_any_votes():
     assert typical_accuracy(np.zeros(2), 2) == pytest.approx(0.52)  # p = 1/2: chance, and the margin
     assert typical_accuracy(np.array([1e9, 1e9]), 5) == pytest.approx(0.98)
     assert coin(0.7, 4).sum(axis=1) == pytest.approx(np.ones(4))
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [{"vote_share": 1.5}, {"own_share": -0.1}, {"class_prior": -1}, {"prior_votes": 0}, {"coin_share": float("nan")}],
-)
-def test_settings_out_of_range_are_refused(setting):
-    with pytest.raises(InputError, match=next(iter(setting))):
-        finegold.AnchoredVote(**setting)
 
 
 def test_why_has_the_weights_that_the_model_uses():

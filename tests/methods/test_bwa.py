@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.methods.bwa import BWA
@@ -46,19 +46,3 @@ def test_a_class_that_nobody_voted_for_does_not_enter_the_weight():
     plain = fit(BWA(), Annotations.from_arrays(*votes), threads=1).learned.statistics["weight"]
     wider = fit(BWA(), Annotations.from_arrays(*votes, classes=[0, 1, 2, 9]), threads=1).learned.statistics["weight"]
     assert wider.max() < 10 * plain.max()
-
-
-def test_known_truths_teach_who_is_right():
-    """Annotator 0 contradicts annotators 1 and 2; the truths of some tasks show that 0 is right."""
-    task, annotator = np.repeat(np.arange(200), 3), np.tile([0, 1, 2], 200)
-    label = np.where(annotator == 0, task % 2, 1 - task % 2)
-    without = fit(BWA(), Annotations.from_arrays(task, annotator, label), threads=1)
-    taught = fit(BWA(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(190)}), threads=1)
-    assert (without.label != np.arange(200) % 2).all()
-    assert (taught.label == np.arange(200) % 2).all()
-
-
-@pytest.mark.parametrize("settings", [{"a_v": 0}, {"lam": -1}, {"a_v": float("nan")}])
-def test_settings_that_are_not_positive_are_refused(settings):
-    with pytest.raises(InputError, match="must be positive"):
-        BWA(**settings)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
-from finegold.checks import LAWS, sample_votes
+from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.kernels.catd import draw
 from finegold.methods.catd import CATD
@@ -79,30 +79,3 @@ def test_chi_square_by_table_by_approximation_and_exactly():
     assert np.allclose(exact, [0.00098207, 0.05063562, 16.7907723, 17.5387385, 914.2571537])
     assert np.allclose(CATD(quantiles="printed").chi_square(votes), [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2)
     assert CATD(quantiles="exact", alpha=0.5).chi_square(votes)[0] == pytest.approx(0.101531, rel=1e-5)
-
-
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_law_for_random_ties(law):
-    law(lambda: CATD(ties="random", quantiles="printed"))
-
-
-def test_known_truths_teach_who_is_right():
-    """Annotator 0 contradicts annotators 1 and 2; the truths of some tasks show that 0 is right."""
-    task, annotator = np.repeat(np.arange(40), 3), np.tile([0, 1, 2], 40)
-    label = np.where(annotator == 0, task % 2, 1 - task % 2)
-    taught = fit(CATD(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(36)}), threads=1)
-    assert (taught.label == np.arange(40) % 2).all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"ties": "first"}, 'ties must be "random" or "split"'),
-        ({"quantiles": "normal"}, 'quantiles must be "printed" or "exact"'),
-        ({"alpha": 1.5, "quantiles": "exact"}, "alpha must be between 0 and 1"),
-        ({"alpha": 0.1, "quantiles": "printed"}, "the printed table is for alpha = 0.05 only"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings, message):
-    with pytest.raises(InputError, match=message):
-        CATD(**settings)

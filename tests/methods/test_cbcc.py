@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.kernels import cbcc as knowles_minka
@@ -109,11 +109,3 @@ def test_the_numbers_of_the_program_on_a_small_set(data_set):
     result = fit(CBCC(), face.annotations)
     assert result.iterations == 40
     assert abs(face.accuracy(result.posterior) - 0.654110) < 0.01
-
-
-@pytest.mark.parametrize(
-    "setting", [{"n_communities": 0}, {"repeats": -1}, {"w": 0.0}, {"community_strength": 0.0}, {"quality": 1.0}]
-)
-def test_wrong_settings_are_refused(setting):
-    with pytest.raises(InputError, match=next(iter(setting))):
-        CBCC(**setting)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.kernels import confusion
@@ -68,19 +68,3 @@ def test_an_annotator_who_saw_no_task_of_a_class_keeps_the_first_row():
     votes = Annotations.from_arrays([0, 1, 2, 2], [0, 0, 1, 2], [0, 1, 2, 2], gold={0: 0, 1: 1})
     confusion_of_0 = fit(DS(), votes, threads=1).confusion(0)
     assert np.allclose(confusion_of_0, [[1, 0, 0], [0, 1, 0], [0.15, 0.15, 0.7]])
-
-
-def test_known_truths_teach_who_is_right():
-    """Two annotators always disagree; the truths of some tasks say whom to believe on the others."""
-    task, annotator = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
-    label = (task + annotator) % 2
-    votes = Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(10)})
-    result = fit(DS(), votes, threads=1)
-    assert (result.label == np.arange(40) % 2).all()
-    assert result.confusion(0)[0, 0] > 0.9 > 0.1 > result.confusion(1)[0, 0]
-
-
-@pytest.mark.parametrize("quality", [0, 1, -0.5, float("nan")])
-def test_a_quality_that_is_no_probability_is_refused(quality):
-    with pytest.raises(InputError, match="quality must be between 0 and 1"):
-        DS(quality=quality)

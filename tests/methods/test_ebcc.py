@@ -8,7 +8,7 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import finegold
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
@@ -155,11 +155,3 @@ def test_digamma_log_gamma_and_log_of_whole_buffers():
     logs = x.copy()
     log_buffer(logs, len(x), room[0])
     assert np.allclose(logs, np.log(x), rtol=1e-15, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    "setting", [{"n_subtypes": 0}, {"n_restarts": 0}, {"a_pi": 0.0}, {"b_wrong": -1.0}, {"class_prior": "flat"}]
-)
-def test_wrong_settings_are_refused(setting):
-    with pytest.raises(InputError, match=next(iter(setting))):
-        EBCC(**setting)

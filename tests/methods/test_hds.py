@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.methods import hds
@@ -90,11 +90,6 @@ def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():
     assert flat.learned.statistics["u"].tolist() == [1, 1]
     assert (np.diff(flat.bound) >= -1e-9 * np.abs(flat.bound[1:])).all()
     assert accuracy(flat.posterior, truth) > accuracy(by_votes.posterior, truth) + 0.03
-
-
-def test_an_unknown_prior_of_the_classes_is_refused():
-    with pytest.raises(InputError, match='class_prior must be "votes" or "flat"'):
-        HDS(class_prior="even")
 
 
 def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_threads(monkeypatch):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from finegold import Annotations, InputError
+from finegold import Annotations
 from finegold.api.job import fit
-from finegold.checks import LAWS, sample_votes
+from finegold.checks import sample_votes
 from finegold.kernels import ibcc as kernels
 from finegold.methods.ibcc import IBCC
 from tests.methods.reference import ibcc as twin
@@ -62,11 +62,6 @@ def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(
     assert (np.diff(result.bound) >= 0).all()
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_law_for_expectation_propagation(law):
-    law(lambda: IBCC(inference="ep"))
-
-
 def test_a_task_with_very_many_votes_does_not_underflow():
     n = 5000
     votes = Annotations.from_arrays(np.zeros(n, int), np.arange(n), np.arange(n) % 3 // 2)  # 2 : 1 for class 0
@@ -75,37 +70,12 @@ def test_a_task_with_very_many_votes_does_not_underflow():
     assert np.isfinite(result.posterior).all()
 
 
-def test_known_truths_teach_who_is_right():
-    """Two annotators always disagree; the truths of some tasks say whom to believe on the others."""
-    task, annotator = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
-    votes = Annotations.from_arrays(task, annotator, (task + annotator) % 2, gold={i: i % 2 for i in range(10)})
-    for inference in ("ep", "vb"):
-        result = fit(IBCC(inference=inference), votes, threads=1)
-        assert (result.label == np.arange(40) % 2).all()
-        assert result.accuracy[0] > 0.85 > 0.35 > result.accuracy[1]
-        assert (result.accuracy_low <= result.accuracy).all()
-
-
 def test_defaults_follow_the_inference_and_can_be_set():
     assert (IBCC().inference, IBCC().max_iterations, IBCC().tolerance) == ("vb", 500, 1e-3)
     assert (IBCC(inference="ep").max_iterations, IBCC(inference="ep").tolerance) == (40, 0.0)
     assert IBCC(inference="vb", max_iterations=3).max_iterations == 3
     assert IBCC(right=5, wrong=2).prior(2).tolist() == [[5, 2], [2, 5]]
     assert np.allclose(IBCC(inference="ep").prior(4).diagonal(), 7)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"inference": "gibbs"}, 'inference must be "ep" or "vb"'),
-        ({"right": 0}, "right must be positive"),
-        ({"wrong": -1}, "wrong must be positive"),
-        ({"max_iterations": 0}, "max_iterations must be at least 1"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings, message):
-    with pytest.raises(InputError, match=message):
-        IBCC(**settings)
 
 
 def posterior_of_arrays_at(distance, K=12):

@@ -1,13 +1,83 @@
-"""Every registered method against every law, without anyone asking."""
+"""Every registered method against every law, without anyone asking; and what all methods do alike."""
 
+import numpy as np
 import pytest
 
+from finegold import Annotations, InputError
+from finegold.api.job import fit
 from finegold.checks import LAWS
+from finegold.methods.catd import CATD
+from finegold.methods.fgbcc import FGBCC
+from finegold.methods.glad import GLAD
+from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 
 
-@pytest.mark.parametrize("method", REGISTRY)
+class EarlyGLAD(GLAD):
+    """The paper's program; ends before conjugate gradients magnify rounding."""
+
+    rounding = 1e-6
+
+    def __init__(self, **settings):
+        super().__init__(priors=False, max_iterations=2, steps=25, gradient_tolerance=0.01, **settings)
+
+
+VARIANTS = {
+    "random ties": lambda: CATD(ties="random", quantiles="printed"),
+    "exact scores": lambda: FGBCC(exact=True),
+    "expectation propagation": lambda: IBCC(inference="ep"),
+    "conjugate gradients": EarlyGLAD,
+}
+
+
+@pytest.mark.parametrize("method", [*REGISTRY, *VARIANTS])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_law(law, method):
-    law(method_class(method))
+    law(VARIANTS.get(method) or method_class(method))
+
+
+@pytest.mark.parametrize("name", ["bwa", "catd", "ds", "ibcc", "hds"])
+def test_known_truths_teach_who_is_right(name):
+    """Annotator 0 contradicts annotators 1 and 2; the truths of most tasks show that 0 is right."""
+    task, annotator = np.repeat(np.arange(200), 3), np.tile([0, 1, 2], 200)
+    label = np.where(annotator == 0, task % 2, 1 - task % 2)
+    without = fit(method_class(name)(), Annotations.from_arrays(task, annotator, label), threads=1)
+    votes = Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(190)})
+    assert (without.label != np.arange(200) % 2).all()
+    assert (fit(method_class(name)(), votes, threads=1).label == np.arange(200) % 2).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        *[("anchored", {"vote_share": 1.5}, "vote_share"), ("anchored", {"own_share": -0.1}, "own_share")],
+        *[("anchored", {"class_prior": -1}, "class_prior"), ("anchored", {"prior_votes": 0}, "prior_votes")],
+        ("anchored", {"coin_share": float("nan")}, "coin_share"),
+        *[("bwa", settings, "must be positive") for settings in ({"a_v": 0}, {"lam": -1}, {"a_v": float("nan")})],
+        ("catd", {"ties": "first"}, 'ties must be "random" or "split"'),
+        ("catd", {"quantiles": "normal"}, 'quantiles must be "printed" or "exact"'),
+        ("catd", {"alpha": 1.5, "quantiles": "exact"}, "alpha must be between 0 and 1"),
+        ("catd", {"alpha": 0.1, "quantiles": "printed"}, "the printed table is for alpha = 0.05 only"),
+        *[("cbcc", {"n_communities": 0}, "n_communities"), ("cbcc", {"repeats": -1}, "repeats")],
+        *[("cbcc", {name: 0.0}, name) for name in ("w", "community_strength")],
+        ("cbcc", {"quality": 1.0}, "quality"),
+        *[("ds", {"quality": value}, "quality must be between 0 and 1") for value in (0, 1, -0.5, float("nan"))],
+        *[("ebcc", {name: 0}, name) for name in ("n_subtypes", "n_restarts", "a_pi")],
+        *[("ebcc", {"b_wrong": -1.0}, "b_wrong"), ("ebcc", {"class_prior": "flat"}, "class_prior")],
+        *[("fgbcc", {name: 0}, name) for name in ("lbfgs_iterations", "lbfgs_tolerance")],
+        *[("glad", {name: -1}, name) for name in ("steps", "gradient_tolerance", "tolerance")],
+        *[("glad", {name: 0}, name) for name in ("steps", "gradient_tolerance")],
+        ("hds", {"class_prior": "even"}, 'class_prior must be "votes" or "flat"'),
+        *[("ibcc", {"right": 0}, "right must be positive"), ("ibcc", {"wrong": -1}, "wrong must be positive")],
+        ("ibcc", {"inference": "gibbs"}, 'inference must be "ep" or "vb"'),
+        ("ibcc", {"max_iterations": 0}, "max_iterations must be at least 1"),
+        *[("ptbcc", {"n_prototypes": 0}, "n_prototypes"), ("ptbcc", {"f": -1.0}, "f must be positive")],
+        *[("ptbcc", {"tolerance": -1.0}, "tolerance"), ("ptbcc", {"further": "random"}, "further")],
+        ("ptbcc", {"max_iterations": 0}, "max_iterations"),
+        *[("tiremge", {name: 0}, name) for name in ("learning_rate", "units", "view_units")],
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(name, settings, words):
+    with pytest.raises(InputError, match=words):
+        method_class(name)(**settings)

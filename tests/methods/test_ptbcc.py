@@ -152,21 +152,6 @@ def test_further_prototypes_start_as_asked_and_differ_by_seed():
     assert np.allclose(one.sum(axis=2), 1)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"n_prototypes": 0}, "n_prototypes"),
-        ({"f": -1.0}, "f must be positive"),
-        ({"tolerance": -1.0}, "tolerance"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"further": "random"}, "further"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings, words):
-    with pytest.raises(InputError, match=words):
-        PTBCC(**settings)
-
-
 def test_starting_prototypes_of_the_wrong_shape_are_refused():
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(InputError, match="shape"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from finegold import FinegoldWarning, InputError, insight
 from finegold.fitting import multi_label
 from finegold.report.views.sets import view_sets
 from finegold.results import sets as result_sets
-from finegold.results.sets import exact_match, macro_f1, micro_f1
+from finegold.results.sets import set_figures
 from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
 from tests.fuzz.archives import pack, unpack
 from tests.support.cli_helpers import run, write
@@ -364,12 +365,10 @@ def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_tas
 
 
 def test_metrics_of_sets() -> None:
-    truth = [{"a", "b"}, {"c"}, set()]
-    found = [{"a"}, {"c", "a"}, set()]
-    assert exact_match(found, truth) == 1 / 3
-    assert micro_f1(found, truth) == 2 * 2 / (3 + 3)
-    assert macro_f1(found, truth) == pytest.approx((2 / 3 + 0 + 1) / 3)
-    assert micro_f1([set()], [set()]) == macro_f1([set()], [set()]) == 1.0
+    labelled: Any = SimpleNamespace(sets=lambda: [["a"], ["c", "a"], []])
+    figures = set_figures(labelled, [0, 1, 2], [{"a", "b"}, {"c"}, set()])
+    assert figures == pytest.approx({"exact_match": 1 / 3, "micro_f1": 4 / 6, "macro_f1": (2 / 3 + 0 + 1) / 3})
+    assert set_figures(labelled, [2], [set()]) == {"exact_match": 1, "micro_f1": 1, "macro_f1": 1}
 
 
 @pytest.mark.parametrize(
@@ -425,17 +424,12 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     assert set(np.unique(result.posterior[np.flatnonzero(result.gold >= 0)])) == {0.0, 1.0}
     assert result.labels()["confidence"].to_list()[0] == 1
     without = finegold.aggregate(drawn.table(), method, multi=True)
-    others = [task for task in drawn.truth if task not in gold]
-    taught = [
-        micro_f1([set(sets_of(one)[task]) for task in others], truths(drawn, others)) for one in (result, without)
-    ]
+    others = [code for code, task in enumerate(result.task_names) if task not in gold]
+    true = truths(drawn, [result.task_names[code] for code in others])
+    taught = [set_figures(fitted, others, true)["micro_f1"] for fitted in (result, without)]
     assert taught[0] >= taught[1] - 0.02
     changed = result.annotators()["sensitivity"].to_numpy() != without.annotators()["sensitivity"].to_numpy()
     assert changed.any()
-
-
-def sets_of(result: finegold.Result) -> dict[Any, list[str]]:
-    return dict(zip(result.task_names, result.sets(), strict=True))
 
 
 def truths(drawn: Any, tasks: list[str]) -> list[set[str]]:

@@ -77,7 +77,7 @@ for name in ("jinja2", "polars", "scipy.optimize", "vl_convert"):  # once, not i
 for package in ("api", "cli", "insight", "io", "judges", "methods", "paper", "report", "votes"):
     for module in pkgutil.walk_packages([f"{finegold.__path__[0]}/{package}"], f"finegold.{package}."):
         importlib.import_module(module.name)
-place = finegold.system.files._put_in_place
+place = finegold.system.files.move
 nowhere = os.open(os.devnull, os.O_RDWR)
 for line in sys.stdin:
     folder, number, moves, words = json.loads(line)
@@ -89,7 +89,7 @@ for line in sys.stdin:
                 os.kill(os.getpid(), number)
             moves -= 1
             place(*given)
-        finegold.system.files._put_in_place = kill
+        finegold.system.files.move = kill
         os.chdir(folder)
         os.dup2(nowhere, 1), os.dup2(nowhere, 2)
         if words[0] == "datasets":

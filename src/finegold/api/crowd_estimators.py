@@ -18,9 +18,9 @@ from finegold.api.result import Result
 from finegold.engines.blocks import Block
 from finegold.errors import InputError, use
 from finegold.io.read import read
-from finegold.kernels import confusion
 from finegold.methods import ds, mv
-from finegold.methods.base import Floats, start_from_shares
+from finegold.methods.base import Floats
+from finegold.methods.common import ConfusionSums, count_votes, start_from_shares
 from finegold.results.data import Learned, Step, summarise
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
@@ -259,24 +259,22 @@ class DawidSkene(Estimator, ds.DS):
         )
         return super().fit(annotations)
 
-    def start(self, block: Block, restart: int) -> ds.Statistics:
+    def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)
-        n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(block.classes, block.votes, block.posterior, n)
-        return ds.Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
+        return ConfusionSums(0.0, block.class_sums(), count_votes(block))
 
-    def begin(self, statistics: ds.Statistics) -> ds.Parameters:
+    def begin(self, statistics: ConfusionSums) -> ds.Parameters:
         n = statistics.n
         if self.history is not None:
             n = self.history + (0.0 if self.initial_error_strategy == "assign" else n)
         return _smooth(super().begin(statistics), statistics.tau, n)
 
-    def expect(self, statistics: ds.Statistics, before: ds.Parameters) -> ds.Parameters:
+    def expect(self, statistics: ConfusionSums, before: ds.Parameters) -> ds.Parameters:
         return _smooth(super().expect(statistics, before), statistics.tau, statistics.n)
 
-    def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+    def bound(self, parameters: ds.Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood per vote."""
-        return float(statistics.log_likelihood / statistics.n.sum())
+        return float(statistics.log_norm / statistics.n.sum())
 
     def converged(self, steps: list[Step]) -> bool:
         return len(steps) > 1 and steps[-1].bound - steps[-2].bound < self.tolerance

@@ -71,20 +71,15 @@ class Checkpoint:
         if _manifest(self.path).get("format") != FORMAT:
             raise InputError(_not_ours(self.path))
         if not (self.resume or self.overwrite):
-            raise InputError(
-                f"{self.path} holds the unfinished work of an earlier run",
-                remedies=[
-                    use(text="to continue it", resume=True),
-                    use(text="to discard it", overwrite=True),
-                    use(text="name another file"),
-                ],
-            )
+            options = [use(text="to continue it", resume=True), use(text="to discard it", overwrite=True)]
+            remedies = [*options, use(text="name another file")]
+            raise InputError(f"{self.path} holds the unfinished work of an earlier run", remedies=remedies)
 
     def bind(self, method: Method, votes: str) -> None:
         """Set the method and the fingerprint of the votes; raise an error if an existing file does not match them."""
-        prior = "-".join(_checksum(leaf) for leaf in leaves(method.earlier))
-        method_fields = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
-        self.manifest = {"format": FORMAT, "version": VERSION, "votes": votes, "prior": prior, **method_fields}
+        fields = {"votes": votes, "prior": _checksums(leaves(method.earlier)), "method": method.name}
+        settings = json.loads(json.dumps(method.settings, default=to_json))
+        self.manifest = {"format": FORMAT, "version": VERSION, **fields, "settings": settings}
         self.inspect()
         if self.resume and self.path.exists():
             saved = _manifest(self.path)
@@ -196,11 +191,11 @@ def rebuild(template: Any, values: Iterator[NDArray[Any]]) -> Any:
 def fingerprint(annotations: Annotations) -> str:
     """Return a fingerprint of the votes: their sizes and checksums."""
     names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-    return "-".join(_checksum(getattr(annotations, name)) for name in names)
+    return _checksums([getattr(annotations, name) for name in names])
 
 
-def _checksum(values: NDArray[Any]) -> str:
-    return f"{zlib.crc32(np.ascontiguousarray(values).data):08x}"
+def _checksums(arrays: list[NDArray[Any]]) -> str:
+    return "-".join(f"{zlib.crc32(np.ascontiguousarray(values).data):08x}" for values in arrays)
 
 
 @contextmanager

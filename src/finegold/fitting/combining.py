@@ -213,14 +213,10 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
     right = posterior[task, label]
     accuracy = np.bincount(annotator, right, n_annotators) / np.bincount(annotator, minlength=n_annotators)
     accuracy = np.clip(accuracy, 0.0, 1.0)  # rounding
-    observed = _pair_products(task, right - accuracy[annotator])
-    most = _pair_products(task, np.sqrt(accuracy * (1 - accuracy))[annotator])
+    residuals = (right - accuracy[annotator], np.sqrt(accuracy * (1 - accuracy))[annotator])  # and the largest ones
+    products = ((np.bincount(task, values) ** 2).sum() - (values**2).sum() for values in residuals)  # of two of a task
+    observed, most = map(float, products)
     return min(max(observed / most, 0.0), 1.0) if most > 0 else 0.0
-
-
-def _pair_products(task: NDArray[Any], values: Floats) -> float:
-    """Return the sum of the products of two values of the same task."""
-    return float((np.bincount(task, values) ** 2).sum() - (values**2).sum())
 
 
 def _records(
@@ -237,7 +233,9 @@ def _records(
             low, high = right[agrees].sum() / len(voted), 1 - (1 - right[agrees]).sum() / len(voted)
         else:
             known = truth[voted] != MISSING
-            low, high = _exact_interval(int((best == truth[voted])[known].sum()), int(known.sum()))
+            hits, n = int((best == truth[voted])[known].sum()), int(known.sum())
+            low = betaincinv(hits, n - hits + 1, 0.025) if hits else 0.0  # Clopper and Pearson, 95 %
+            high = betaincinv(hits + 1, n - hits, 0.975) if hits < n else 1.0
         accuracy = min(max(float(right.mean()), low), high)
         counts = len(voted), len(given) - len(voted)
         confidence = float(p[voted, best].mean())
@@ -245,26 +243,19 @@ def _records(
     return records
 
 
-def _exact_interval(right: int, n: int) -> tuple[float, float]:
-    """Return the interval of Clopper and Pearson, of 95 %."""
-    low = float(betaincinv(right, n - right + 1, 0.025)) if right else 0.0
-    return low, float(betaincinv(right + 1, n - right, 0.975)) if right < n else 1.0
-
-
 def _notes(combined: Combined, n_truths: int) -> list[str]:
     """Return for people what each model was taken to be worth, and what cannot be known."""
     notes = []
-    for one in combined.records:
-        worth = (
-            f"Model {one.model}: weight {one.weight:.2f}, right on about {one.accuracy:.0%} of {one.n_tasks:,} tasks"
-        )
-        between = f"{one.accuracy_low:.0%} to {one.accuracy_high:.0%}"
+    for model in combined.records:
+        right = f"right on about {model.accuracy:.0%} of {model.n_tasks:,} tasks with votes"
+        worth, claims = f"Model {model.model}: weight {model.weight:.2f}, {right}", f"claims {model.confidence:.0%}"
+        between = f"{model.accuracy_low:.0%} to {model.accuracy_high:.0%}"
         unknown = f"Votes cannot say who is right where it differs from them, so it may be {between};"
         checks = f"{ENOUGH_TRUTHS} tasks that you check (--gold) settle how far to follow it."
         if n_truths:
-            notes.append(f"{worth} with votes ({between} by {n_truths:,} known truths; claims {one.confidence:.0%}).")
+            notes.append(f"{worth} ({between} by {n_truths:,} known truths; {claims}).")
         else:
-            notes.append(f"{worth} with votes (claims {one.confidence:.0%}). {unknown} {checks}")
+            notes.append(f"{worth} ({claims}). {unknown} {checks}")
     n = len(combined.posterior)
     return [*notes, *([f"{n:,} {PREDICTED_ONLY}"] if n else [])]
 

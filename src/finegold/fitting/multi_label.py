@@ -68,9 +68,8 @@ def fit_sets(
         result = _fit_options(votes, answers, on_step)
     elif method.name == "mv":
         steps = [Step(0, 0, 0.0, float("nan"))]
-        result = replace(
-            summarise_sets("mv", {}, votes, answers, _all(answers, answers.shares), steps), stopped="not iterative"
-        )
+        result = summarise_sets("mv", {}, votes, answers, _all(answers, answers.shares), steps)
+        result = replace(result, stopped="not iterative")
     else:
         result = _fit_each_option(method, votes, answers, fit)
     return replace(result, seconds=time.perf_counter() - began)
@@ -86,7 +85,8 @@ def _fit_options(votes: Annotations, answers: Answers, on_step: Callable[[Step],
     model, steps = _learned(answers, answers.shares), list[Step]()
     while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
         before, model = model, _learned(answers, lambda block: _posterior(answers, block, model))  # noqa: B023
-        steps.append(Step(0, len(steps) + 1, _change(before, model), float("nan")))
+        change = max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, model, strict=True))
+        steps.append(Step(0, len(steps) + 1, change, float("nan")))
         if on_step is not None:
             on_step(steps[-1])
     converged = steps[-1].change < TOLERANCE
@@ -114,9 +114,8 @@ def _fit_each_option(
         iterations, unfinished = max(iterations, result.iterations), unfinished + (not result.converged)
     steps = [Step(0, iterations, 0.0, float("nan"))]
     made = summarise_sets(method.name, method.settings, votes, answers, posterior, steps)
-    stopped = (
-        f"{unfinished:,} of {n_options:,} fits did not converge" if unfinished else f"{n_options:,} fits converged"
-    )
+    ended = f"of {n_options:,} fits did not converge"
+    stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
     return replace(made, converged=not unfinished, stopped=stopped)
 
 
@@ -141,14 +140,7 @@ def _posterior(answers: Answers, block: slice, model: OptionModel) -> Floats:
 
 def _learned(answers: Answers, posterior_of: Callable[[slice], Floats]) -> OptionModel:
     """Return the parameters that fit these posteriors."""
-    shape = (answers.n_annotators, answers.n_options)
-    right, asked, total = np.zeros(shape), np.zeros(shape), np.zeros(answers.n_options)
-    for block in answers.blocks():
-        posterior = posterior_of(block)
-        more = answers.by_annotator(block, posterior)
-        right += more[0]
-        asked += more[1]
-        total += posterior.sum(axis=0)
+    right, asked, total = answers.sums(posterior_of)
     mean = total.sum() / max(answers.n_options, 1)
     prevalence = (total + PRIOR_TASKS * mean / answers.n_tasks) / (answers.n_tasks + PRIOR_TASKS)
     return OptionModel(
@@ -167,9 +159,5 @@ def _shares(chosen: Floats, asked: Floats) -> Floats:
         np.clip((chosen.sum(axis) + PRIOR_ANSWERS * mean) / (asked.sum(axis) + PRIOR_ANSWERS), LEAST, 1 - LEAST)
         for axis in (1, 0)
     )
-    shares: Floats = expit(logit(by_annotator)[:, None] + logit(by_option) - logit(mean))
-    return shares.clip(LEAST, 1 - LEAST)
-
-
-def _change(before: OptionModel, now: OptionModel) -> float:
-    return max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, now, strict=True))
+    shares = expit(logit(by_annotator)[:, None] + logit(by_option) - logit(mean))
+    return np.asarray(np.clip(shares, LEAST, 1 - LEAST))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from finegold.results.data import Step
 
     OnStep = Callable[[Step], None]
-    Show = Callable[[str], None]
 
 SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
 SECONDS_BETWEEN_LINES = 0.2
@@ -24,12 +23,23 @@ SECONDS_BETWEEN_LINES = 0.2
 @contextmanager
 def in_notebook(name: str) -> Iterator[OnStep | None]:
     """Show progress in Jupyter; yield None elsewhere."""
-    output = _notebook_output()
-    if output is None:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell but no kernel
         yield None
         return
-    show, clear = output
+    from IPython.display import HTML, display
+
+    output: Any = None
     due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
+
+    def show(text: str) -> None:
+        nonlocal output
+        line = HTML(f"<small>{escape(text)}</small>")
+        if output is None:
+            output = display(line, display_id=True)
+        else:
+            output.update(line)
 
     def on_step(step: Step) -> None:
         nonlocal due
@@ -41,7 +51,8 @@ def in_notebook(name: str) -> Iterator[OnStep | None]:
         with compiling(show):
             yield on_step
     finally:
-        clear()
+        if output is not None:
+            output.update(HTML(""))
 
 
 @contextmanager
@@ -60,23 +71,3 @@ def _line(name: str, step: Step) -> str:
     bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
     restart = f"restart {step.restart + 1}, " if step.restart else ""
     return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
-
-
-def _notebook_output() -> tuple[Show, Callable[[], None]] | None:
-    """Return functions that update and clear one output of the cell, without widgets."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell but no kernel
-        return None
-    from IPython.display import HTML, display
-
-    handles: list[Any] = []
-
-    def show(text: str) -> None:
-        line = HTML(f"<small>{escape(text)}</small>")
-        if handles:
-            handles[0].update(line)
-        else:
-            handles.append(display(line, display_id=True))
-
-    return show, lambda: handles[0].update(HTML("")) if handles else None

@@ -61,9 +61,14 @@ def fit(
                 if best is None or descent.steps[-1].bound > best.steps[-1].bound:
                     best, posterior = descent, engine.gather()
                     posterior = posterior.copy() if method.n_restarts > 1 else posterior  # the next one overwrites it
-                    per_task = {name: engine.gather(name) for name in method.learned_per_task()}
+                    per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
-            _check_numbers(method, posterior)
+            if not np.isfinite(posterior.sum()):
+                defaults, settings = method.defaults(), method.settings.items()
+                changed = [f"{name}={value}" for name, value in settings if str(value) != str(defaults[name])]
+                given = f" with {', '.join(changed)}" if changed else ""
+                reason = "ended in probabilities that are not numbers (NaN); choose other settings"
+                raise InputError(f"{method.name}{given} {reason}")
             learned = method.learned(best.parameters)
         if order is not None:
             learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
@@ -181,16 +186,6 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
         )
 
 
-def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
-    """Raise an error if the posterior contains NaN."""
-    if np.isfinite(posterior.sum()):
-        return
-    defaults = method.defaults()
-    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
-    given = f" with {', '.join(changed)}" if changed else ""
-    raise InputError(f"{method.name}{given} ended in probabilities that are not numbers (NaN); choose other settings")
-
-
 # ---- Acceleration (SQUAREM)
 
 MAX_CHANGE = 0.1  # of a posterior; extrapolation begins below, since earlier it may lead to another optimum
@@ -231,9 +226,6 @@ class Squarem:
         if len(self.points) < 3:
             return parameters
         self.previous = (parameters, self.engine.state(), bound)
-        return self.method.at(self._extrapolated(), parameters)
-
-    def _extrapolated(self) -> NDArray[np.float64]:
         x0, x1, x2 = self.points
         self.points = []
         r, v = x1 - x0, (x2 - x1) - (x1 - x0)
@@ -241,11 +233,7 @@ class Squarem:
         if length >= self.limit:
             length, self.limit = self.limit, 2 * self.limit
         length = max(length, 1.0)  # 1 is the plain sweep, x2
-        extrapolated: NDArray[np.float64] = x0 + 2 * length * r + length**2 * v
-        return extrapolated
-
-
-# ---- Time
+        return self.method.at(x0 + 2 * length * r + length**2 * v, parameters)
 
 
 @contextmanager

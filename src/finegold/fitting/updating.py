@@ -22,7 +22,6 @@ from finegold.errors import InputError, use
 from finegold.fitting import solve
 from finegold.fitting.solve import OnStep, start, time_without_compiling
 from finegold.methods.base import Method, SufficientStatistics
-from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import method_class, method_names, method_of
 from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
@@ -45,29 +44,21 @@ MIN_SUM = 1e-9  # smaller sums are rounding errors of a subtraction and become 0
 
 
 def update(
-    result: ResultData,
-    merged: Merged,
-    *,
-    threads: int | None = None,
-    on_step: OnStep | None = None,
+    result: ResultData, merged: Merged, *, threads: int | None = None, on_step: OnStep | None = None
 ) -> ResultData:
     """Return the result with the merged votes folded in."""
-    _check(result, merged.votes)
-    if not merged.touched.size:
-        return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
-    with one_blas_thread(), time_without_compiling() as seconds:
-        updated = _fold_in(result, merged, threads, on_step)
-        return replace(updated, seconds=seconds())
-
-
-def _check(result: ResultData, votes: Annotations) -> None:
-    remedies = [use(text="to fit all votes again", refit=True)]
+    votes, remedies = merged.votes, [use(text="to fit all votes again", refit=True)]
     if reason := method_of(result).why_not_updatable():
         raise InputError(reason, remedies=remedies)
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
         raise InputError(f"the model does not know the label {new!r}, only {listed(known)}", remedies=remedies)
+    if not merged.touched.size:
+        return replace(result, annotations=votes, counts=votes.counts, stopped="no new votes to fold in")
+    with one_blas_thread(), time_without_compiling() as seconds:
+        updated = _fold_in(result, merged, threads, on_step)
+        return replace(updated, seconds=seconds())
 
 
 class TouchedTasks(NamedTuple):
@@ -90,7 +81,9 @@ def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: O
     steps: list[Step] = []
     while not _has_converged(steps):
         statistics = engine.sum(method.sweep, parameters)
-        parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
+        sums = _add(rest, statistics)  # rounding, or a fit that had not fully converged, may leave negative ones
+        sums = type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
+        parameters = method.expect(sums, parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
         if on_step is not None:
             on_step(steps[-1])
@@ -146,13 +139,8 @@ def _subtract_touched(
 
 
 def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
-    piece = Piece(votes, tasks, np.arange(len(tasks)), annotators)
-    return replace(
-        stitch([piece], len(tasks)),
-        gold=votes.gold[tasks],
-        task_names=Names(tasks),
-        annotator_names=names.annotator_names,
-    )
+    some = stitch([Piece(votes, tasks, np.arange(len(tasks)), annotators)], len(tasks))
+    return replace(some, gold=votes.gold[tasks], task_names=Names(tasks), annotator_names=names.annotator_names)
 
 
 def _add(total: Any, part: Any, sign: int = 1) -> Any:
@@ -161,52 +149,21 @@ def _add(total: Any, part: Any, sign: int = 1) -> Any:
     return type(total)(*(a + sign * b if isinstance(a, np.ndarray) else a for a, b in fields))
 
 
-def _not_negative(sums: Any) -> Any:
-    """Set sums to 0 that rounding, or a fit that had not fully converged, has left negative or tiny."""
-    return type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
-
-
 def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
     """Return what was learned about annotators in the new order, with zeros for new annotators."""
-    assert method.remembers is not None
-    rows = {
-        name: known.statistics[name] if name in known.statistics else getattr(known, name) for name in method.remembers
-    }
-    spread = {name: _in_new_order(values, annotators) for name, values in rows.items()}
-    more = {**known.statistics, **{name: values for name, values in spread.items() if name in known.statistics}}
-    own = {name: values for name, values in spread.items() if name not in known.statistics}
-    return replace(known, statistics=more, **own)
+    names = method.remembers or ()
 
+    def in_new_order(values: NDArray[Any]) -> NDArray[Any]:
+        spread = np.zeros((len(annotators.names), *values.shape[1:]))
+        spread[annotators.old] = values
+        return spread
 
-def _in_new_order(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
-    spread = np.zeros((len(annotators.names), *values.shape[1:]))
-    spread[annotators.old] = values
-    return spread
+    statistics = {name: in_new_order(a) if name in names else a for name, a in known.statistics.items()}
+    own = {name: in_new_order(getattr(known, name)) for name in names if name not in known.statistics}
+    return replace(known, statistics=statistics, **own)
 
 
 # ---- An earlier result as prior knowledge about annotators
-
-
-class Matched(NamedTuple):
-    """The codes of the new annotators and classes in the earlier result; MISSING for unknown ones."""
-
-    annotators: Codes
-    classes: Codes
-
-    def annotators_of(self, values: Floats) -> Floats:
-        """[W, ...] Return the values in the new order, with zeros for new annotators."""
-        reordered = np.zeros((len(self.annotators), *values.shape[1:]))
-        known = self.annotators != MISSING
-        reordered[known] = values[self.annotators[known]]
-        return reordered
-
-    def classes_of(self, values: Floats) -> Floats:
-        """[..., K, K] Return the values in the new order, with zeros for new classes."""
-        K, known = len(self.classes), np.flatnonzero(self.classes != MISSING)
-        reordered = np.zeros((*values.shape[:-2], K, K))
-        old = self.classes[known]
-        reordered[..., known[:, None], known] = values[..., old[:, None], old]
-        return reordered
 
 
 def fit_with_prior(
@@ -219,22 +176,25 @@ def fit_with_prior(
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     refuse_sets(earlier, "matrices that could be a prior")
     votes_of(earlier, "the prior")
-    matched = Matched(
-        match(to_list(votes.annotator_names), earlier.annotator_names),
-        match(to_list(votes.class_names), earlier.class_names),
-    )
-    if (matched.annotators == MISSING).all():
+    annotators = match(to_list(votes.annotator_names), earlier.annotator_names)  # codes in the earlier result
+    classes = match(to_list(votes.class_names), earlier.class_names)
+    if (annotators == MISSING).all():
         raise InputError("the prior knows none of these annotators; are their names written as they were then?")
-    if (matched.classes == MISSING).all():
+    if (classes == MISSING).all():
         known_classes = listed(to_list(earlier.class_names))
         raise InputError(f"the prior knows none of these classes, only {known_classes}; it belongs to another question")
     if isinstance(method, PTBCC):
-        informed: Method = method.with_prior(_prototype_counts(method, earlier, matched))
+        if earlier.method != "ptbcc":
+            raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
+        eta, mu = earlier.learned.statistics["eta"], earlier.learned.statistics["mu"]
+        if eta.shape[1] != len(method.first_prototypes(len(classes))):
+            raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
+        informed: Method = method.with_prior(Earlier(_of_annotators(eta, annotators), _of_classes(mu, classes)))
     else:
-        counts = matched.classes_of(matched.annotators_of(_expected_votes(earlier)))
+        counts = _of_classes(_of_annotators(_expected_votes(earlier), annotators), classes)
         informed = method.with_prior(counts.transpose(0, 2, 1).copy())
     result = solve.fit(informed, votes, **keywords)
-    known = int((matched.annotators != MISSING).sum())
+    known = int((annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], known_annotators=known)
 
@@ -246,13 +206,19 @@ def check_takes_prior(method: Method) -> None:
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 
-def _prototype_counts(method: PTBCC, earlier: ResultData, matched: Matched) -> Earlier:
-    if earlier.method != "ptbcc":
-        raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
-    eta, mu = earlier.learned.statistics["eta"], earlier.learned.statistics["mu"]
-    if eta.shape[1] != len(method.first_prototypes(len(matched.classes))):
-        raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
-    return Earlier(matched.annotators_of(eta), matched.classes_of(mu))
+def _of_annotators(values: Floats, codes: Codes) -> Floats:
+    """[W, ...] Return the values in the new order, with zeros for new annotators."""
+    reordered, known = np.zeros((len(codes), *values.shape[1:])), codes != MISSING
+    reordered[known] = values[codes[known]]
+    return reordered
+
+
+def _of_classes(values: Floats, codes: Codes) -> Floats:
+    """[..., K, K] Return the values in the new order, with zeros for new classes."""
+    reordered, known = np.zeros((*values.shape[:-2], len(codes), len(codes))), np.flatnonzero(codes != MISSING)
+    old = codes[known]
+    reordered[..., known[:, None], known] = values[..., old[:, None], old]
+    return reordered
 
 
 def _expected_votes(earlier: ResultData) -> Floats:
@@ -260,11 +226,8 @@ def _expected_votes(earlier: ResultData) -> Floats:
 
     Methods that take such a prior store these votes; for others, and for removed methods, they are counted.
     """
-    if earlier.method not in REGISTRY or not method_class(earlier.method).takes_prior:
+    takes_prior = earlier.method in REGISTRY and method_class(earlier.method).takes_prior
+    if not takes_prior or earlier.method == PTBCC.name:
         return votes_by_truth(earlier)
-    method = method_of(earlier)
-    if isinstance(method, PTBCC):
-        return votes_by_truth(earlier)
-    sums = method.sufficient_statistics(earlier).statistics
-    by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
+    by_truth: Floats = method_of(earlier).sufficient_statistics(earlier).statistics.n.transpose(0, 2, 1)
     return by_truth

@@ -33,7 +33,6 @@ The calibration keeps the order of the classes in q. docs/choosing.md explains h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from typing import ClassVar, NamedTuple
@@ -42,7 +41,8 @@ import numpy as np
 
 from finegold.engines.blocks import Block
 from finegold.kernels.anchored import Model, Sums
-from finegold.methods.base import POSITIVE, Allowed, Floats, Method, Range, SufficientStatistics, start_from_shares
+from finegold.methods.base import POSITIVE, Floats, Limits, Method, Range, SufficientStatistics
+from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
@@ -124,7 +124,7 @@ class AnchoredVote(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "vote_share": Range("between 0 and 1", 0, 1),
         "own_share": Range("between 0 and 1", 0, 1),
         "class_prior": Range("at least 0", 0, 100),
@@ -168,8 +168,7 @@ class AnchoredVote(Method):
         return len(steps) >= self.max_iterations
 
     def cautions(self, n_tasks: int) -> list[str]:
-        said = small_data_caution(n_tasks)
-        return [said] if said else []
+        return [caution] if (caution := small_data_caution(n_tasks)) else []
 
     def learned(self, parameters: Parameters) -> Learned:
         pi = parameters.n + self.prior_votes * parameters.mu
@@ -200,32 +199,26 @@ class AnchoredVote(Method):
         return self._parameters(first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations)
 
     def _parameters(self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
+        K = len(tau)
         if self.earlier is not None:
             n = n + self.earlier
-        a, kappa = typical_accuracy(pairs, len(tau)), uniformity(n.sum(axis=2))
-        mu = n.sum(axis=0) + self.coin_share * n.sum() / len(tau) * coin(a, len(tau))
+        a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
+        mu = n.sum(axis=0) + self.coin_share * n.sum() / K * coin(a, K)
         mu /= mu.sum(axis=0)
         pi = n + self.prior_votes * mu
         log_v = np.log(pi / pi.sum(axis=1, keepdims=True))
         log_v = self.own_share * log_v + (1 - self.own_share) * np.log(mu)
         log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
-        people = self._people(n, a, kappa)
-        settings = self._kernel_settings(a, excess, len(tau), last=sweeps + 1 >= self.max_iterations)
-        return Parameters(pairs, excess, tau, n, mu, log_prior, log_v, people, settings, sweeps)
-
-    def _people(self, n: Floats, a: float, kappa: float) -> Floats:
         right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (n.sum(axis=(1, 2)) + self.prior_votes)
-        chance = 1 / n.shape[1]
-        skill = np.maximum((right - chance) / max(1 - chance, LEAST_SKILL), LEAST_SKILL)
+        skill = np.maximum((right - 1 / K) / max(1 - 1 / K, LEAST_SKILL), LEAST_SKILL)
         right = np.clip(right, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
-        return np.stack([skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1)
-
-    def _kernel_settings(self, a: float, excess: Floats, K: int, *, last: bool) -> Floats:
-        """Return the settings of the kernel. Only the last sweep is calibrated, the others continue from q."""
-        if not last or K == 1:
-            return np.array([self.vote_share, 0.0, 0.0, DESIGN_POWER])
-        rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
-        return np.array([self.vote_share, rho, CALIBRATION_VOTES * (1 - a) * K / (K - 1), DESIGN_POWER])
+        people = np.stack([skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1)
+        rho = calibration = 0.0
+        if sweeps + 1 >= self.max_iterations and K > 1:  # only the last sweep is calibrated, others continue from q
+            rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
+            calibration = CALIBRATION_VOTES * (1 - a) * K / (K - 1)
+        settings = np.array([self.vote_share, rho, calibration, DESIGN_POWER])
+        return Parameters(pairs, excess, tau, n, mu, log_prior, log_v, people, settings, sweeps)
 
 
 def small_data_caution(n_tasks: int) -> str:

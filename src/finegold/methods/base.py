@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.kernels.numerics import expected_logs
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
@@ -59,15 +58,7 @@ SEED = Range("at least 0", 0, 2.0**63, whole=True)
 TOLERANCE = Range("at least 0", 0, 1e300)
 
 Allowed = Range | tuple[str, ...]
-
-
-def check_settings(settings: Mapping[str, Any], defaults: Mapping[str, Any], limits: Mapping[str, Allowed]) -> None:
-    """Raise an error if a value is not allowed. With a default of None, the method chooses the value itself."""
-    for name, allowed in limits.items():
-        value = settings[name]
-        if not (value is None and defaults[name] is None) and value not in allowed:
-            expected = " or ".join(f'"{one}"' for one in allowed) if not isinstance(allowed, Range) else str(allowed)
-            raise InputError(f"{name} must be {expected}, not {value!r}")
+Limits = Mapping[str, Allowed]
 
 
 Floats = NDArray[np.float64]
@@ -155,10 +146,15 @@ class Method(ABC):
     rounding: ClassVar[float] = 1e-6
     takes_prior: ClassVar[bool] = False
     fixed_passes: ClassVar[bool] = False
-    limits: ClassVar[Mapping[str, Allowed]] = {}
+    limits: ClassVar[Limits] = {}
     unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
     remembers: ClassVar[tuple[str, ...] | None] = None
     keeps: ClassVar[dict[str, str]] = {}
+    n_restarts = 1  # how often the fit starts anew; the best bound wins
+    random_ties = False  # whether ties between classes are broken at random, by the seed
+    accelerated = False  # whether SQUAREM extrapolates between sweeps, which requires `coordinates` and `at`
+    single = False  # whether posteriors are stored in 32 bits instead of 64
+    learned_per_task: ClassVar[tuple[str, ...]] = ()  # names of arrays of the blocks for the result, as "difficulty"
 
     tolerance: float = 1e-3  # stop when no posterior changes by this much
     max_iterations: int = 500
@@ -167,8 +163,13 @@ class Method(ABC):
     notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
 
     def __post_init__(self) -> None:
-        limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
-        check_settings(self.settings, self.defaults(), limits)
+        limits: Limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        defaults = self.defaults()
+        for name, allowed in limits.items():  # with a default of None, the method chooses the value itself
+            value = getattr(self, name)
+            if not (value is None and defaults[name] is None) and value not in allowed:
+                words = str(allowed) if isinstance(allowed, Range) else " or ".join(f'"{text}"' for text in allowed)
+                raise InputError(f"{name} must be {words}, not {value!r}")
 
     def __dir__(self) -> list[str]:
         """Return the settings and the names that users need, without those that only a fit uses."""
@@ -202,29 +203,9 @@ class Method(ABC):
         return 0
 
     @property
-    def n_restarts(self) -> int:
-        """How often the fit starts anew; the best bound wins."""
-        return 1
-
-    @property
-    def random_ties(self) -> bool:
-        """Whether ties between classes are broken at random, by the seed."""
-        return False
-
-    @property
-    def accelerated(self) -> bool:
-        """Whether SQUAREM extrapolates between sweeps, which requires `coordinates` and `at`."""
-        return False
-
-    @property
     def warm_start(self) -> Method | None:
         """Return a method to fit first, if any; `start` finds its posterior in the blocks."""
         return None
-
-    @property
-    def single(self) -> bool:
-        """Whether posteriors are stored in 32 bits instead of 64."""
-        return False
 
     def coordinates(self, parameters: Any) -> Floats:
         """Return the parameters as one vector without constraints, such as logs of positive numbers.
@@ -463,38 +444,3 @@ class Method(ABC):
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
-
-    def learned_per_task(self) -> tuple[str, ...]:
-        """Return the names of arrays per task that belong in the result, such as difficulties.
-
-        Returns
-        -------
-        tuple of str
-            Names of arrays of the blocks.
-        """
-        return ()
-
-
-def start_from_shares(block: Block) -> None:
-    """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
-    block.kernels("votes").vote_shares(block.votes, block.gold, block.posterior)
-
-
-class Dirichlets(NamedTuple):
-    """Dirichlet distributions along the last axis."""
-
-    counts: Floats
-    log: Floats  # E log p, equations (5)-(7)
-    log_beta: float  # sum of the log-normalisers log B(counts)
-
-
-def dirichlets(counts: Floats) -> Dirichlets:
-    rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
-    logs = np.empty_like(rows)
-    log_beta = expected_logs(rows, logs)
-    return Dirichlets(counts, logs.reshape(counts.shape), log_beta)
-
-
-def mean(counts: Floats) -> Floats:
-    result: Floats = counts / counts.sum(axis=-1, keepdims=True)
-    return result

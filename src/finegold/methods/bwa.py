@@ -17,7 +17,6 @@ with b_v such that the prior mean of the precision is that of majority vote. The
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -26,7 +25,8 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.kernels import bwa as kernels
-from finegold.methods.base import POSITIVE, Allowed, Floats, Method, start_from_shares
+from finegold.methods.base import POSITIVE, Floats, Limits, Method
+from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
@@ -95,7 +95,7 @@ class BWA(Method):
     """
 
     name: ClassVar[str] = "bwa"
-    limits: ClassVar[Mapping[str, Allowed]] = {"a_v": POSITIVE, "lam": POSITIVE}
+    limits: ClassVar[Limits] = {"a_v": POSITIVE, "lam": POSITIVE}
 
     a_v: float = 15.0  # how many votes the prior of a weight is worth
     lam: float = 1.0  # weight of the mean over all tasks, the paper's lambda
@@ -121,11 +121,13 @@ class BWA(Method):
         return self._parameters(constants, first.z, first.error, active=np.ones(K, np.bool_))
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        K, size = block.classes, block.state["size"]
         mu, w, active = parameters[1:]
         z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
-        model, sums = kernels.Model(self.lam, mu, w, active), (z, error, unsettled)
-        change = kernels.sweep(K, block.votes, block.gold, model, self.tolerance, LEAST_Z, block.posterior, size, sums)
+        model, size = kernels.Model(self.lam, mu, w, active), block.state["size"]
+        change = kernels.sweep(
+            *(block.classes, block.votes, block.gold, model, self.tolerance, LEAST_Z),
+            *(block.posterior, size, (z, error, unsettled)),
+        )
         return Statistics(change, z, error, unsettled)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:

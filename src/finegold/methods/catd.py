@@ -15,7 +15,6 @@ than their few errors suggest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -25,7 +24,8 @@ from scipy.special import gammaincinv
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import catd as kernels
-from finegold.methods.base import SHARE, Allowed, Floats, Method, start_from_shares
+from finegold.methods.base import SHARE, Floats, Limits, Method
+from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
 LEAST_ERROR = 1e-9  # an annotator without errors would have infinite weight
@@ -91,7 +91,7 @@ class CATD(Method):
     """
 
     name: ClassVar[str] = "catd"
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "ties": ("random", "split"),
         "quantiles": ("printed", "exact"),
         "alpha": SHARE,
@@ -107,10 +107,7 @@ class CATD(Method):
         super().__post_init__()
         if self.quantiles == "printed" and self.alpha != 0.05:
             raise InputError('the printed table is for alpha = 0.05 only; leave out quantiles="printed"')
-
-    @property
-    def random_ties(self) -> bool:
-        return self.ties == "random"
+        self.random_ties = self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
         """Start with the labels of majority vote."""
@@ -138,8 +135,7 @@ class CATD(Method):
     def chi_square(self, votes: Floats) -> Floats:
         """Return c_j, exactly or from the printed table (up to 30 votes) and Fisher's approximation (above)."""
         if self.quantiles == "exact":
-            exact: Floats = 2 * gammaincinv(votes / 2, self.alpha / 2)
-            return exact
+            return np.asarray(2 * gammaincinv(votes / 2, self.alpha / 2))
         fisher = 0.5 * (np.sqrt(2 * votes - 1) - NORMAL_QUANTILE) ** 2
         few = np.minimum(votes, len(PRINTED)).astype(int)
         return np.where(votes > len(PRINTED), fisher, PRINTED[few - 1])

@@ -19,10 +19,9 @@ undamped step can overshoot and permute classes, so the messages are updated in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import digamma
@@ -30,33 +29,15 @@ from scipy.special import digamma
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import cbcc as kernels
-from finegold.kernels import confusion
 from finegold.kernels.cbcc import message, scratch, tangent
-from finegold.methods.base import (
-    COUNT,
-    POSITIVE,
-    SHARE,
-    Allowed,
-    Dirichlets,
-    Floats,
-    Method,
-    Range,
-    dirichlets,
-    mean,
-    start_from_shares,
-)
+from finegold.methods.base import COUNT, POSITIVE, SHARE, Floats, Limits, Method, Range
+from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_from_shares, sweep_confusion
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
 MAX_ANNOTATORS_PER_GROUP = 64  # that the kernels process at a time
 DAMPING = {0.0: 1.0, 0.5: 1e-3, 0.8: 1e-3, 0.95: 1e-3}  # the share of old values that is kept: the last change allowed
 GROUP_SIZE_MULTIPLE = 8  # groups of annotators have a multiple of this size
-
-
-class Statistics(NamedTuple):
-    change: float
-    tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K] sum of phi_ik over the tasks on which annotator j voted l
 
 
 class Communities(NamedTuple):
@@ -123,7 +104,7 @@ class CBCC(Method):
 
     name: ClassVar[str] = "cbcc"
     random_start: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "n_communities": COUNT,
         "repeats": Range("at least 0", 0, 1e6, whole=True),
         "community_strength": POSITIVE,
@@ -142,12 +123,12 @@ class CBCC(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**3
 
-    def start(self, block: Block, restart: int) -> Statistics:
+    def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)  # the first sweep replaces these; known truths stay
         K = block.n_classes
-        return Statistics(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
+        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
-    def begin(self, statistics: Statistics) -> Parameters:
+    def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with random communities and without votes: all scores equal those of the prior.
 
         They must be exactly equal. The largest community attracts nearly all annotators in the first iteration, and
@@ -165,21 +146,18 @@ class CBCC(Method):
         pulled = r.sum(axis=0)[:, None, None] * m0
         return self._parameters(W, np.ones(K), communities, annotators, pulled)
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        tau, n = np.zeros(block.n_classes), np.zeros_like(parameters.log_v)
-        K = block.classes
-        log_tau, log_v = parameters.tau.log, parameters.log_v
-        change, _ = confusion.sweep(K, block.votes, block.gold, log_tau, log_v, block.posterior, tau, n)
-        return Statistics(change, tau, n)
+    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
+        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
-    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+    def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Update the messages of the votes, then the communities, memberships and scores."""
         old = before.annotators
         new = old._replace(m=old.m.copy(), a=old.a.copy(), Lam=np.zeros_like(old.Lam), h=np.zeros_like(old.h))
         n = _grouped(statistics.n.transpose(0, 2, 1))
-        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, _buffers(new))
+        buffers = scratch(new.r.shape[2])
+        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, buffers)
         pulled = np.zeros_like(before.communities.U)
-        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _buffers(new))
+        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, buffers)
         return self._parameters(len(statistics.n), 1 + statistics.tau, before.communities, new, pulled)
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -194,24 +172,20 @@ class CBCC(Method):
     def _parameters(
         self, W: int, nu: Floats, communities: Communities, annotators: Annotators, pulled: Floats
     ) -> Parameters:
-        communities, log_rho = self._move(communities, annotators.r.sum(axis=(0, 2)), pulled)
+        m0, precision, gamma, _ = communities
+        size = annotators.r.sum(axis=(0, 2))  # expected number of annotators in each community
+        VU = _inverse(precision + self.w * size[:, None, None, None] * np.eye(len(m0)))  # [M, K, K, K]
+        U = np.einsum("mkij,mkj->mki", VU, np.einsum("kij,kj->ki", precision, m0) + self.w * pulled)
+        spread = np.trace(VU, axis1=2, axis2=3).sum(axis=1)
+        log_rho = digamma(gamma) - digamma(gamma.sum()) - 0.5 * self.w * spread
         r, Lam, h, P, b, m, a = annotators
         r, P, b, m, log_v = map(np.empty_like, (r, P, b, m, h))
         new = Annotators(r, Lam, h, P, b, m, a.copy())
-        kernels.assign(self.w, log_rho, communities.U, Lam, h, r, P, b, m, new.a, log_v, _buffers(new))
+        kernels.assign(self.w, log_rho, U, Lam, h, r, P, b, m, new.a, log_v, scratch(r.shape[2]))
         members = _ungrouped(r, W)
-        communities = communities._replace(gamma=self.community_strength + members.sum(axis=0))
+        communities = Communities(m0, precision, self.community_strength + members.sum(axis=0), U)
         by_vote = np.ascontiguousarray(_ungrouped(log_v, W).transpose(0, 2, 1))
         return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_grouped(members)))
-
-    def _move(self, before: Communities, members: Floats, pulled: Floats) -> tuple[Communities, Floats]:
-        """Update the communities from their annotators, and return them with their log-weights [M]."""
-        m0, precision, gamma, _ = before
-        VU = _inverse(precision + self.w * members[:, None, None, None] * np.eye(len(m0)))  # [M, K, K, K]
-        moved = np.einsum("mkij,mkj->mki", VU, np.einsum("kij,kj->ki", precision, m0) + self.w * pulled)
-        spread = np.trace(VU, axis1=2, axis2=3).sum(axis=1)
-        log_rho = digamma(gamma) - digamma(gamma.sum()) - 0.5 * self.w * spread
-        return before._replace(U=moved), log_rho
 
 
 def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) -> tuple[Floats, Floats]:
@@ -225,7 +199,8 @@ def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) 
         with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
             m, V, change = _prior_scores(n_classes, quality, int(iterations / (1 - keep)), keep)
             if change < tolerance and V.diagonal().min() > 0:
-                return _for_every_truth(m[:, 0], V)
+                orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]  # k has what 0 had
+                return np.array([m[order, 0] for order in orders]), np.array([V[np.ix_(o, o)] for o in orders])
     raise InputError(f"cbcc finds no prior for {n_classes:,} classes with quality {quality:g}; use another method")
 
 
@@ -248,18 +223,8 @@ def _prior_scores(K: int, quality: float, iterations: int, keep: float) -> tuple
     return m, V, change
 
 
-def _for_every_truth(m: Floats, V: Floats) -> tuple[Floats, Floats]:
-    """Return the same scores with each class in the position of the first one."""
-    orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]  # position k has what position 0 had
-    return np.array([m[order] for order in orders]), np.array([V[np.ix_(order, order)] for order in orders])
-
-
 def _inverse(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
-
-
-def _buffers(annotators: Annotators) -> Any:
-    return scratch(annotators.r.shape[2])
 
 
 def _grouped(values: Floats) -> Floats:

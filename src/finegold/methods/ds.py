@@ -15,28 +15,21 @@ There is no smoothing: once annotator j has no expected votes for l where the tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import SHARE, Allowed, Floats, Method, SufficientStatistics, start_from_shares
+from finegold.methods.base import SHARE, Floats, Limits, Method, SufficientStatistics
+from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
 
-class Statistics(NamedTuple):
-    change: float
-    tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K]
-    log_likelihood: float
-
-
 class Parameters(NamedTuple):
     p: Floats  # [K]
-    v: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
+    v: Floats  # [W, L, K]
     log_p: Floats
     log_v: Floats
     seen: Floats  # [W, K] expected votes of each annotator where the truth is k
@@ -75,7 +68,7 @@ class DS(Method):
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    limits: ClassVar[Mapping[str, Allowed]] = {"quality": SHARE}
+    limits: ClassVar[Limits] = {"quality": SHARE}
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
     tolerance: float = 0.0  # 0: always run max_iterations
@@ -85,12 +78,12 @@ class DS(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
-    def start(self, block: Block, restart: int) -> Statistics:
+    def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)  # the first sweep replaces these; known truths stay
         K = block.n_classes
-        return Statistics(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)), 0.0)
+        return ConfusionSums(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)))
 
-    def begin(self, statistics: Statistics) -> Parameters:
+    def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with equally likely classes; classes without votes have probability 0."""
         n_annotators, _, K = statistics.n.shape
         occurs = statistics.tau > 0
@@ -99,23 +92,18 @@ class DS(Method):
             v = _shares(self.earlier, v)
         return _parameters(occurs / occurs.sum(), v, np.zeros((n_annotators, K)))
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
-        K, log_p, log_v = block.classes, parameters.log_p, parameters.log_v
-        change, log_likelihood = block.kernels("confusion").sweep(
-            K, block.votes, block.gold, log_p, log_v, block.posterior, tau, n
-        )
-        return Statistics(change, tau, n, log_likelihood)
+    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
+        return sweep_confusion(block, parameters.log_p, parameters.log_v)
 
-    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+    def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
         n = statistics.n if self.earlier is None else statistics.n + self.earlier
         return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood of votes and known truths for the parameters that the sweep used."""
-        return statistics.log_likelihood
+        return statistics.log_norm
 
     def learned(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
@@ -126,7 +114,7 @@ class DS(Method):
         assert known.confusion is not None
         seen = known.statistics["seen"]
         n = known.confusion.transpose(0, 2, 1) * seen[:, None]
-        statistics = Statistics(0.0, known.class_prior * len(result.posterior), n, 0.0)
+        statistics = ConfusionSums(0.0, known.class_prior * len(result.posterior), n)
         v = _shares(n, self.first_confusion(len(known.class_prior)))
         return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
@@ -142,8 +130,7 @@ def _shares(n: Floats, otherwise: Floats) -> Floats:
     """[W, L, K] Return the share of each vote l where the truth is k, or `otherwise` if there are no votes."""
     total = n.sum(axis=1, keepdims=True)
     v = np.divide(n, total, out=np.zeros_like(n), where=total > 0)
-    shares: Floats = np.where(total > 0, v, otherwise)
-    return shares
+    return np.asarray(np.where(total > 0, v, otherwise))
 
 
 def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:

@@ -19,7 +19,6 @@ represents several copies. This does not change results and makes most sweeps se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -31,17 +30,8 @@ from finegold.engines.blocks import Block
 from finegold.kernels import ebcc as kernels
 from finegold.kernels.ebcc import LANES
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import (
-    COUNT,
-    POSITIVE,
-    Allowed,
-    Dirichlets,
-    Floats,
-    Method,
-    dirichlets,
-    mean,
-    start_from_shares,
-)
+from finegold.methods.base import COUNT, POSITIVE, Floats, Limits, Method
+from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
@@ -120,7 +110,7 @@ class EBCC(Method):
     name: ClassVar[str] = "ebcc"
     has_bound: ClassVar[bool] = True
     random_start: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         **dict.fromkeys(("n_subtypes", "n_restarts"), COUNT),
         **dict.fromkeys(("a_pi", "b_correct", "b_wrong"), POSITIVE),
         "class_prior": ("empirical", "uniform"),
@@ -142,7 +132,7 @@ class EBCC(Method):
         vote_ptr, row = _vote_rows(block)
         K, G = block.n_classes, self.n_subtypes
         rng = np.random.default_rng([self.seed, restart, block.index])
-        pi = np.zeros(_padded(K * G))
+        pi = _pad(np.zeros(K * G))
         votes = np.zeros((block.n_annotators, K, len(pi)))
         step = max(DRAW_SIZE // (K * G), 1)
         for first in range(0, block.n_tasks, step):
@@ -163,15 +153,9 @@ class EBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """Compute rho and its sums for the tasks of a block."""
         pi, votes = np.zeros_like(parameters.log_prior), np.zeros_like(parameters.log_v)
+        columns, log_v = parameters.columns.ptr, parameters.log_v.reshape(-1)
         change, log_norm = kernels.sweep(
-            *_vote_rows(block),
-            block.gold,
-            parameters.columns.ptr,
-            parameters.log_prior,
-            parameters.log_v.reshape(-1),
-            block.posterior,
-            pi,
-            votes.reshape(-1),
+            *_vote_rows(block), block.gold, columns, parameters.log_prior, log_v, block.posterior, pi, votes.reshape(-1)
         )
         return Statistics(change, pi, votes, log_norm)
 
@@ -210,6 +194,8 @@ class EBCC(Method):
         log_prior[:n] = tau.log[classes] + log_pi + np.log(copies)
         log_v = np.empty_like(sums.votes)
         v_divergence = kernels.expected_logs_of_votes(sums.votes, self._b(columns), columns.copies, log_v)
+        K, wrong = len(alpha), self.b_wrong
+        b_log_beta = gammaln(self.b_correct) + (K - 1) * gammaln(wrong) - gammaln(self.b_correct + (K - 1) * wrong)
         divergence = (
             of_class @ tau.log
             - tau.log_beta
@@ -217,7 +203,7 @@ class EBCC(Method):
             + copies @ ((eta - a) * log_pi - gammaln(eta) + gammaln(a))
             + (gammaln(self.a_pi + of_class) - gammaln(self.a_pi)).sum()
             + v_divergence
-            + self._prior_log_beta(*sums.votes.shape[:2])
+            + sums.votes.shape[0] * K * self.n_subtypes * b_log_beta
         )
         return Parameters(alpha, columns, tau, eta, sums.votes, log_prior, log_v, float(divergence))
 
@@ -227,13 +213,6 @@ class EBCC(Method):
         b = np.ones((K, len(columns.copies)))
         b[:, : len(columns.classes)] = np.where(np.arange(K)[:, None] == columns.classes, self.b_correct, self.b_wrong)
         return b
-
-    def _prior_log_beta(self, n_annotators: int, K: int) -> float:
-        """Return the sum over j, k, g of log B(b_k)."""
-        one = (
-            gammaln(self.b_correct) + (K - 1) * gammaln(self.b_wrong) - gammaln(self.b_correct + (K - 1) * self.b_wrong)
-        )
-        return float(n_annotators * K * self.n_subtypes * one)
 
     def _merge_empty(self, columns: Columns, sums: Statistics) -> tuple[Columns, Statistics]:
         """Merge the columns of each class that have no tasks, those whose eta equals its prior exactly."""
@@ -257,15 +236,9 @@ class EBCC(Method):
         return values[every].reshape(len(columns.ptr) - 1, self.n_subtypes, *values.shape[1:])
 
 
-def _padded(n: int) -> int:
-    return -(-n // LANES) * LANES
-
-
 def _pad(values: Floats) -> Floats:
     """Pad the last axis with zeros up to the next multiple of eight."""
-    wide = np.zeros((*values.shape[:-1], _padded(values.shape[-1])))
-    wide[..., : values.shape[-1]] = values
-    return wide
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, -values.shape[-1] % LANES)])
 
 
 def _by_class(columns: Columns, values: Floats) -> Floats:

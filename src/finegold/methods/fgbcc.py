@@ -15,7 +15,6 @@ mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the axis of votes before 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -23,20 +22,22 @@ import numpy as np
 from scipy.special import softmax
 
 from finegold.engines.blocks import Block
-from finegold.kernels import confusion, fgbcc
-from finegold.methods.base import COUNT, Allowed, Dirichlets, Floats, Method, Range, dirichlets, mean, start_from_shares
+from finegold.kernels import fgbcc
+from finegold.methods.base import COUNT, Floats, Limits, Method, Range
+from finegold.methods.common import (
+    ConfusionSums,
+    Dirichlets,
+    count_votes,
+    dirichlets,
+    mean,
+    start_from_shares,
+    sweep_confusion,
+)
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
 LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
 NEWTON_TOLERANCE = 1e-5  # of the derivative, for the variances
-
-
-class Statistics(NamedTuple):
-    change: float
-    tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K] expected votes
-    log_norm: float  # sum_i log of the normaliser of phi_i
 
 
 class Parameters(NamedTuple):
@@ -85,7 +86,7 @@ class FGBCC(Method):
     """
 
     name: ClassVar[str] = "fgbcc"
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "lbfgs_tolerance": Range("positive", 1e-15, 1.0),
         "lbfgs_iterations": COUNT,
     }
@@ -100,33 +101,32 @@ class FGBCC(Method):
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
-    def start(self, block: Block, restart: int) -> Statistics:
+    def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)
-        n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(block.classes, block.votes, block.posterior, n)
-        return Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
+        return ConfusionSums(0.0, block.class_sums(), count_votes(block))
 
-    def begin(self, statistics: Statistics) -> Parameters:
+    def begin(self, statistics: ConfusionSums) -> Parameters:
         mu, sig = first_scores(statistics)
         return self._update(statistics, np.maximum(statistics.tau, LEAST_COUNT), mu, sig)
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        tau, n = np.zeros_like(parameters.alpha), np.zeros_like(parameters.lam)
-        change, log_norm = confusion.sweep(
-            block.classes, block.votes, block.gold, parameters.tau.log, parameters.log_v, block.posterior, tau, n
-        )
-        return Statistics(change, tau, n, log_norm)
+    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
+        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
-    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+    def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._update(statistics, before.alpha, before.lam, before.eta)
 
-    def _update(self, statistics: Statistics, alpha: Floats, mu: Floats, sig: Floats) -> Parameters:
+    def _update(self, statistics: ConfusionSums, alpha: Floats, mu: Floats, sig: Floats) -> Parameters:
         """Update q(tau) and q(s) given phi; the search starts at mu and sig, the previous q(s)."""
-        n = statistics.n
+        n, lam, eta = statistics.n, np.empty_like(mu), sig.copy()
         votes = n.sum(axis=1, keepdims=True)  # N_jk
         rate = votes / _zeta(mu, sig) * np.exp(sig / 2)
-        lam = exact_means(n, rate, mu, sig) if self.exact else self._searched_means(n, rate, mu, sig)
-        eta = variances(votes / _zeta(lam, sig) * np.exp(lam), sig)
+        search = (n.ravel(), rate.ravel(), mu.ravel(), sig.ravel())
+        if self.exact:
+            fgbcc.solve_means(*search, lam.ravel())
+        else:  # one early-stopped run of L-BFGS-B over all entries
+            fgbcc.search_means(*search, self.lbfgs_tolerance, self.lbfgs_iterations, lam.ravel())
+        rate = votes / _zeta(lam, sig) * np.exp(lam)
+        fgbcc.solve_variances(rate.ravel(), sig.ravel(), NEWTON_TOLERANCE, eta.ravel())
         return Parameters(
             alpha=alpha,
             tau=dirichlets(alpha + statistics.tau),
@@ -137,13 +137,7 @@ class FGBCC(Method):
             drift=float(np.sum((lam - mu) ** 2 / (2 * eta))),
         )
 
-    def _searched_means(self, n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
-        """Return lam from one early-stopped run of L-BFGS-B over all entries."""
-        lam, limits = np.empty_like(mu), (self.lbfgs_tolerance, self.lbfgs_iterations)
-        fgbcc.search_means(n.ravel(), rate.ravel(), mu.ravel(), sig.ravel(), *limits, lam.ravel())
-        return lam
-
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         log_tau, log_v = parameters.tau.log, parameters.log_v
         entropy = statistics.log_norm - np.sum(statistics.tau * log_tau) - np.sum(statistics.n * log_v)
@@ -161,7 +155,7 @@ class FGBCC(Method):
         return Learned(class_prior=mean(parameters.tau.counts), confusion=np.ascontiguousarray(v))
 
 
-def first_scores(statistics: Statistics) -> tuple[Floats, Floats]:
+def first_scores(statistics: ConfusionSums) -> tuple[Floats, Floats]:
     """Return the first means and variances; the original program chooses them by the size of the data."""
     n = statistics.n
     n_tasks, n_annotators = round(float(statistics.tau.sum())), len(n)
@@ -177,19 +171,6 @@ def first_scores(statistics: Statistics) -> tuple[Floats, Floats]:
     return mu, np.full(n.shape, variance)
 
 
-def exact_means(n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
-    lam = np.empty_like(mu)
-    fgbcc.solve_means(n.ravel(), rate.ravel(), mu.ravel(), sig.ravel(), lam.ravel())
-    return lam
-
-
-def variances(rate: Floats, sig: Floats) -> Floats:
-    eta = sig.copy()
-    fgbcc.solve_variances(rate.ravel(), sig.ravel(), NEWTON_TOLERANCE, eta.ravel())
-    return eta
-
-
 def _zeta(lam: Floats, eta: Floats) -> Floats:
     """[W, 1, K]"""
-    zeta: Floats = np.exp(lam + eta / 2).sum(axis=1, keepdims=True)
-    return zeta
+    return np.asarray(np.exp(lam + eta / 2).sum(axis=1, keepdims=True))

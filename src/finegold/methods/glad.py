@@ -17,7 +17,6 @@ maximises Q by some steps of conjugate gradients.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, NamedTuple
@@ -28,7 +27,8 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.kernels import glad as kernels
-from finegold.methods.base import COUNT, Allowed, Floats, Method, Range, start_from_shares
+from finegold.methods.base import COUNT, Floats, Limits, Method, Range
+from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
 LARGEST_BETA = 500.0  # exp(beta) times any ability stays finite
@@ -59,10 +59,6 @@ class First(NamedTuple):
     alpha: Floats
     beta: tuple[Floats, ...]
     on_gold: Floats  # [W]
-
-
-class Nothing(NamedTuple):
-    change: float = 0.0
 
 
 class Parameters(NamedTuple):
@@ -116,7 +112,8 @@ class GLAD(Method):
     distributable: ClassVar[bool] = False  # difficulties are parameters
     rounding: ClassVar[float] = 1e-4  # of a posterior whose parameters end where the gradient is 1e-4
     unstable: ClassVar[tuple[str, ...]] = ("ability",)
-    limits: ClassVar[Mapping[str, Allowed]] = {"gradient_tolerance": Range("positive", 1e-15, 1e6), "steps": COUNT}
+    learned_per_task: ClassVar[tuple[str, ...]] = ("difficulty",)
+    limits: ClassVar[Limits] = {"gradient_tolerance": Range("positive", 1e-15, 1e6), "steps": COUNT}
 
     tolerance: float = 1e-6
     priors: bool = True
@@ -179,7 +176,7 @@ class GLAD(Method):
         log posterior."""
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
-        slope = engine.sum(_posterior_slope_of_block if self.priors else _slope_of_block, moved)
+        slope = engine.sum(_posterior_slope if self.priors else _slope_of_block, moved)
         q, gradient = slope.q, np.concatenate([slope.alpha, *slope.beta])
         if self.priors:
             q -= 0.5 * float(np.sum((both - 1) ** 2))
@@ -205,9 +202,6 @@ class GLAD(Method):
         prior = parameters.tau / parameters.tau.sum()
         return Learned(class_prior=prior, statistics={"ability": parameters.alpha})
 
-    def learned_per_task(self) -> tuple[str, ...]:
-        return ("difficulty",)
-
 
 def _of_block(block: Block, parameters: Parameters) -> Floats:
     first = parameters.first_task[block.index]
@@ -219,26 +213,21 @@ def _scale(beta: Floats) -> Floats:
     return np.exp(scale, out=scale)
 
 
-def _log_others(n_classes: int) -> float:
-    return math.log(max(n_classes - 1, 1))
-
-
 def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
     """Return the constants of Q in the stopping rule: the class prior, and the norm of priors that are not used."""
     return -len(beta) * math.log(n_classes) - HALF_LOG_2PI * (len(alpha) + len(beta))
 
 
 def _posteriors(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
-    tau = np.zeros(block.n_classes)
-    others = _log_others(block.n_classes)
-    change = kernels.posteriors(block.classes, block.votes, block.gold, alpha, _scale(beta), others, phi, tau)
+    tau, log_others = np.zeros(block.n_classes), math.log(max(block.n_classes - 1, 1))
+    change = kernels.posteriors(block.classes, block.votes, block.gold, alpha, _scale(beta), log_others, phi, tau)
     return change, tau
 
 
 def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
     alpha_gradient, beta_gradient = np.zeros_like(alpha), np.empty_like(beta)
-    others = _log_others(block.n_classes)
-    q = kernels.objective(block.votes, phi, alpha, _scale(beta), others, alpha_gradient, beta_gradient)
+    log_others = math.log(max(block.n_classes - 1, 1))
+    q = kernels.objective(block.votes, phi, alpha, _scale(beta), log_others, alpha_gradient, beta_gradient)
     return Slope(q, alpha_gradient, (beta_gradient,))
 
 
@@ -246,7 +235,7 @@ def _slope_of_block(block: Block, parameters: Parameters) -> Slope:
     return _slope(block, block.posterior, parameters.alpha, _of_block(block, parameters))
 
 
-def _posterior_slope_of_block(block: Block, parameters: Parameters) -> Slope:
+def _posterior_slope(block: Block, parameters: Parameters) -> Slope:
     """Return the log-likelihood with the truths summed out, and its gradient: Q plus the entropy of its posteriors."""
     beta = _of_block(block, parameters)
     phi = block.posterior.copy()  # known truths stay
@@ -256,6 +245,6 @@ def _posterior_slope_of_block(block: Block, parameters: Parameters) -> Slope:
     return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
 
 
-def _keep_difficulty(block: Block, parameters: Parameters) -> Nothing:
+def _keep_difficulty(block: Block, parameters: Parameters) -> Statistics:
     block.state["difficulty"] = 1.0 / _scale(_of_block(block, parameters))
-    return Nothing()
+    return Statistics(0.0, parameters.tau)  # the sum is not used

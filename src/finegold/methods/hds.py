@@ -24,10 +24,18 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.errors import InputError
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
-from finegold.methods.base import Dirichlets, Floats, Method, SufficientStatistics, dirichlets, mean, start_from_shares
+from finegold.methods.base import Floats, Limits, Method, SufficientStatistics
+from finegold.methods.common import (
+    ConfusionSums,
+    Dirichlets,
+    count_votes,
+    dirichlets,
+    mean,
+    start_from_shares,
+    sweep_confusion,
+)
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
@@ -36,13 +44,6 @@ LEAST_ALPHA = 1e-3  # votes that do not occur for a truth stay possible
 FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1  # alpha starts at (pooled row + .1) * 2
 STEPS_PER_SWEEP = 2
 ANNOTATORS_PER_BATCH = 2**12  # fewer are not worth a thread
-
-
-class Statistics(NamedTuple):
-    change: float
-    tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernels read
-    log_norm: float  # sum_i log of the normaliser of phi_i
 
 
 class First(NamedTuple):
@@ -94,59 +95,41 @@ class HDS(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
+    limits: ClassVar[Limits] = {"class_prior": ("votes", "flat")}
 
     class_prior: Literal["votes", "flat"] = "votes"  # u: summed vote shares, or 1 for each class that has votes
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.class_prior not in ("votes", "flat"):
-            raise InputError(f'class_prior must be "votes" or "flat", not {self.class_prior!r}')
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
-        return self._count(block, block.class_sums())
-
-    def _count(self, block: Block, shares: Floats) -> First:
-        """Count the votes by truth; `shares` are the summed vote shares."""
-        K = block.n_classes
-        n = np.zeros((block.n_annotators, K, K))
-        block.kernels("confusion").counts(block.classes, block.votes, block.posterior, n)
-        return First(0.0, block.class_sums(), n, shares)
+        shares = block.class_sums()
+        return First(0.0, shares, count_votes(block), shares)
 
     def begin(self, first: First) -> Parameters:
         pooled = first.n.sum(axis=0)  # [L, K]
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
         return self._parameters(self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n)
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        tau, n = np.zeros_like(parameters.u), np.zeros_like(parameters.n)
-        K, log_tau, log_v = block.classes, parameters.tau.log, parameters.log_v
-        change, log_norm = block.kernels("confusion").sweep(
-            K, block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
-        )
-        return Statistics(change, tau, n, log_norm)
+    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
+        return sweep_confusion(block, parameters.tau.log, parameters.log_v)
 
-    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+    def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return a lower bound of log p(votes | alpha, u), from the parameters of the sweep and the phi it computed."""
         u, tau = parameters.u, parameters.tau
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
 
     def learned(self, parameters: Parameters) -> Learned:
-        a = (parameters.alpha + parameters.n).transpose(0, 2, 1).copy()
-        tau = mean(parameters.tau.counts)
-        alpha = parameters.alpha.T.copy()
         return Learned(
-            class_prior=tau,
-            confusion=mean(a),
+            class_prior=mean(parameters.tau.counts),
+            confusion=mean((parameters.alpha + parameters.n).transpose(0, 2, 1).copy()),
             statistics={
-                "alpha": alpha,
+                "alpha": parameters.alpha.T.copy(),
                 "nu": parameters.tau.counts,
                 "u": parameters.u,
                 "seen": parameters.n.sum(axis=1),
@@ -160,7 +143,7 @@ class HDS(Method):
         counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
         tau = more["nu"] - more["u"]
         parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
-        return SufficientStatistics(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
+        return SufficientStatistics(First(0.0, tau, counts, more["u"]), ConfusionSums(0.0, tau, counts), parameters)
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
         shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # flat: 1 stays 1
@@ -173,7 +156,8 @@ class HDS(Method):
         n = counts if self.earlier is None else counts + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
-        of_v = evidence - _expected_logs(n, alpha, log_v)
+        jobs = zip(_batches(n), _batches(log_v), strict=True)
+        of_v = evidence - sum(in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs))
         return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
 
 
@@ -201,14 +185,7 @@ def _evidence(n: Floats, alpha: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(sum(value)), np.asarray(sum(up)), np.asarray(sum(down))
 
 
-def _expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
-    jobs = zip(_batches(n), _batches(logs), strict=True)
-    return sum(in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs))
-
-
 def _batches(of_annotators: Floats) -> list[Floats]:
     """Split into batches of fixed size, so that sums do not depend on the number of threads."""
-    return [
-        of_annotators[first : first + ANNOTATORS_PER_BATCH]
-        for first in range(0, len(of_annotators), ANNOTATORS_PER_BATCH)
-    ]
+    firsts = range(0, len(of_annotators), ANNOTATORS_PER_BATCH)
+    return [of_annotators[first : first + ANNOTATORS_PER_BATCH] for first in firsts]

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from finegold.engines.blocks import Block, sum_tasks
 from finegold.methods.base import Method
+from finegold.methods.common import count_votes
 from finegold.methods.hds import HDS, First
 from finegold.methods.ptbcc import PTBCC
 
@@ -51,4 +52,4 @@ class HPT(HDS):
     def start(self, block: Block, restart: int) -> First:
         shares = block.posterior.copy()
         block.kernels("votes").vote_shares(block.votes, block.gold, shares)
-        return self._count(block, sum_tasks(shares))
+        return First(0.0, block.class_sums(), count_votes(block), sum_tasks(shares))

@@ -20,7 +20,6 @@ variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -28,29 +27,12 @@ import numpy as np
 
 from finegold.engines.blocks import Block
 from finegold.kernels.ibcc import Messages
-from finegold.methods.base import (
-    POSITIVE,
-    Allowed,
-    Floats,
-    Method,
-    SufficientStatistics,
-    dirichlets,
-    mean,
-    start_from_shares,
-)
+from finegold.methods.base import POSITIVE, Floats, Limits, Method, SufficientStatistics
+from finegold.methods.common import ConfusionSums, count_votes, dirichlets, mean, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
 STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tolerance
-
-
-class Statistics(NamedTuple):
-    """The counts that tasks and votes add to the priors."""
-
-    change: float
-    g: Floats  # [K]
-    a: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernels read
-    log_norm: float = 0.0  # vb: sum_i log of the normaliser of phi_i
 
 
 class Expectations(NamedTuple):
@@ -104,7 +86,7 @@ class IBCC(Method):
     name: ClassVar[str] = "ibcc"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "inference": tuple(STOPPING_DEFAULTS),
         "right": POSITIVE,
         "wrong": POSITIVE,
@@ -143,31 +125,40 @@ class IBCC(Method):
         right = paper if self.right is None else self.right
         return self.wrong + (right - self.wrong) * np.eye(n_classes)
 
-    def start(self, block: Block, restart: int) -> Statistics:
+    def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)
+        if self.inference == "vb":
+            return ConfusionSums(0.0, block.class_sums(), count_votes(block))
         K = block.n_classes
-        g, a = np.zeros(K), np.zeros((block.n_annotators, K, K))
-        if self.inference == "ep":
-            block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
-        else:
-            g += block.class_sums()
-            block.kernels("confusion").counts(block.classes, block.votes, block.posterior, a)
-        return Statistics(0.0, g, a)
+        block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
+        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
-    def begin(self, statistics: Statistics) -> Parameters:
+    def begin(self, statistics: ConfusionSums) -> Parameters:
         return self.expect(statistics)
 
-    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        return _propagate(block, parameters) if parameters.vb is None else _vary(block, parameters.vb)
+    def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
+        if parameters.vb is not None:
+            return sweep_confusion(block, parameters.vb.log_tau, parameters.vb.log_v)
+        K = block.n_classes
+        g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
+        A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
+        model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
+        messages = Messages(**block.state)
+        change = block.kernels("ibcc").sweep(block.classes, block.gold, messages, model, block.posterior, sums)
+        return ConfusionSums(change, g, a)
 
-    def expect(self, statistics: Statistics, before: Parameters | None = None) -> Parameters:
-        b = self._expected(len(statistics.g))
-        g, a = 1 + statistics.g, b + statistics.a
-        if self.inference == "vb":
-            return Parameters(g, a, _expectations(b, g, a))
-        return Parameters(g, a, None)
+    def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
+        b = self._expected(len(statistics.tau))
+        g, a = 1 + statistics.tau, b + statistics.n
+        if self.inference == "ep":
+            return Parameters(g, a, None)
+        tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
+        of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
+        prior = dirichlets(np.ones_like(g)).log_beta + of_v
+        log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
+        return Parameters(g, a, Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior))
 
-    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+    def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         if parameters.vb is None:
             return super().bound(parameters, statistics)
@@ -186,32 +177,5 @@ class IBCC(Method):
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         a, g = result.learned.statistics["a"], result.learned.statistics["g"]
         n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
-        statistics = Statistics(0.0, g - 1, n)
+        statistics = ConfusionSums(0.0, g - 1, n)
         return SufficientStatistics(statistics, statistics, self.expect(statistics))
-
-
-def _propagate(block: Block, parameters: Parameters) -> Statistics:
-    K = block.n_classes
-    g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
-    A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
-    model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
-    messages = Messages(**block.state)
-    change = block.kernels("ibcc").sweep(block.classes, block.gold, messages, model, block.posterior, sums)
-    return Statistics(change, g, a)
-
-
-def _vary(block: Block, expected: Expectations) -> Statistics:
-    g, a = np.zeros_like(expected.log_tau), np.zeros_like(expected.log_v)
-    K = block.classes
-    change, log_norm = block.kernels("confusion").sweep(
-        K, block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
-    )
-    return Statistics(change, g, a, log_norm)
-
-
-def _expectations(b: Floats, g: Floats, a: Floats) -> Expectations:
-    tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
-    of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
-    prior = dirichlets(np.ones_like(g)).log_beta + of_v
-    log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
-    return Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -14,12 +13,13 @@ from typing import Any
 from finegold.errors import FinegoldWarning, InputError
 from finegold.methods.base import Method
 from finegold.methods.registry import REGISTRY
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import ResultData
 from finegold.system.memory import did_you_mean
 from finegold.system.unpacking import Field, check
 
 GROUP = "finegold.methods"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+LEARNED_SHAPES = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prototypes": "SKK"}
 
 _registered: dict[str, type[Method]] = {}
 
@@ -65,16 +65,6 @@ def register(name: str, method: type[Method]) -> type[Method]:
     return method
 
 
-def outside_names() -> list[str]:
-    """Return the names of methods that other packages have registered and that can be loaded."""
-    return [*_registered, *(name for name in _entry_points() if name not in _registered and _loaded(name))]
-
-
-def outside_class(name: str) -> type[Method] | None:
-    """Return the class that another package has registered under this name, or None."""
-    return _registered.get(name) or (_loaded(name) if name in _entry_points() else None)
-
-
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
@@ -85,8 +75,8 @@ def _loaded(name: str) -> type[Method] | None:
     """Load the class; warn and return None if that fails, so that a broken package does not affect other methods."""
     point = _entry_points()[name]
     try:
-        found = point.load()
-        _check(name, found)
+        loaded: type[Method] = point.load()
+        _check(name, loaded)
     except Exception as error:  # the other package can raise any exception
         package = point.dist.name if point.dist else "another package"
         warnings.warn(
@@ -95,7 +85,6 @@ def _loaded(name: str) -> type[Method] | None:
             stacklevel=2,
         )
         return None
-    loaded: type[Method] = found
     return loaded
 
 
@@ -114,25 +103,16 @@ def _check(name: str, method: Any) -> None:
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "mv": {},
-    "catd": {
-        "tolerance": 0.0,
-        "max_iterations": 100,
-        "ties": "random",
-        "quantiles": "printed",
-        "seed": 1,  # with 0, the random ties on the MS data give an accuracy two standard deviations below the mean
-    },
+    # With a seed of 0, the random ties on the MS data give an accuracy two standard deviations below the mean.
+    "catd": {"tolerance": 0.0, "max_iterations": 100, "ties": "random", "quantiles": "printed", "seed": 1},
     "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
     "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "gradient_tolerance": 0.01, "steps": 25},
     "ibcc": {"inference": "ep", "tolerance": 0.0, "max_iterations": 40},
     "cbcc": {},
     "bwa": {},
     "tiremge": {},
-    "ebcc": {
-        "tolerance": 1e-3,
-        "max_iterations": 500,
-        "n_restarts": 40,
-        "seed": 4,  # on val5 and val7 the best of 40 differs between seeds by one task in 100; 4 matches the paper
-    },
+    # On val5 and val7 the best of 40 differs between seeds by one task in 100; 4 matches the paper.
+    "ebcc": {"tolerance": 1e-3, "max_iterations": 500, "n_restarts": 40, "seed": 4},
     "fgbcc": {
         "tolerance": 1e-6,
         "max_iterations": 1000,
@@ -156,40 +136,44 @@ def paper_settings(name: str) -> dict[str, Any]:
     return dict(SETTINGS[name.lower()])
 
 
-LEARNED_SHAPES = {  # shapes, as in finegold.system.unpacking
-    "class_prior": "K",
-    "confusion": "WKK",
-    "weights": "WS",
-    "prototypes": "SKK",
-}
-
-
 def method_names() -> list[str]:
     """Return the names of all methods: Finegold's own, then those that other packages have registered."""
-    return [*REGISTRY, *outside_names()]
+    outside = [name for name in _entry_points() if name not in _registered and _loaded(name)]
+    return [*REGISTRY, *_registered, *outside]
 
 
 def method_class(name: str) -> type[Method]:
     """Return the class registered under a name, in upper or lower case."""
     registered = name.lower()
-    if registered not in REGISTRY:
-        if (outside := outside_class(registered)) is not None:
-            return outside
-        known = method_names()
-        raise InputError(f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}")
-    module, _, attribute = REGISTRY[registered].partition(":")
-    found: type[Method] = getattr(import_module(module), attribute)
-    return found
+    if registered in REGISTRY:
+        module, _, attribute = REGISTRY[registered].partition(":")
+        own: type[Method] = getattr(import_module(module), attribute)
+        return own
+    if outside := _registered.get(registered) or (_loaded(registered) if registered in _entry_points() else None):
+        return outside
+    known = method_names()
+    raise InputError(f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}")
 
 
 def method_of(result: ResultData) -> Method:
     """Return the method of a result, with its settings. Check the arrays that the method needs from the result."""
-    chosen = method_class(result.method)
-    known = {setting.name: setting.default for setting in fields(chosen) if setting.init}
-    settings = {name: value for name, value in result.settings.items() if name in known}
+    chosen, learned = method_class(result.method), result.learned
+    defaults = chosen.defaults()
+    settings = {name: value for name, value in result.settings.items() if name in defaults}
     for name, value in settings.items():
-        _check_setting(chosen.name, name, value, known[name])
-    _check_kept(chosen, result.learned)
+        kind = {bool: bool, int: int, float: int | float, str: str}.get(type(defaults[name]), object)
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            raise InputError(f"the model has {name} = {value!r}, which {chosen.name} cannot use; fit it again")
+    held = {name: values for name in LEARNED_SHAPES if (values := getattr(learned, name)) is not None}
+    held |= learned.statistics
+    missing = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
+    try:  # compiled code uses these arrays without index checks
+        if missing:
+            raise ValueError(f"{missing[0]} is missing")
+        shapes = {**LEARNED_SHAPES, **chosen.keeps}
+        check(held, {name: Field(shape, "f", 0) for name, shape in shapes.items()}, {})
+    except ValueError as error:
+        raise InputError(f"the model does not hold the arrays of {chosen.name} ({error}); fit it again") from None
     return chosen(**settings)
 
 
@@ -216,23 +200,3 @@ def no_setting(method: str, setting: str) -> InputError:
     others = [name for name in method_names() if setting in method_class(name)().settings]
     hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
     return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")
-
-
-def _check_setting(method: str, name: str, value: Any, default: Any) -> None:
-    kinds: dict[type, Any] = {bool: bool, int: int, float: int | float, str: str}
-    kind = kinds.get(type(default), object)
-    if not isinstance(value, kind) or (kind is not bool and type(default) is not bool and isinstance(value, bool)):
-        raise InputError(f"the model has {name} = {value!r}, which {method} cannot use; fit it again")
-
-
-def _check_kept(chosen: type[Method], known: Learned) -> None:
-    """Raise an error if the arrays do not have matching sizes: compiled code uses them without index checks."""
-    fields = {**LEARNED_SHAPES, **chosen.keeps}
-    held = {name: values for name in LEARNED_SHAPES if (values := getattr(known, name)) is not None} | known.statistics
-    lost = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
-    try:
-        if lost:
-            raise ValueError(f"{lost[0]} is missing")
-        check(held, {name: Field(shape, "f", 0) for name, shape in fields.items()}, {})
-    except ValueError as error:
-        raise InputError(f"the model does not hold the arrays of {chosen.name} ({error}); fit it again") from None

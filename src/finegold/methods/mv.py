@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Method, SufficientStatistics, start_from_shares
+from finegold.methods.base import Floats, Method, SufficientStatistics
+from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData
 
 

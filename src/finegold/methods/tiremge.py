@@ -17,7 +17,6 @@ through the graph. Gradients are derived by hand.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -27,7 +26,7 @@ from finegold.engines.blocks import Block
 from finegold.kernels import tiremge as kernels
 from finegold.kernels.numerics import normalise, subtract_largest
 from finegold.kernels.tiremge import Layers
-from finegold.methods.base import COUNT, Allowed, Floats, Method, Range
+from finegold.methods.base import COUNT, Floats, Limits, Method, Range
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
@@ -47,12 +46,7 @@ class Weights(NamedTuple):
     b4: Floats
 
 
-class Inputs(NamedTuple):
-    """The inputs of the network; tasks first, then annotators."""
-
-    near: Floats  # [T + W, K] A1hat X
-    far: Floats  # [T + W, K] A2hat A2hat X
-    ones: Floats  # [T + W] A2hat 1
+Inputs = tuple[Floats, Floats, Floats]  # of tasks and annotators: A1hat X [T + W, K], A2hat A2hat X, A2hat 1 [T + W]
 
 
 class Statistics(NamedTuple):
@@ -112,7 +106,7 @@ class TiReMGE(Method):
     divisible: ClassVar[bool] = False
     random_start: ClassVar[bool] = True
     unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # Adam divides by small numbers
-    limits: ClassVar[Mapping[str, Allowed]] = {
+    limits: ClassVar[Limits] = {
         "learning_rate": Range("positive", 1e-9, 10.0),
         "units": COUNT,
         "view_units": COUNT,
@@ -133,33 +127,29 @@ class TiReMGE(Method):
         return Statistics(0.0, block.posterior.sum(axis=0), even, math.nan, None)
 
     def begin(self, statistics: Statistics) -> Parameters:
-        weights = self.first_weights(len(statistics.tau))
-        zeros = Weights(*map(np.zeros_like, weights))
-        return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
-
-    def first_weights(self, n_classes: int) -> Weights:
         """Draw Glorot's uniform weights; biases are zero."""
-        rng = np.random.default_rng(self.seed)
+        rng, K = np.random.default_rng(self.seed), len(statistics.tau)
 
         def draw(rows: int, columns: int) -> Floats:
             limit = math.sqrt(6 / (rows + columns))
             return rng.uniform(-limit, limit, (rows, columns))
 
-        return Weights(
-            w1=draw(n_classes, self.units),
-            b1=np.zeros(self.units),
-            w2=draw(n_classes, self.view_units),
-            b2=np.zeros(self.view_units),
-            w3=draw(self.view_units, self.units),
-            b3=np.zeros(self.units),
-            w4=draw(n_classes, self.units),
-            b4=np.zeros(n_classes),
+        weights = Weights(
+            *(draw(K, self.units), np.zeros(self.units)),
+            *(draw(K, self.view_units), np.zeros(self.view_units)),
+            *(draw(self.view_units, self.units), np.zeros(self.units)),
+            *(draw(K, self.units), np.zeros(K)),
         )
+        zeros = Weights(*map(np.zeros_like, weights))
+        return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         inputs = network_inputs(block, features(block, parameters.reliability))
         loss, reliability, gradient, e = learn(block, parameters.weights, inputs, parameters.reliability)
-        change, tau = _posteriors(block, e[: block.n_tasks])
+        score, tau = e[: block.n_tasks].ravel(), np.zeros(block.n_classes)  # posteriors are the softmax of embeddings
+        subtract_largest(block.classes, block.n_tasks, score, block.gold)
+        np.exp(score, out=score)
+        change, _ = normalise(block.classes, block.n_tasks, score, block.gold, block.posterior, tau)
         return Statistics(change, tau, reliability, loss, gradient)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
@@ -167,9 +157,11 @@ class TiReMGE(Method):
         assert statistics.gradient is not None  # only `start` has no gradient
         steps = before.steps + 1
         rate = self.learning_rate * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
-        arrays = zip(before.weights, before.momentum, before.scale, statistics.gradient, strict=True)
-        moved = [_adam(*four, rate) for four in arrays]
-        weights, momentum, scale = (Weights(*arrays) for arrays in zip(*moved, strict=True))
+        pairs = zip(before.momentum, before.scale, statistics.gradient, strict=True)
+        averages = [(BETA_1 * m + (1 - BETA_1) * g, BETA_2 * s + (1 - BETA_2) * g * g) for m, s, g in pairs]
+        momentum, scale = (Weights(*arrays) for arrays in zip(*averages, strict=True))
+        steppers = zip(before.weights, momentum, scale, strict=True)
+        weights = Weights(*(weight - rate * m / (np.sqrt(s) + EPSILON) for weight, m, s in steppers))
         return Parameters(weights, momentum, scale, steps, statistics.reliability, statistics.tau)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
@@ -189,21 +181,10 @@ def features(block: Block, reliability: Floats) -> Floats:
     return x
 
 
-def _posteriors(block: Block, e: Floats) -> tuple[float, Floats]:
-    """Set posteriors to the softmax of the embeddings; return the largest change and the sum of the posteriors."""
-    classes, n_tasks = block.classes, len(e)
-    score, tau = e.ravel().copy(), np.zeros(block.n_classes)
-    subtract_largest(classes, n_tasks, score, block.gold)
-    np.exp(score, out=score)
-    change, _ = normalise(classes, n_tasks, score, block.gold, block.posterior, tau)
-    return change, tau
-
-
 def network_inputs(block: Block, x: Floats) -> Inputs:
-    degree = _degrees(block)
-    near = _propagate(block, x, degree, self_loops=2)
-    far = _propagate(block, _propagate(block, x, degree, self_loops=1), degree, self_loops=1)
-    return Inputs(near, far, _propagate(block, np.ones_like(x[:, :1]), degree, self_loops=1)[:, 0])
+    far = _propagate(block, _propagate(block, x, self_loops=1), self_loops=1)
+    ones = _propagate(block, np.ones_like(x[:, :1]), self_loops=1)[:, 0]
+    return _propagate(block, x, self_loops=2), far, ones
 
 
 def _degrees(block: Block) -> Floats:
@@ -216,9 +197,9 @@ def _degrees(block: Block) -> Floats:
     return block.state["degree"]
 
 
-def _propagate(block: Block, x: Floats, degree: Floats, self_loops: int) -> Floats:
+def _propagate(block: Block, x: Floats, self_loops: int) -> Floats:
     """Return Ahat x = D^-1/2 (A + self_loops I) D^-1/2 x, where D are the degrees including self loops."""
-    root = 1 / np.sqrt(degree + self_loops)
+    root = 1 / np.sqrt(_degrees(block) + self_loops)
     scaled = x * root
     total: Floats = scaled * self_loops
     kernels.neighbours(block.votes, scaled, total)
@@ -231,11 +212,28 @@ def learn(block: Block, weights: Weights, inputs: Inputs, before: Floats) -> tup
 
     `before`, the reliabilities of the last step, and `inputs` are constants of this step.
     """
-    layers = _fold(weights)
-    e = np.empty_like(inputs.near)
-    kernels.embed(inputs.near, inputs.far, inputs.ones, layers, weights.b4, e)
+    w1, b1, w2, b2, w3, b3, w4, b4 = weights
+    layers = Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
+    e = np.empty_like(inputs[0])
+    kernels.embed(*inputs, layers, b4, e)
     loss, reliability, e_slope = judge(block, e, before)
-    return loss, reliability, _unfold(weights, _slopes(inputs, layers, e_slope), e_slope), e
+    slopes = Layers(*map(np.zeros_like, layers))
+    for first in range(0, len(e_slope), NODES_PER_BATCH):
+        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES_PER_BATCH)
+        near, far, ones = (values[nodes] for values in inputs)
+        kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
+        slopes = Layers(*(whole + addend for whole, addend in zip(slopes, part, strict=True)))
+    gradient = Weights(
+        w1=slopes.w1,
+        b1=slopes.b1,
+        w2=slopes.w23 @ w3.T,
+        b2=w3 @ slopes.b2,
+        w3=w2.T @ slopes.w23 + np.outer(b2, slopes.b2),
+        b3=slopes.b3,
+        w4=slopes.w4,
+        b4=e_slope.sum(axis=0),
+    )
+    return loss, reliability, gradient, e
 
 
 def judge(block: Block, e: Floats, before: Floats) -> tuple[float, Floats, Floats]:
@@ -250,20 +248,15 @@ def judge(block: Block, e: Floats, before: Floats) -> tuple[float, Floats, Float
     away, length = _unit(total * before)
     raw = np.exp(-away)
     slope = total / votes / n_annotators  # of the loss by r
-    reliability, raw_slope, e_slope[n_tasks:] = _share(e[n_tasks:], raw, slope)
-    total_slope = reliability / votes / n_annotators + _unit_slope(-raw * raw_slope, away, length) * before
-    kernels.distance_gradient(block.votes, e[:n_tasks], total_slope, e_slope[:n_tasks])
-    return float(reliability @ slope), reliability, e_slope
-
-
-def _share(e: Floats, raw: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
-    """Share reliabilities among similar annotators; return them and the gradients by raw and by e."""
-    unit, norm = _unit(e)
+    unit, norm = _unit(e[n_tasks:])
     reliability, raw_slope = np.empty_like(raw), np.zeros_like(raw)
     columns = np.ascontiguousarray(unit.T)
     unit_slope = np.zeros_like(columns)
-    kernels.similarity(columns, raw, slope, reliability, raw_slope, unit_slope)
-    return reliability, raw_slope, _unit_slope(unit_slope.T, unit, norm)
+    kernels.similarity(columns, raw, slope, reliability, raw_slope, unit_slope)  # shares reliabilities
+    e_slope[n_tasks:] = _unit_slope(unit_slope.T, unit, norm)
+    total_slope = reliability / votes / n_annotators + _unit_slope(-raw * raw_slope, away, length) * before
+    kernels.distance_gradient(block.votes, e[:n_tasks], total_slope, e_slope[:n_tasks])
+    return float(reliability @ slope), reliability, e_slope
 
 
 def _unit(x: Floats) -> tuple[Floats, Floats]:
@@ -275,41 +268,3 @@ def _unit(x: Floats) -> tuple[Floats, Floats]:
 def _unit_slope(slope: Floats, unit: Floats, length: Floats) -> Floats:
     """Return the gradient by x of a function with the gradient `slope` by x / ||x||."""
     return np.asarray((slope - unit * np.sum(slope * unit, axis=-1, keepdims=True)) / length)
-
-
-def _fold(weights: Weights) -> Layers:
-    """Return W2 W3 as one matrix, and b2 multiplied by W3 likewise."""
-    w1, b1, w2, b2, w3, b3, w4, _ = weights
-    return Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
-
-
-def _unfold(weights: Weights, slopes: Layers, e_slope: Floats) -> Weights:
-    """Return the gradient by all weights from the gradient by the folded ones."""
-    return Weights(
-        w1=slopes.w1,
-        b1=slopes.b1,
-        w2=slopes.w23 @ weights.w3.T,
-        b2=weights.w3 @ slopes.b2,
-        w3=weights.w2.T @ slopes.w23 + np.outer(weights.b2, slopes.b2),
-        b3=slopes.b3,
-        w4=slopes.w4,
-        b4=e_slope.sum(axis=0),
-    )
-
-
-def _slopes(inputs: Inputs, layers: Layers, e_slope: Floats) -> Layers:
-    total = Layers(*map(np.zeros_like, layers))
-    for first in range(0, len(e_slope), NODES_PER_BATCH):
-        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES_PER_BATCH)
-        near, far, ones = (array[nodes] for array in inputs)
-        kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
-        total = Layers(*(whole + addend for whole, addend in zip(total, part, strict=True)))
-    return total
-
-
-def _adam(
-    weight: Floats, momentum: Floats, scale: Floats, gradient: Floats, rate: float
-) -> tuple[Floats, Floats, Floats]:
-    momentum = BETA_1 * momentum + (1 - BETA_1) * gradient
-    scale = BETA_2 * scale + (1 - BETA_2) * gradient * gradient
-    return weight - rate * momentum / (np.sqrt(scale) + EPSILON), momentum, scale

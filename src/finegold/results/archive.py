@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,39 +39,18 @@ from finegold.votes.hygiene import Hygiene, hygiene_of
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 NEVER_VOTED = "never_voted"  # names of annotators
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
-CHUNK_NUMBERS = 2**20  # converted to smaller types at a time, so that no second copy of the votes is needed
 FORMAT, VERSION = "finegold-result", 1
 ADVICE = "make one with finegold aggregate, which can save its model, or with Result.save"
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
-ARRAYS = (
-    "posterior",
-    "label_codes",
-    "tied",
-    "votes_per_task",
-    "gold",
-    "votes_per_annotator",
-    "agreement",
-    "accuracy",
-    "accuracy_low",
-    "accuracy_high",
-)
 PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
 LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
+LISTS = ("beside_settings", "columns", "more", "notes", "models", "label_sets", "gold_sets")
 TYPES: dict[str, Any] = {
-    "method": str,
-    "settings": dict,
-    "beside_settings": list,
-    "columns": list,
+    **dict.fromkeys(("method", "stopped"), str),
+    **dict.fromkeys(("settings", "counts", "hygiene"), dict),
+    **dict.fromkeys(LISTS, list),
     "converged": bool,
-    "stopped": str,
-    "counts": dict,
-    "more": list,
-    "notes": list,
-    "hygiene": dict,
     "seconds": int | float,
-    "models": list,
-    "label_sets": list,
-    "gold_sets": list,
 }
 MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
 FIELDS = {
@@ -89,6 +68,7 @@ FIELDS = {
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
+ARRAYS = [name for name in FIELDS if not name.startswith("known.")]
 PREDICTION_FIELDS = {  # M models, T tasks with votes, P tasks without votes, N both, K classes
     "predictions.probabilities": Field("MNK", "f", 0, MAX_PROBABILITY),
     "predictions.votes_posterior": Field("TK", "f", 0, MAX_PROBABILITY),
@@ -98,25 +78,9 @@ STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 
 
-class Narrow(NamedTuple):
-    """Non-negative numbers that are saved in the smallest integer type that holds the largest of them."""
-
-    values: NDArray[Any]
-    steps: bool = False  # whether to save differences of neighbours instead
-
-    def pieces(self) -> Iterator[NDArray[Any]]:
-        size = len(self.values) - self.steps
-        for first in range(0, size, CHUNK_NUMBERS):
-            piece = self.values[first : min(first + CHUNK_NUMBERS, size) + self.steps]
-            yield np.diff(piece) if self.steps else piece
-
-    def write(self, handle: IO[bytes]) -> None:
-        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
-        shape = (len(self.values) - self.steps,)
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(handle, header)
-        for piece in self.pieces():
-            handle.write(piece.astype(dtype).tobytes())
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers that are not negative in the smallest integer type that holds the largest of them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def save(result: ResultData, path: Path) -> None:
@@ -151,36 +115,27 @@ def save(result: ResultData, path: Path) -> None:
         names[PREDICTED_NAMES] = combined.predictions.task_names
     if votes:
         names[NEVER_VOTED] = votes.never_voted
-        pointers = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True))
-        arrays |= dict(zip(VOTES, (*pointers, votes.cell_class, Narrow(votes.annotator)), strict=True))
-    for name, some in names.items():
-        values = _names_to_save(some)
-        (manifest if isinstance(values, list) else arrays)[name] = values
+        lengths = (_narrow(np.diff(votes.task_ptr)), _narrow(np.diff(votes.cell_ptr)))
+        arrays |= dict(zip(VOTES, (*lengths, votes.cell_class, _narrow(votes.annotator)), strict=True))
+    for name, some in names.items():  # in an array that NumPy can save without pickle, or in a list that JSON can save
+        column = np.asarray(some)
+        if column.dtype.kind in "iubfmM" and column.size:
+            arrays[name] = column
+            continue
+        manifest[name] = column.tolist()
+        odd = next((item for item in manifest[name] if not isinstance(item, str | int | float | bool)), None)
+        if odd is not None:
+            raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
     write_archive(path, manifest, arrays)
 
 
-def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
-    """Return an array that NumPy can save without pickle, or a list that JSON can save."""
-    column = np.asarray(names)
-    if column.dtype.kind in "iubfmM" and column.size:
-        return column
-    items: list[Any] = column.tolist()
-    odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
-    if odd is not None:
-        raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
-    return items
-
-
-def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
+def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write manifest.json and one NPY per array, atomically."""
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
-                if isinstance(values, Narrow):
-                    values.write(handle)
-                else:
-                    np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
+                np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
 
 
 def to_json(value: Any) -> Any:
@@ -219,14 +174,24 @@ def load(path: str | Path) -> ResultData:
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
     """Check everything that was read, and return the result."""
-    _check_plain(manifest)
+    for name, kind in TYPES.items():
+        if name in manifest and not isinstance(manifest[name], kind):
+            raise TypeError(f"{name} is not of the type {kind}")
+    left_out = manifest["counts"].get("left_out", {})
+    numbers = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
+    if not all(isinstance(count, int) for count in numbers):
+        raise TypeError("counts are not integers")
+    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
+        raise TypeError("notes are not text")
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values |= _settings(manifest)
     values |= {name: _names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    sets: dict[str, Any] = {
-        name: _sets(manifest[name], sizes["K"]) for name in ("label_sets", "gold_sets") if name in manifest
-    }
+    K: int = sizes["K"]
+    sets: dict[str, Any] = {name: manifest[name] for name in ("label_sets", "gold_sets") if name in manifest}
+    if not all(isinstance(code, int) and 0 <= code < K for some in sets.values() for codes in some for code in codes):
+        raise ValueError("sets of labels hold classes that do not exist")
+    sets = {name: tuple(map(tuple, some)) for name, some in sets.items()}
     _check_arrays(arrays, sizes, sets)
     values |= {name: arrays[name] for name in ARRAYS}
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
@@ -244,18 +209,6 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         combined=_combined(arrays, manifest, sizes),
         label_sets=sets.get("label_sets"),
     )
-
-
-def _check_plain(manifest: dict[str, Any]) -> None:
-    for name, kind in TYPES.items():
-        if name in manifest and not isinstance(manifest[name], kind):
-            raise TypeError(f"{name} is not of the type {kind}")
-    left_out = manifest["counts"].get("left_out", {})
-    counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
-    if not all(isinstance(count, int) for count in counts):
-        raise TypeError("counts are not integers")
-    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
-        raise TypeError("notes are not text")
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -282,13 +235,6 @@ def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: s
     return Names(names)
 
 
-def _sets(listed: list[Any], n_classes: int) -> tuple[tuple[int, ...], ...]:
-    """Return distinct sets of classes."""
-    if not all(isinstance(code, int) and 0 <= code < n_classes for codes in listed for code in codes):
-        raise ValueError("sets of labels hold classes that do not exist")
-    return tuple(tuple(codes) for codes in listed)
-
-
 def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int], sets: dict[str, Any]) -> None:
     if min(sizes["T"], sizes["W"], sizes["K"] or bool(sets)) < 1 or sizes["K"] > MAX_CLASSES:
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
@@ -307,11 +253,7 @@ def steps_of(rows: NDArray[Any]) -> list[Step]:
 
 
 def _votes_of(
-    arrays: dict[str, NDArray[Any]],
-    values: dict[str, Any],
-    counts: Counts,
-    manifest: dict[str, Any],
-    sets: Mapping[str, Any],
+    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any], sets: Any
 ) -> Annotations:
     """Return the votes, whose arrays hold everything that kernels rely on."""
     if sets:  # votes also have a class for "nothing was chosen", and their truths are positions in the sets
@@ -326,14 +268,11 @@ def _votes_of(
         raise TypeError("the names of the columns are not text")
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
-    check(
-        arrays,
-        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
-        sizes.copy(),
-    )
+    expected = dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True))
+    check(arrays, expected, sizes.copy())
     votes = Annotations(
-        task_ptr=_pointers(cells_per_task),
-        cell_ptr=_pointers(votes_per_cell),
+        task_ptr=np.append(0, np.cumsum(cells_per_task, dtype=np.int64)),
+        cell_ptr=np.append(0, np.cumsum(votes_per_cell, dtype=np.int64)),
         cell_class=cell_class,
         annotator=annotator.astype(np.int32),
         gold=values["gold"],
@@ -344,16 +283,10 @@ def _votes_of(
         **{name: values[name] for name in NAMES},
     )
     check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
-    expected = values["votes_per_task"]
-    if expected is not None and not np.array_equal(votes.votes_per_task, expected):
+    per_task = values["votes_per_task"]
+    if per_task is not None and not np.array_equal(votes.votes_per_task, per_task):
         raise ValueError("the arrays of the votes do not match")
     return votes
-
-
-def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    pointers = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=pointers[1:])
-    return pointers
 
 
 def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:

@@ -83,8 +83,7 @@ class Combined:
 
 def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
     """Return the expected share of right votes; the prior is worth two votes with the average of all annotators."""
-    mean: Floats = (expected + 2 * expected.sum() / votes.sum()) / (votes + 2)
-    return mean
+    return np.asarray((expected + 2 * expected.sum() / votes.sum()) / (votes + 2))
 
 
 def suggested(result: ResultData) -> tuple[Floats, Floats]:
@@ -199,10 +198,8 @@ class ResultData:
     def confidence(self) -> Floats:
         """The probability of each task's label. That of a set holds if its classes do not depend on each other."""
         if self.label_sets is not None:
-            decided: Floats = np.maximum(self.posterior, 1 - self.posterior).prod(axis=1)
-            return decided
-        best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
-        return best
+            return np.asarray(np.maximum(self.posterior, 1 - self.posterior).prod(axis=1))
+        return np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -249,8 +246,21 @@ def summarise(
     learned: Learned,
 ) -> ResultData:
     """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods."""
-    label_codes, tied = _labels(posterior)
-    votes, agreed, expected = _records(annotations, posterior, label_codes)
+    n = len(posterior)
+    runs = _runs(n, TASKS_PER_RUN)
+    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+    preference = preference_of(np.sum(totals, axis=0))
+    label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
+    in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
+
+    def count(run: slice) -> list[NDArray[Any]]:
+        """Return each annotator's votes, those that agree with the label, and the expected number of right ones."""
+        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
+        return counts
+
+    counted = in_threads(count, _runs(n, max(TASKS_PER_RUN, -(-n // MAX_RUNS))))
+    votes, agreed, expected = (sum(parts[1:], parts[0]) for parts in zip(*counted, strict=True))
     accuracy = accuracies(votes, expected)
     low, high = exact_intervals(annotations, accuracy)
     return ResultData(
@@ -275,27 +285,6 @@ def summarise(
         counts=annotations.counts,
         annotations=annotations,
     )
-
-
-def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
-    runs = _runs(len(posterior), TASKS_PER_RUN)
-    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
-    preference = preference_of(np.sum(totals, axis=0))
-    label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
-    in_threads(lambda run: decide(posterior[run], preference, label[run], tied[run]), runs)
-    return label, tied
-
-
-def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[NDArray[Any]]:
-    """Return for each annotator the votes, those that agree with the label, and the expected number of right ones."""
-
-    def count(run: slice) -> list[NDArray[Any]]:
-        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
-        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label[run], *counts)
-        return counts
-
-    size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))
-    return [sum(parts[1:], parts[0]) for parts in zip(*in_threads(count, _runs(len(posterior), size)), strict=True)]
 
 
 def _runs(n_tasks: int, size: int) -> list[slice]:

@@ -1,8 +1,11 @@
-"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods and predictions."""
+"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods and predictions.
+
+The three kinds of matrices are linear in `rows` [W, ...], what the method learned about each annotator, so the mean of
+rows gives the mean of matrices.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,36 +17,25 @@ from finegold.votes.encoding import MISSING, Codes
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
+
 
 @dataclass(frozen=True, eq=False)
-class AnnotatorMatrices(ABC):
-    """The matrices of all annotators. They are linear in `rows`, so the mean of rows gives the mean of matrices."""
-
-    rows: Floats  # [W, ...] what the method learned about each annotator
-
-    @abstractmethod
-    def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-        """[n] Return P(label | truth) for each annotator."""
-
-    @abstractmethod
-    def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
-
-    @abstractmethod
-    def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi [n, K]."""
-
-
-class Confusion(AnnotatorMatrices):
+class Confusion:
     """Each annotator has a matrix: rows [W, K, K]."""
 
+    rows: Floats
+
     def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
+        """[n] Return P(label | truth) for each annotator."""
         return np.asarray(self.rows[annotator, truth, label])
 
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
+        """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
         return np.asarray(self.rows[np.ix_(annotators, classes, classes)], dtype=np.float64)
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
+        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi [n, K]."""
         expected = np.zeros_like(phi)
         for k in range(phi.shape[1]):  # class by class, so that no array [n, K, K] is needed
             expected += phi[:, k, None] * self.rows[annotator, k]
@@ -51,9 +43,10 @@ class Confusion(AnnotatorMatrices):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture(AnnotatorMatrices):
+class Mixture:
     """Each annotator mixes prototypes [S, K, K]: rows [W, S] are the weights."""
 
+    rows: Floats
     prototypes: Floats
 
     def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
@@ -71,21 +64,18 @@ class Mixture(AnnotatorMatrices):
 
 
 @dataclass(frozen=True, eq=False)
-class Coin(AnnotatorMatrices):
+class Coin:
     """Each annotator is right with an accuracy, rows [W], and every error is equally likely."""
 
+    rows: Floats
     n_classes: int
-
-    def _error(self, right: Floats) -> Floats:
-        return (1 - right) / max(self.n_classes - 1, 1)
 
     def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
         right = self.rows[annotator]
-        return np.where(truth == label, right, self._error(right))
+        return np.where(truth == label, right, (1 - right) / max(self.n_classes - 1, 1))
 
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        right = self.rows[annotators][:, None, None]
-        return np.asarray(np.where(classes[:, None] == classes, right, self._error(right)))
+        return self.at(annotators[:, None, None], classes[:, None], classes)  # type: ignore[arg-type]
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
         if self.n_classes == 1:
@@ -94,7 +84,7 @@ class Coin(AnnotatorMatrices):
         return np.asarray(right * phi + (1 - right) * (1 - phi) / (self.n_classes - 1))
 
 
-def annotator_matrices(result: ResultData) -> AnnotatorMatrices:
+def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
     """Return the matrices that the method learned; for methods without matrices, `Coin` with the accuracies."""
     learned = result.learned
     if learned.confusion is not None:
@@ -104,18 +94,18 @@ def annotator_matrices(result: ResultData) -> AnnotatorMatrices:
     return Coin(result.accuracy, len(result.class_names))
 
 
-LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
+def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
+    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows, vote in columns."""
+    return annotator_matrices(result).of(annotators, classes)
 
 
 def predictive(result: ResultData, task: Codes, annotator: Codes) -> Floats:
     """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes; MISSING if unknown)."""
-    phi = np.vstack([result.posterior, result.learned.class_prior])[task]  # MISSING is -1 and selects the last row
-    return _with_mean(annotator_matrices(result)).predict(phi, annotator)
-
-
-def likelihood(result: ResultData, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-    """[n] Return the probability that the annotator votes for the label given the truth."""
-    return annotator_matrices(result).at(annotator, truth, label)
+    assert MISSING == -1  # it selects the last row: the shares of classes, and the mean of all annotators
+    phi = np.vstack([result.posterior, result.learned.class_prior])[task]
+    each = annotator_matrices(result)
+    rows = np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)])
+    return replace(each, rows=rows).predict(phi, annotator)
 
 
 def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes) -> Floats:
@@ -123,49 +113,31 @@ def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Code
 
     The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
     """
-    own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (for_class, against)))
+
+    def log_ratio(p: Floats, q: Floats) -> Floats:
+        return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY)))
+
+    each = annotator_matrices(result)
+    own = log_ratio(each.at(annotator, for_class, label), each.at(annotator, against, label))
     share = result.settings.get("own_share")
     if share is None:
         return own
     mu = result.learned.statistics["mu"]
-    mixed: Floats = share * own + (1 - share) * _log_ratio(mu[for_class, label], mu[against, label])
+    mixed: Floats = share * own + (1 - share) * log_ratio(mu[for_class, label], mu[against, label])
     return mixed
 
 
-def _log_ratio(p: Floats, q: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY)))
-
-
-def matrices(result: ResultData, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
-    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows, vote in columns."""
-    return annotator_matrices(result).of(annotators, classes)
-
-
-def group_matrices(result: ResultData, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups: int) -> Floats:
     """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each annotator."""
+    each = annotator_matrices(result)
     total = np.bincount(group, weights=share, minlength=n_groups)
-    share = share / np.maximum(total[group], 1e-300)
-    of_annotators = annotator_matrices(result)
-    means = replace(of_annotators, rows=_by_group(of_annotators.rows, share, group, n_groups))
+    weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (each.rows.ndim - 1))
+    weighted = weights * each.rows
+    means = replace(each, rows=np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)]))
     return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
 
 
-def _by_group(rows: Floats, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
-    """Return the weighted mean of each group."""
-    weigh = share.reshape(-1, *[1] * (rows.ndim - 1))
-    means = np.zeros((n_groups, *rows.shape[1:]))
-    for g in range(n_groups):
-        means[g] = (weigh * rows)[group == g].sum(axis=0)
-    return means
-
-
-def _with_mean(each: AnnotatorMatrices) -> AnnotatorMatrices:
-    """Append the mean of all annotators as last row, which the code MISSING (-1) selects."""
-    assert MISSING == -1
-    return replace(each, rows=np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)]))
-
-
-def votes_by_truth(result: ResultData, annotators: NDArray[np.int64] | None = None) -> Floats:
+def votes_by_truth(result: ResultData, annotators: Integers | None = None) -> Floats:
     """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in columns."""
     K, W = len(result.class_names), len(result.annotator_names)
     task, annotator, label = votes_of(result).votes()

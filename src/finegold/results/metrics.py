@@ -77,11 +77,10 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     1.0
     """
     rows, truths = _judged(posterior, truth)
-    predicted = _predictions(rows)
     true = np.bincount(truths, minlength=rows.shape[1])
     right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
     occurs = true > 0
-    return float((2 * right[occurs] / (predicted.sum(axis=0) + true)[occurs]).mean())
+    return float((2 * right[occurs] / (_predictions(rows).sum(axis=0) + true)[occurs]).mean())
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
@@ -156,8 +155,7 @@ def temper(posterior: Floats, temperature: float) -> Floats:
     if temperature == 1.0:
         return posterior
     powers = posterior ** (1 / temperature)
-    tempered: Floats = powers / powers.sum(axis=1, keepdims=True)
-    return tempered
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def padded(posterior: Floats, n_classes: int) -> Floats:
@@ -178,14 +176,12 @@ def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
 def _predictions(rows: Floats) -> Floats:
     """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes, as in `ResultData.tied`."""
     top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
-    shares: Floats = top / top.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def credit(rows: Floats, truths: Codes) -> Floats:
     """[n] Return 1 if the label is right, or 1/m if the truth is one of m tied classes."""
-    earned: Floats = _predictions(rows)[np.arange(len(rows)), truths]
-    return earned
+    return np.asarray(_predictions(rows)[np.arange(len(rows)), truths])
 
 
 def scale_of(class_names: Names) -> Floats:

@@ -9,7 +9,7 @@ ordinary votes understands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,11 +20,10 @@ from finegold.errors import InputError, use
 from finegold.results.data import Learned, ResultData, Step, accuracies, votes_of
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
-Sets = Sequence[set[str]]
 
 MOST_CELLS = 2**20  # tasks x options that are computed at a time
 QUALITY_ANSWERS = 20.0  # what an annotator does overall weighs as much as this number of answers about one option
@@ -76,11 +75,17 @@ class Answers:
         posterior[known] = self.gold_sets[self.gold[block][known]]
         return posterior
 
-    def by_annotator(self, block: slice, posterior: Floats) -> tuple[Floats, Floats]:
-        """[W, O] Return each annotator's right choices, and answers where the option is right, as expected."""
-        run = self._chosen_in(block)
-        weights = posterior[self.task[run] - block.start, self.option[run]]
-        return self._by_cell(run, weights), self.by_task[block].T @ posterior
+    def sums(self, posterior_of: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
+        """Return each annotator's right choices [W, O], answers where the option is right [W, O], and how many tasks
+        each option is right for [O], as expected by the posteriors of runs of tasks."""
+        shape = (self.n_annotators, self.n_options)
+        right, asked, total = np.zeros(shape), np.zeros(shape), np.zeros(self.n_options)
+        for block in self.blocks():
+            posterior, run = posterior_of(block), self._chosen_in(block)
+            right += self._by_cell(run, posterior[self.task[run] - block.start, self.option[run]])
+            asked += self.by_task[block].T @ posterior
+            total += posterior.sum(axis=0)
+        return right, asked, total
 
     def chosen(self) -> Floats:
         """[W, O] Return how often each annotator chose each option."""
@@ -107,38 +112,14 @@ class Quality(NamedTuple):
 
     def right_answers(self) -> Floats:
         """[W] Return how many answers of yes and of no are right, over all options."""
-        left_out: Floats = (self.answers - self.asked - self.chosen + 2 * self.right).sum(axis=1)
-        return left_out
-
-    def confusion(self) -> Floats:
-        """[W, 2, 2] Return how often each annotator says no and yes where an option is wrong and where it is right."""
-        right, chosen, asked, answers = (counts.sum(axis=1) for counts in self)
-        yes = np.stack([(chosen - right + 0.5) / (answers - asked + 1), (right + 0.5) / (asked + 1)], axis=1)
-        yes = yes.clip(1e-6, 1 - 1e-6)
-        return np.stack([1 - yes, yes], axis=2)
+        return np.asarray((self.answers - self.asked - self.chosen + 2 * self.right).sum(axis=1))
 
 
 def quality_of(answers: Answers, posterior: Floats) -> Quality:
     """Return what each annotator did with each option, judged by a posterior [T, O]."""
-    shape = (answers.n_annotators, answers.n_options)
-    right, asked = np.zeros(shape), np.zeros(shape)
-    for block in answers.blocks():
-        more = answers.by_annotator(block, posterior[block])
-        right += more[0]
-        asked += more[1]
-    total = np.broadcast_to(answers.per_annotator[:, None], shape).astype(np.float64)
-    return Quality(right, answers.chosen(), asked, total)
-
-
-def distinct_sets(chosen: NDArray[np.bool_]) -> tuple[tuple[tuple[int, ...], ...], Codes]:
-    """Return the distinct rows of [T, O] as sets of options, and the set of each row."""
-    if not chosen.shape[1]:
-        return ((),), np.zeros(len(chosen), np.int32)
-    packed = np.ascontiguousarray(np.packbits(chosen, axis=1))
-    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
-    sets = tuple(tuple(np.flatnonzero(chosen[row]).tolist()) for row in first)
-    return sets, codes.ravel().astype(np.int32)
+    right, asked, _ = answers.sums(lambda block: posterior[block])
+    every = np.broadcast_to(answers.per_annotator[:, None], asked.shape).astype(np.float64)
+    return Quality(right, answers.chosen(), asked, every)
 
 
 def summarise_sets(
@@ -151,9 +132,16 @@ def summarise_sets(
     statistics: dict[str, Floats] | None = None,
 ) -> ResultData:
     """Build a result from the probabilities of the options [T, O]: sets, confidences and records of annotators."""
-    sets, codes = distinct_sets(posterior > 0.5)
+    chosen = posterior > 0.5
+    sets: list[tuple[int, ...]] = [()]  # distinct sets of options
+    codes: NDArray[Any] = np.zeros(len(chosen), np.int32)  # the set of each task
+    if answers.n_options:
+        packed = np.ascontiguousarray(np.packbits(chosen, axis=1))
+        rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+        _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
+        sets = [tuple(np.flatnonzero(chosen[row]).tolist()) for row in first]
     n_answers = answers.per_annotator * max(answers.n_options, 1)
-    agreed = quality_of(answers, (posterior > 0.5).astype(np.float64)).right_answers()
+    agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
     accuracy = accuracies(n_answers, quality_of(answers, posterior).right_answers())
     unknown = np.full(len(accuracy), np.nan)
     return ResultData(
@@ -164,7 +152,7 @@ def summarise_sets(
         class_names=votes.class_names[: answers.n_options],
         unlabelled=votes.unlabelled,
         posterior=posterior,
-        label_codes=codes,
+        label_codes=codes.ravel().astype(np.int32),
         tied=(posterior == 0.5).any(axis=1),
         votes_per_task=answers.per_task,
         gold=votes.gold,
@@ -177,7 +165,7 @@ def summarise_sets(
         steps=steps,
         counts=votes.counts,
         annotations=votes,
-        label_sets=sets,
+        label_sets=tuple(sets),
     )
 
 
@@ -213,7 +201,9 @@ def as_questions(result: ResultData) -> ResultData:
     """Return the same as an ordinary result of the classes "no" and "yes", with a task for each task and option."""
     votes, answers = votes_of(result), Answers(votes_of(result))
     asked, yes = all_questions(votes, answers), result.posterior.ravel()
-    quality = quality_of(answers, result.posterior)
+    right, chosen, true, total = (counts.sum(axis=1) for counts in quality_of(answers, result.posterior))
+    said_yes = np.stack([(chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)], axis=1)  # by truth
+    said_yes = said_yes.clip(1e-6, 1 - 1e-6)
     return replace(
         result,
         task_names=asked.task_names,
@@ -225,7 +215,7 @@ def as_questions(result: ResultData) -> ResultData:
         votes_per_task=asked.votes_per_task,
         gold=asked.gold,
         votes_per_annotator=result.votes_per_annotator * answers.n_options,
-        learned=Learned(np.array([1 - yes.mean(), yes.mean()]), confusion=quality.confusion()),
+        learned=Learned(np.array([1 - yes.mean(), yes.mean()]), confusion=np.stack([1 - said_yes, said_yes], axis=2)),
         annotations=asked,
         label_sets=None,
     )
@@ -287,32 +277,19 @@ def refuse_sets(result: ResultData, what: str) -> None:
         raise InputError(f"sets of labels have no {what}", remedies=[remedy])
 
 
-def exact_match(labels: Sets, truth: Sets) -> float:
-    """Return the share of tasks whose set is right as a whole."""
-    return sum(own == true for own, true in zip(labels, truth, strict=True)) / len(truth)
-
-
-def micro_f1(labels: Sets, truth: Sets) -> float:
-    """Return F1 = 2 right / (labels + true) of all labels of all tasks; 1 if there are none."""
-    right = sum(len(own & true) for own, true in zip(labels, truth, strict=True))
-    total = sum(map(len, labels)) + sum(map(len, truth))
-    return 2 * right / total if total else 1.0
-
-
-def macro_f1(labels: Sets, truth: Sets) -> float:
-    """Return the mean of F1 over the options that occur in the truth; 1 if none does."""
-    right = Counter(option for own, true in zip(labels, truth, strict=True) for option in own & true)
-    predicted = Counter(option for own in labels for option in own)
-    true = Counter(option for known in truth for option in known)
-    return sum(2 * right[option] / (predicted[option] + true[option]) for option in true) / len(true) if true else 1.0
-
-
-def set_figures(result: ResultData, task: Sequence[int], truth: Sets) -> dict[str, float]:
-    """Return the metrics of a result for these tasks, whose true sets are known."""
+def set_figures(result: ResultData, task: Sequence[int], truth: Sequence[set[str]]) -> dict[str, float]:
+    """Return metrics for these tasks, whose true sets are known: the share of sets that are right as a whole, micro
+    F1 = 2 right / (labels + true) over all options, and macro F1, its mean over the options that occur in the truth."""
     sets = result.sets()
     labels = [set(sets[code]) for code in task]
+    pairs = list(zip(labels, truth, strict=True))
+    right = Counter(option for own, true in pairs for option in own & true)
+    given = Counter(option for own in labels for option in own)
+    true = Counter(option for known in truth for option in known)
+    total = given.total() + true.total()
+    of_options = [2 * right[option] / (given[option] + n) for option, n in true.items()]
     return {
-        "exact_match": exact_match(labels, truth),
-        "micro_f1": micro_f1(labels, truth),
-        "macro_f1": macro_f1(labels, truth),
+        "exact_match": sum(own == known for own, known in pairs) / len(pairs),
+        "micro_f1": 2 * right.total() / total if total else 1.0,
+        "macro_f1": sum(of_options) / len(of_options) if of_options else 1.0,
     }

@@ -34,24 +34,29 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     Then come tasks with predictions only, then tasks with neither votes nor predictions.
     """
     result = with_predicted_tasks(result)
-    empty = len(result.unlabelled)
-    columns: dict[str, Any] = {"task": _joined(result)}
+    empty, tasks = len(result.unlabelled), result.task_names
+
+    def extended(values: NDArray[np.float64]) -> Any:  # by nulls, not zeros, for tasks without votes
+        return values if not empty else [*values.tolist(), *[None] * empty]
+
+    if empty:
+        tasks = tasks.of([*tasks, *result.unlabelled])
+    columns: dict[str, Any] = {"task": tasks}
     if result.label_sets is None:
         columns["label"] = result.class_names.take(np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
     else:
         columns["labels"] = [*result.label.tolist(), *[None] * empty]
-    columns["confidence"] = _extended(result.confidence, empty)
+    columns["confidence"] = extended(result.confidence)
     columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
     if result.label_sets is None:
         columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
     if result.combined:
         columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if scores:
-        columns |= {name: _extended(values, empty) for name, values in _scores(result).items()}
+        columns |= {name: extended(values) for name, values in _scores(result).items()}
     if probabilities:
         names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
-        for k, name in enumerate(names):
-            columns[name] = _extended(result.posterior[:, k], empty)
+        columns |= {name: extended(result.posterior[:, k]) for k, name in enumerate(names)}
     return make_frame(columns, like=result.task_names)
 
 
@@ -77,25 +82,27 @@ def labels_pieces(
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
     order = natural_order(result.task_names) if for_users else None
+    by_task = ("task_names", "posterior", "label_codes", "tied", "votes_per_task", "gold")
     for first in range(0, n_tasks, MOST_ROWS):
         tasks = slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
-        piece = _cut(result, tasks, is_last=first + MOST_ROWS >= n_tasks)
-        yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
+        some: dict[str, Any] = {name: getattr(result, name)[tasks] for name in by_task}
+        unlabelled = result.unlabelled if first + MOST_ROWS >= n_tasks else result.unlabelled[:0]
+        piece = replace(result, **some, unlabelled=unlabelled)
+        if for_users:
+            yield labels_for_users(piece, probabilities, scores)
+        else:
+            yield to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
 
 
 def labels_for_users(piece: ResultData, probabilities: bool = False, scores: bool = False) -> pl.DataFrame:
     """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
     import polars as pl
 
-    table = _labels(piece, probabilities, scores)
+    table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
     table = table.insert_column(before + 1, pl.Series("is_gold", is_gold))
     return cast("pl.DataFrame", own_name(table, piece.annotations, 0))
-
-
-def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
-    return to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
@@ -103,15 +110,15 @@ def annotators_for_users(result: ResultData) -> pl.DataFrame:
 
     If labels are sets, rows for each annotator and option follow; `option` is null in those of annotators.
     """
+    import polars as pl
+
     table = to_polars(annotators_table(result))
     if result.label_sets is not None:
-        import polars as pl
-
         overall = table.insert_column(1, pl.lit(None, pl.String).alias("option"))
         table = pl.concat([overall, to_polars(annotators_of_sets(result, by_option=True))])
-        return cast("pl.DataFrame", own_name(table, result.annotations, 1))
-    order = natural_order(result.annotator_names)
-    return cast("pl.DataFrame", own_name(table if order is None else table[order], result.annotations, 1))
+    elif (order := natural_order(result.annotator_names)) is not None:
+        table = table[order]
+    return cast("pl.DataFrame", own_name(table, result.annotations, 1))
 
 
 def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
@@ -127,9 +134,7 @@ def natural_order(names: Names) -> NDArray[np.int64] | None:
     import polars as pl
 
     texts = names.values
-    if texts.dtype != pl.String:
-        return None
-    if texts.str.len_bytes().n_unique() == 1:
+    if texts.dtype != pl.String or texts.str.len_bytes().n_unique() == 1:
         return None
     prefix = texts.str.strip_chars_end("0123456789")
     if prefix.str.contains(r"\d").any():  # a10_1: pad the numbers in front, which takes longer
@@ -189,31 +194,6 @@ def with_predicted_tasks(result: ResultData) -> ResultData:
     )
 
 
-def _cut(result: ResultData, tasks: slice | NDArray[np.int64], is_last: bool) -> ResultData:
-    """Return some tasks; tasks without votes follow the last one."""
-    return replace(
-        result,
-        task_names=result.task_names[tasks],
-        posterior=result.posterior[tasks],
-        label_codes=result.label_codes[tasks],
-        tied=result.tied[tasks],
-        votes_per_task=result.votes_per_task[tasks],
-        gold=result.gold[tasks],
-        unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
-    )
-
-
-def _joined(result: ResultData) -> Any:
-    if not len(result.unlabelled):
-        return result.task_names
-    return result.task_names.of([*result.task_names, *result.unlabelled])
-
-
-def _extended(values: NDArray[np.float64], empty: int) -> Any:
-    """Append nulls, not zeros, for tasks without votes."""
-    return values if not empty else [*values.tolist(), *[None] * empty]
-
-
 def distinct(names: list[str], taken: set[str]) -> list[str]:
     """Change names of classes that are also names of other columns."""
     return [f"p({name})" if name in taken else name for name in names]
@@ -241,16 +221,7 @@ def sample_weights(result: ResultData) -> Floats:
     if result.label_sets is not None:  # each class is a question of its own
         entropy -= ((1 - p) * np.log(np.maximum(1 - p, 1e-300))).sum(axis=1)
         most = n_classes * np.log(2)
-    weights: Floats = np.clip(1 - entropy / most, 0.0, 1.0)
-    return weights
-
-
-def share_for_label(result: ResultData) -> Floats:
-    """[T] Return the share of each task's votes that are for its label."""
-    task, _, label = votes_of(result).votes()
-    agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
-    share: Floats = agree / result.votes_per_task
-    return share
+    return np.asarray(np.clip(1 - entropy / most, 0.0, 1.0))
 
 
 def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
@@ -258,33 +229,24 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     import polars as pl
 
     refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
-    names, share = result.task_names, share_for_label(result)
-    split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
-    table = pl.DataFrame(
-        {
-            "task": names.values,
-            **_labels_training(result, purpose),
-            "weight": sample_weights(result).astype(np.float32),
-            "agreement": share.astype(np.float32),
-            "split": split,
-        }
-    )
-    return cast("pl.DataFrame", own_name(table, result.annotations, 0))
-
-
-def _labels_training(result: ResultData, purpose: str) -> dict[str, Any]:
-    """Return the columns with labels and probabilities: a column per class for scikit-learn, otherwise a list."""
-    import polars as pl
-
+    task, _, label = votes_of(result).votes()
+    agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
+    share = agree / result.votes_per_task  # of each task's votes for its label
     classes = [str(name) for name in to_list(result.class_names)]
-    if purpose == "sklearn":
-        columns = {f"p({name})": np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(classes)}
-        return {"label": result.label.values, **columns}
-    p = np.ascontiguousarray(result.posterior, dtype=np.float32)
-    lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))
-    names = pl.Series(classes, dtype=pl.String).gather(result.label_codes)
-    both = {"label": result.label_codes.astype(np.int64), "label_name": names}
-    return {**both, "probabilities": lists if purpose == "torch" else lists.arr.to_list()}
+    columns: dict[str, Any] = {"task": result.task_names.values}
+    if purpose == "sklearn":  # a column per class, otherwise a list
+        columns["label"] = result.label.values
+        columns |= {f"p({name})": np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(classes)}
+    else:
+        p = np.ascontiguousarray(result.posterior, dtype=np.float32)
+        lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))
+        columns["label"] = result.label_codes.astype(np.int64)
+        columns["label_name"] = pl.Series(classes, dtype=pl.String).gather(result.label_codes)
+        columns["probabilities"] = lists if purpose == "torch" else lists.arr.to_list()
+    columns["weight"] = sample_weights(result).astype(np.float32)
+    columns["agreement"] = share.astype(np.float32)
+    columns["split"] = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
+    return cast("pl.DataFrame", own_name(pl.DataFrame(columns), result.annotations, 0))
 
 
 def training_metadata(result: ResultData) -> dict[str, str]:

@@ -61,10 +61,30 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
 
     If another process holds the lock, raise an OutputError. If `wait` is given, call it with a message and wait.
     """
-    place = target.resolve()
-    path = place.with_name(f".{place.name[:200]}.lock")
-    handle = _acquire(path, target, wait)
+    resolved = target.resolve()
+    path, has_waited = resolved.with_name(f".{resolved.name[:200]}.lock"), False
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
+        if _can_lock(handle):
+            if is_same_file(path, handle):
+                break
+            os.close(handle)  # its holder has just removed it
+            continue
+        holder = os.read(handle, 20).decode(errors="replace")
+        os.close(handle)
+        used = f"{target} is in use by {f'process {holder}' if holder else 'another process'}"
+        if wait is None:
+            raise OutputError(f"{used}; wait until it has finished, or name another file")
+        if not has_waited:
+            wait(f"{used}; waiting until it has finished")
+            has_waited = True
+        time.sleep(RETRY_SECONDS)
     try:
+        os.truncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode())
         yield
     finally:
         if sys.platform == "win32":
@@ -81,31 +101,6 @@ def is_same_file(path: Path, handle: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
         return False
-
-
-def _acquire(path: Path, target: Path, wait: Callable[[str], None] | None) -> int:
-    is_told = False
-    while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
-        if _can_lock(handle):
-            if is_same_file(path, handle):  # otherwise its holder has just removed it
-                os.truncate(handle, 0)
-                os.write(handle, str(os.getpid()).encode())
-                return handle
-            os.close(handle)
-            continue
-        holder = os.read(handle, 20).decode(errors="replace")
-        os.close(handle)
-        used = f"{target} is in use by {f'process {holder}' if holder else 'another process'}"
-        if wait is None:
-            raise OutputError(f"{used}; wait until it has finished, or name another file")
-        if not is_told:
-            wait(f"{used}; waiting until it has finished")
-            is_told = True
-        time.sleep(RETRY_SECONDS)
 
 
 def _can_lock(handle: int) -> bool:
@@ -160,13 +155,22 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
             _check_target(target)
             moves.append((stack.enter_context(reserved(target)), target))
         yield [temporary for temporary, _ in moves]
-        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
+        with _uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
             made = [move for move in moves if move[0] != move[1]]
-            for temporary, target in made:
-                _make_ready(temporary, target)
-            with _listed([(one, target.resolve()) for one, target in made if _is_replaceable(target)]):
+            finals = [(temporary, target.resolve()) for temporary, target in made if _is_replaceable(target)]
+            for temporary, final in finals:  # a symbolic link stays a link, and its target is replaced
+                _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
+                if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
+                    shutil.copymode(final, temporary)
+            with _listed(finals):
                 for temporary, target in made:
-                    _put_in_place(temporary, target)
+                    if not _is_replaceable(target):
+                        with temporary.open("rb") as source, target.open("wb") as device:
+                            shutil.copyfileobj(source, device)
+                for temporary, final in finals:
+                    move(temporary, final)
+                    with suppress(OSError):  # some file systems cannot sync folders
+                        _sync(final.parent, os.O_RDONLY)
             WRITTEN.extend(target for _, target in made)
 
 
@@ -175,16 +179,13 @@ def _listed(moves: list[tuple[Path, Path]]) -> Iterator[None]:
     """Keep a list of the moves in each of their folders while the block makes them, unless there is only one."""
     folders = list(dict.fromkeys(final.parent for _, final in moves)) if len(moves) > 1 else []
     with ExitStack() as stack:
-        lists = [stack.enter_context(_reserving(partial(_list_name, folder))) for folder in folders]
+        name = f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
+        lists = [stack.enter_context(_reserving(partial(Path, folder, name))) for folder in folders]
         text = json.dumps({"moves": [list(map(str, move)) for move in moves], "lists": list(map(str, lists))})
         for path in lists:
             path.write_text(text, encoding="utf-8")
             _sync(path, os.O_RDWR)
         yield
-
-
-def _list_name(folder: Path) -> Path:
-    return folder / f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
 
 
 def finish_moves(folder: Path) -> list[Path]:
@@ -226,7 +227,7 @@ def _is_temporary_of(temporary: Path, final: Path) -> bool:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def _uninterrupted() -> Iterator[None]:
     """Ignore Ctrl-C while files are moved to their final names."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -259,14 +260,24 @@ def reserved(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _reserving(new_name: Callable[[], Path]) -> Iterator[Path]:
-    """Yield a new empty file that is locked while the block runs, and removed after it."""
-    path, handle = _reserve(new_name)
+    """Yield a new empty file that is locked while the block runs, and removed after it.
+
+    On Windows it is not locked, because open files cannot be moved.
+    """
+    while True:
+        path = new_name()
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
+        if sys.platform == "win32" or (_can_lock(handle) and is_same_file(path, handle)):
+            break
+        os.close(handle)  # another run removed it as abandoned before it was locked
+    if sys.platform == "win32":
+        os.close(handle)
     try:
         yield path
     finally:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-        if handle is not None:
+        if sys.platform != "win32":
             os.close(handle)
 
 
@@ -370,39 +381,6 @@ def _prefix(target: Path) -> str:
 
 def _folder_of_temporary(target: Path) -> Path:
     return target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
-
-
-def _reserve(new_name: Callable[[], Path]) -> tuple[Path, int | None]:
-    """Create a file and lock it. On Windows it is not locked, because open files cannot be moved."""
-    while True:
-        temporary = new_name()
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
-        if sys.platform == "win32":
-            os.close(handle)
-            return temporary, None
-        if _can_lock(handle) and is_same_file(temporary, handle):
-            return temporary, handle
-        os.close(handle)  # another run removed it as abandoned before it was locked
-
-
-def _make_ready(temporary: Path, target: Path) -> None:
-    """Write a file to the disk, with the permissions of the one that it replaces."""
-    if not _is_replaceable(target):
-        return
-    _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
-    if target.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
-        shutil.copymode(target, temporary)
-
-
-def _put_in_place(temporary: Path, target: Path) -> None:
-    if not _is_replaceable(target):
-        with temporary.open("rb") as source, target.open("wb") as device:
-            shutil.copyfileobj(source, device)
-        return
-    final = target.resolve()  # a symbolic link stays a link, and its target is replaced
-    move(temporary, final)
-    with suppress(OSError):  # some file systems cannot sync folders
-        _sync(final.parent, os.O_RDONLY)
 
 
 def _is_replaceable(target: Path) -> bool:

@@ -21,52 +21,35 @@ def available_memory() -> float:
 
     The environment variable FINEGOLD_MAX_MEMORY overrides the measured value.
     """
-    if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is None:
-        return min(_machine_memory(), _container_memory(), _process_memory())
+    if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is not None:
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(f"FINEGOLD_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9") from None
+    limits = [float("inf")]
     try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"FINEGOLD_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9") from None
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        limits.append(1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")))
+    except (OSError, StopIteration, ValueError):
+        with suppress(AttributeError, OSError, ValueError):
+            limits.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+    with suppress(OSError, ValueError):  # the control group (version 2), whose limit may be "max"
+        limit, used = (int((CGROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        limits.append(float(limit - used))
+    if sys.platform != "win32":
+        import resource
+
+        used = 0
+        with suppress(OSError, ValueError):
+            used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:  # of `ulimit -v`
+            limits.append(float(limit - used))
+    return min(limits)
 
 
 def in_words(n_bytes: float) -> str:
     """Return text such as "480 MB", "2.3 GB" or "12,000 GB"."""
     return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
-
-
-def _machine_memory() -> float:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")
-
-
-def _container_memory() -> float:
-    """Return the limit of the control group (version 2) minus the memory in use."""
-    try:
-        limit, used = ((CGROUP / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
-        return float("inf") if limit.strip() == "max" else float(int(limit) - int(used))
-    except (OSError, ValueError):
-        return float("inf")
-
-
-def _process_memory() -> float:
-    """Return the limit of `ulimit -v` minus the memory in use."""
-    if sys.platform == "win32":
-        return float("inf")
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    try:
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):
-        used = 0
-    return float("inf") if limit == resource.RLIM_INFINITY else float(limit - used)
 
 
 def system_cache_folder() -> Path:

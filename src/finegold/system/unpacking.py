@@ -31,7 +31,17 @@ def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
     """Open the archive. Any other error while it is read becomes an `InputError` with the message `otherwise`."""
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_size(archive, path)
+            unpacked = sum(member.file_size for member in archive.infolist())
+            text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
+            try:
+                limit = int(float(text))
+            except (ValueError, OverflowError):
+                raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
+            if unpacked > max(limit, Path(path).stat().st_size):
+                raise InputError(
+                    f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are allowed; if you trust the "
+                    f"file, set the environment variable {LIMIT_VARIABLE} to a larger number of bytes"
+                )
             yield archive
     except FinegoldError:
         raise
@@ -60,20 +70,6 @@ def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not unpickled."""
     members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
     return {member.filename.removesuffix(".npy"): _read(archive, member) for member in members}
-
-
-def _check_size(archive: zipfile.ZipFile, path: str | Path) -> None:
-    unpacked = sum(member.file_size for member in archive.infolist())
-    text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
-    try:
-        limit = int(float(text))
-    except (ValueError, OverflowError):
-        raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
-    if unpacked > max(limit, Path(path).stat().st_size):
-        raise InputError(
-            f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are allowed; if you trust the file, "
-            f"set the environment variable {LIMIT_VARIABLE} to a larger number of bytes"
-        )
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -109,9 +105,21 @@ class Field(NamedTuple):
 def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes: dict[str, int]) -> None:
     """Check the arrays that have a field. A size that is not in `sizes` is taken from the first array that has it."""
     for name, field in fields.items():
-        if name in arrays:
-            _check_shape(name, arrays[name], field, sizes)
-            _check_values(name, arrays[name], field, sizes)
+        if name not in arrays:
+            continue
+        array = arrays[name]
+        known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES)
+        _require(known, name, f"holds {array.dtype}")
+        if field.shape != ".":
+            _require(array.ndim == len(field.shape), name, f"has {array.ndim} dimensions, not {len(field.shape)}")
+            pairs = zip(field.shape, array.shape, strict=True)
+            expected = tuple(int(size) if size.isdigit() else sizes.setdefault(size, n) for size, n in pairs)
+            _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
+        if array.dtype.kind != "b" and array.size and not field.may_be_nan:
+            _require(bool(np.isfinite(array).all()), name, "holds NaN or infinity")
+            high = sizes[field.high] - 1 if isinstance(field.high, str) else field.high
+            inside = bool(array.min() >= field.low and array.max() <= high)
+            _require(inside, name, f"has values outside {field.low} to {high}")
 
 
 def check_rows(name: str, probabilities: NDArray[Any]) -> None:
@@ -147,8 +155,11 @@ def check_votes(
     sizes: Mapping[str, int],
 ) -> None:
     """Check the arrays of `Annotations` for everything that kernels rely on."""
-    _check_pointers("task_ptr", task_ptr, sizes["T"], len(cell_class))
-    _check_pointers("cell_ptr", cell_ptr, len(cell_class), len(annotator))
+    cells, votes = len(cell_class), len(annotator)
+    for name, pointers, n, end in (("task_ptr", task_ptr, sizes["T"], cells), ("cell_ptr", cell_ptr, cells, votes)):
+        _require(pointers.dtype == np.int64 and pointers.shape == (n + 1,), name, f"is not {n + 1} integers")
+        grows = pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
+        _require(grows, name, f"does not grow from 0 to {end}")
     check(
         {"cell_class": cell_class, "annotator": annotator, "gold": gold},
         {
@@ -161,32 +172,6 @@ def check_votes(
     rises = cell_class[1:] > cell_class[:-1]
     rises[task_ptr[1:-1] - 1] = True  # the first class of a task may be smaller
     _require(bool(rises.all()), "cell_class", "has a class twice in a task, or classes that are not in order")
-
-
-def _check_pointers(name: str, pointers: NDArray[Any], n: int, end: int) -> None:
-    _require(pointers.dtype == np.int64 and pointers.shape == (n + 1,), name, f"is not {n + 1} integers")
-    grows = pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
-    _require(grows, name, f"does not grow from 0 to {end}")
-
-
-def _check_shape(name: str, array: NDArray[Any], field: Field, sizes: dict[str, int]) -> None:
-    known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES)
-    _require(known, name, f"holds {array.dtype}")
-    if field.shape == ".":
-        return
-    _require(array.ndim == len(field.shape), name, f"has {array.ndim} dimensions, not {len(field.shape)}")
-    pairs = zip(field.shape, array.shape, strict=True)
-    expected = tuple(int(size) if size.isdigit() else sizes.setdefault(size, found) for size, found in pairs)
-    _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
-
-
-def _check_values(name: str, array: NDArray[Any], field: Field, sizes: dict[str, int]) -> None:
-    if array.dtype.kind == "b" or not array.size or field.may_be_nan:
-        return
-    _require(bool(np.isfinite(array).all()), name, "holds NaN or infinity")
-    high = sizes[field.high] - 1 if isinstance(field.high, str) else field.high
-    inside = bool(array.min() >= field.low and array.max() <= high)
-    _require(inside, name, f"has values outside {field.low} to {high}")
 
 
 def _require(holds: bool, name: str, otherwise: str) -> None:

@@ -13,6 +13,7 @@ from finegold.api.crowd_estimators import DawidSkene as _Estimator
 from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode, run
 from finegold.errors import InputError
 from finegold.methods import ds
+from finegold.methods.common import ConfusionSums
 
 __all__ = ["DawidSkene", "OneCoinDawidSkene"]
 
@@ -20,10 +21,10 @@ __all__ = ["DawidSkene", "OneCoinDawidSkene"]
 class _Method(_Estimator):
     """Finegold's Dawid-Skene with the evidence lower bound that crowd-kit reports."""
 
-    def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+    def bound(self, parameters: ds.Parameters, statistics: ConfusionSums) -> float:
         """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
         after = self.expect(statistics, parameters)
-        entropy = statistics.log_likelihood - _expected(parameters, statistics)
+        entropy = statistics.log_norm - _expected(parameters, statistics)
         per_vote = _times_log(statistics.n.sum(axis=(0, 1)) - statistics.tau, after)
         return float((_expected(after, statistics) + per_vote + entropy) / statistics.n.sum())
 
@@ -31,14 +32,14 @@ class _Method(_Estimator):
 class _OneCoinMethod(_Method):
     """One number per annotator: the share of right votes."""
 
-    def begin(self, statistics: ds.Statistics) -> ds.Parameters:
+    def begin(self, statistics: ConfusionSums) -> ds.Parameters:
         return _one_coin(super().begin(statistics), statistics.n)
 
-    def expect(self, statistics: ds.Statistics, before: ds.Parameters) -> ds.Parameters:
+    def expect(self, statistics: ConfusionSums, before: ds.Parameters) -> ds.Parameters:
         return _one_coin(super().expect(statistics, before), statistics.n)
 
 
-def _expected(parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+def _expected(parameters: ds.Parameters, statistics: ConfusionSums) -> float:
     """Return the expected log-likelihood of votes and truths."""
     votes = np.where(statistics.n > 0, parameters.log_v, 0.0)
     return float((statistics.n * votes).sum() + _times_log(statistics.tau, parameters))
