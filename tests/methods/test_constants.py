@@ -27,6 +27,7 @@ ACCURACY_MARGIN, FEW_TASKS), simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKI
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -163,13 +164,19 @@ def test_nobody_is_judged_by_fewer_than_twenty_votes(n: int, judged: bool) -> No
     assert (5 in [one.annotator for one in advice]) == judged
 
 
-def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task() -> None:
-    class Agreed:
-        def __init__(self, alpha: float) -> None:
-            self.alpha = alpha
-
-    said = [len(overview._vote_warnings(Agreed(alpha), n, "ds")) for alpha, n in ((0.19, 5), (0.21, 5), (0.5, 2.9))]  # type: ignore[arg-type]
-    assert said == [1, 0, 1]
+@pytest.mark.parametrize(
+    ("alpha", "n", "words"), [(0.19, 3, "little more than by chance"), (0.21, 3, ""), (0.5, 2, "fewer than three")]
+)
+def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task(
+    alpha: float, n: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, who = np.indices((30, n)).reshape(2, -1)
+    result = finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "ds")
+    agreed = overview.agreement(result.annotations)
+    monkeypatch.setattr(overview, "agreement", lambda votes: SimpleNamespace(alpha=alpha, figures=agreed.figures))
+    said = [warning for warning in result.trust().warnings if "by chance" in warning or "fewer than" in warning]
+    assert len(said) == bool(words)
+    assert all(words in warning for warning in said)
 
 
 def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
