@@ -1,7 +1,7 @@
 """LLM judges: figures, order, intervals and labels on published logs; rankings and time on simulated ones.
 
 python bench/judges.py --logs ../shared/logs    figures beside those of pandas, order by truths, coverage, labels
-python bench/judges.py --real ../shared/real    labels of panels of LLMs: the vote over calls, and other methods
+python bench/judges.py --real ../shared/real    the same order, coverage and labels on panels of LLMs
 python bench/judges.py --ranking                strengths of systems, over 200 draws
 python bench/judges.py --speed                  1,000,000 verdicts of 20 judges
 """
@@ -9,6 +9,7 @@ python bench/judges.py --speed                  1,000,000 verdicts of 20 judges
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import tempfile
@@ -25,15 +26,14 @@ import polars as pl
 from scipy.stats import spearmanr
 
 import finegold
-from finegold.insight.judges.answers import merge
+from finegold.insight.judges.answers import Share, merge
+from finegold.insight.judges.panels import Members, cascade
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.insight.judges.scores import best_first, score_judges
+from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
 from finegold.judges import JudgeLog, JudgeReport
 from finegold.votes.simulation import draw_judges, simulate_log
 
 GIVEN = (0, 25, 50, 100)  # numbers of known truths
-MEASURED = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
-WITHOUT_GOLD = ("undecided", "position_bias", "swap_consistency", "ties", "failed")
 N_KNOWN = 50
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     if chosen.logs:
         logs(chosen.logs, chosen.draws)
     if chosen.real:
-        real(chosen.real)
+        real(chosen.real, chosen.draws)
     if chosen.ranking:
         ranking(chosen.draws)
     if chosen.speed:
@@ -170,7 +170,8 @@ def with_truths(log: JudgeLog, items: np.ndarray) -> JudgeLog:
 def only(log: JudgeLog, items: np.ndarray) -> JudgeLog:
     """Return the log with the calls on some of the items."""
     kept = np.isin(log.item, items)
-    parts = {name: getattr(log, name)[kept] for name in ("item", "judge", "answer", "first", "failure", "cost")}
+    names = ("item", "judge", "answer", "first", "failure", "cost", "time")
+    parts = {name: values[kept] for name in names if (values := getattr(log, name)) is not None}
     return replace(with_truths(log, items), **parts)
 
 
@@ -191,42 +192,70 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
     """Draw 50 items with their truths, and see how often the intervals hold the figures of all other items."""
     inside: dict[str, list[bool]] = {}
     rng, known = np.random.default_rng(0), known_items(log)
+    prices = {name: float(price) for price, name in enumerate(log.judge_names, start=1)}
+    log = replace(log, time=np.datetime64("2026-01-01", "us") + rng.permutation(len(log.item)).astype("timedelta64[m]"))
+
+    def hold(figure: str, mine: Share, true: float) -> None:
+        if mine.value == mine.value and true == true:
+            inside.setdefault(figure, []).append(mine.low <= true <= mine.high)
+
     for _ in range(n_draws):
         drawn = rng.choice(known, N_KNOWN, replace=False)
-        few, rest = (only(log, items) for items in (drawn, np.setdiff1d(known, drawn)))
-        truth = {one.judge: one for one in score_judges(rest, merge(rest))}
-        for one in score_judges(few, merge(few)):
-            for figure in (*MEASURED, *WITHOUT_GOLD):
-                mine, true = getattr(one, figure), getattr(truth[one.judge], figure).value
-                if mine.value == mine.value and true == true:
-                    inside.setdefault(figure, []).append(mine.low <= true <= mine.high)
+        few, rest = (finegold.judges.assess(only(log, items)) for items in (drawn, np.setdiff1d(known, drawn)))
+        truth = {one.judge: one for one in rest.scores}
+        for one in few.scores:
+            for figure in FIGURES:
+                hold(
+                    figure, getattr(one, figure), 0.0 if figure == "drift" else getattr(truth[one.judge], figure).value
+                )
+        taught = few._members
+        others = rest._members._replace(weight=taught.weight, group=taught.group, excess=taught.excess)
+        for panel in few.panels(prices):
+            members = np.isin(log.judge_names, panel.judges)
+            hold("panels", panel.accuracy, float(others.credit_or_chance(members[None]).mean()))
+        if (steps := few.cascade(prices)) is not None:
+            agreed = cascade(others_of(rest._members, [*steps.first, steps.then], prices))
+            hold("cascade", steps.accuracy, agreed.accuracy.value)
+        best = [one.judge for one in few.scores if one.n_gold >= MIN_GOLD and truth[one.judge].n_gold >= MIN_GOLD][:2]
+        with contextlib.suppress(finegold.InputError):  # judges that share no item
+            hold("compare", few.compare(*best).difference, rest.compare(*best).difference.value)
     shown = ", ".join(f"{figure} {np.mean(hits):.1%}" for figure, hits in inside.items())
     print(f"  95 % intervals from {N_KNOWN} items that hold the figure of all others: {shown}")
 
 
+def others_of(members: Members, names: list[str], prices: dict[str, float]) -> Members:
+    """Return three members, of which the last is the dearest."""
+    kept = [members.names.index(name) for name in names]
+    price = np.array([prices[name] for name in names])
+    return members._replace(names=names, share=members.share[kept], weight=members.weight[kept], price=price)
+
+
 def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
-    """Print how many labels are right, on the items whose truth is not given."""
+    """Print how many labels are right on the items whose truth is not given, and what the best panel costs."""
     best = report.scores[0]
-    print(f"  labels right; the best judge, {best.judge}, has {best.accuracy.value:.3f}")
+    print(f"  labels right; the best judge, {best.judge}, has {best.accuracy.value:.3f} of those it answered")
     for n in GIVEN:
-        ours, default, calls, rng = [], [], [], np.random.default_rng(n)
+        rows, rng = [], np.random.default_rng(n)
         for _ in range(n_draws if n else 1):
             drawn = rng.choice(known_items(log), n, replace=False)
             few, rest = with_truths(log, drawn), np.setdiff1d(known_items(log), drawn)
             found = finegold.judges.assess(few)
-            ours.append(right(found, log, rest))
-            default.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
-            calls.append(majority(log, rest))
-        print(
-            f"    {n:3d} truths: {np.mean(ours):.3f}, majority over calls {np.mean(calls):.3f}, "
-            f"anchored {np.mean(default):.3f}"
-        )
+            row = [right(found, log, rest), majority(log, rest)]
+            row.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
+            if n:
+                panel = found.best_panel(dict.fromkeys(log.judge_names, 1.0))
+                row += [right(finegold.judges.assess(few.only(panel.judges)), log, rest), len(panel.judges)]
+            rows.append(row)
+        ours, calls, default, *chosen = np.mean(rows, axis=0)
+        panel = f", best panel {chosen[0]:.3f} with {chosen[1]:.1f} of {log.n_judges} judges" if chosen else ""
+        print(f"    {n:3d} truths: {ours:.3f}, majority over calls {calls:.3f}, anchored {default:.3f}{panel}")
 
 
 def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
+    """Return how often labels are right; in pairs, one whose classes tie and an item without a label are half."""
     label = np.full(log.n_items, -1)
     label[report._answers.labelled] = report.result.label_codes
-    tied = np.zeros(log.n_items, bool)
+    tied = np.ones(log.n_items, bool)
     tied[report._answers.labelled] = report.result.tied
     return float(np.where(tied[items] & (log.kind == "pairwise"), 0.5, label[items] == log.gold[items]).mean())
 
@@ -240,28 +269,19 @@ def majority(log: JudgeLog, items: np.ndarray) -> float:
     return float((top[np.arange(len(items)), log.gold[items]] / top.sum(axis=1)).mean())
 
 
-def real(folder: Path) -> None:
-    """Print the labels of panels of LLMs by the vote that judges use, and by the default method."""
-    families = json.loads((folder / "families.json").read_text())["llm"]
-    means = []
-    for family, sets in families.items():
-        found = []
-        for name in sets:
-            votes = pd.read_csv(folder / name / "label.csv.gz", dtype=str)
-            truth = pd.read_csv(folder / name / "truth.csv.gz", dtype=str).set_index("item")["truth"]
-            table = {"item": votes["item"], "judge": votes["worker"], "verdict": "class " + votes["label"]}
-            log = finegold.judges.read(pl.DataFrame({key: value.to_numpy() for key, value in table.items()}))
-            log = finegold.judges.assess(log, gold=dict("class " + truth)).log
-            known = known_items(log)
-            few = with_truths(log, known[:0])
-            reports = [finegold.judges.assess(few), finegold.judges.assess(few, method="anchored")]
-            found.append([majority(log, known), *(right(one, log, known) for one in reports)])
-        means.append(np.mean(found, axis=0))
-        print(
-            f"{family:20s} majority {means[-1][0]:.3f}, labels {means[-1][1]:.3f}, anchored {means[-1][2]:.3f}",
-            flush=True,
-        )
-    print("mean over families   majority {:.3f}, labels {:.3f}, anchored {:.3f}".format(*np.mean(means, axis=0)))
+def real(folder: Path, n_draws: int) -> None:
+    """Print order, coverage and labels of the panels of LLMs, which have one vote per judge and item."""
+    for name in (name for family in json.loads((folder / "families.json").read_text())["llm"] for name in family):
+        votes = pd.read_csv(folder / name / "label.csv.gz", dtype=str)
+        truth = pd.read_csv(folder / name / "truth.csv.gz", dtype=str).set_index("item")["truth"]
+        table = {"item": votes["item"], "judge": votes["worker"], "verdict": "class " + votes["label"]}
+        log = finegold.judges.read(pl.DataFrame({key: value.to_numpy() for key, value in table.items()}))
+        given = {item: value for item, value in ("class " + truth).items() if value in log.class_names}
+        report = finegold.judges.assess(log, gold=given)
+        print(f"\n{name}: {log!r}, {report.n_gold:,} truths", flush=True)
+        order(report.log, n_draws)
+        coverage(report.log, n_draws)
+        labels(report.log, report, n_draws=max(n_draws // 10, 3))
 
 
 def ranking(n_draws: int) -> None:

@@ -82,6 +82,13 @@ def test_files_are_written(panel: Path, tmp_path: Path) -> None:
     assert "What is each judge worth?" in report.read_text()
 
 
+def test_labels_may_come_from_the_best_panel_or_from_named_judges(panel: Path, tmp_path: Path) -> None:
+    for words, n in ((["best"], 3), (["acme-mini,cirrus-70b"], 2)):
+        options = ["--gold", panel / "gold.csv", "--labels", tmp_path / "labels.csv", "--panel", *words]
+        assert run("judges", panel / "log.csv", *options).exit_code == 0
+        assert pl.read_csv(tmp_path / "labels.csv")["n_judges"].max() == n
+
+
 def test_prices_change_the_panels_and_the_others_keep_theirs(panel: Path) -> None:
     words = ["--gold", panel / "gold.csv", "--json", "--price", "acme-mini=2"]
     found = json.loads(run("judges", panel / "log.csv", *words).stdout)
@@ -141,7 +148,9 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     ("words", "message"),
     [
         (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
-        (["--compare", "nobody:acme-mini"], "need 10 known truths or more"),
+        (["--compare", "nobody:acme-mini"], "there is no judge 'nobody'; the judges are acme-large"),
+        (["--compare", "cirrus-70b:acme-mini"], "need 10 known truths or more"),
+        (["--panel", "nobody", "--labels", "x.csv"], "there is no judge 'nobody'"),
         (["--compare", "acme-mini:cirrus-70b", "--gold", "cost"], "no truth in the column"),
         (["--price", "acme-mini"], "--price needs JUDGE=NUMBER"),
         (["--judge", "juge"], 'did you mean "judge"?'),

@@ -264,7 +264,7 @@ def test_prices_may_be_given_for_some_judges(report):
     prices = dict(zip(report.log.judge_names, report._prices({"acme-mini": 7.0}), strict=True))
     assert prices["acme-mini"] == 7.0
     assert prices["judge-8"] == dict(zip(report.log.judge_names, report._prices(None), strict=True))["judge-8"]
-    with pytest.raises(InputError, match="there is no judge 'nobody' to price"):
+    with pytest.raises(InputError, match="there is no judge 'nobody'; the judges"):
         report.panels({"nobody": 1.0})
 
 
@@ -282,6 +282,77 @@ def test_panels_of_many_judges_are_searched_not_listed():
     gold = dict(zip(drawn.truth["item"].tolist(), drawn.truth["truth"].tolist(), strict=True))
     found = finegold.judges.assess(pl.DataFrame(drawn.columns), gold=gold).panels()
     assert found[-1].accuracy.value > found[0].accuracy.value
+
+
+def panel_of(n_items, accuracies, *, seed=0, **columns):
+    """A log of judges that answer each item once, with truths in the column "gold"."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n_items)
+    rows = {"item": [], "judge": [], "verdict": [], "gold": []} | {name: [] for name in columns}
+    for judge, accuracy in accuracies.items():
+        right = rng.random(n_items) < (accuracy(np.arange(n_items)) if callable(accuracy) else accuracy)
+        rows["item"] += range(n_items)
+        rows["judge"] += [judge] * n_items
+        rows["verdict"] += ["AB"[side] for side in np.where(right, truth, 1 - truth)]
+        rows["gold"] += ["AB"[side] for side in truth]
+        for name, values in columns.items():
+            rows[name] += list(values)
+    return pl.DataFrame(rows)
+
+
+def test_the_best_of_many_panels_is_not_better_than_luck():
+    """Judges that know nothing: the best panel seems to have .65, and what is shown is near .5."""
+    seeming, shown = [], []
+    for seed in range(1, 6):
+        assessed = finegold.judges.assess(panel_of(40, dict.fromkeys("abcdefghij", 0.5), seed=seed))
+        best, steps = assessed.panels()[-1], assessed.cascade({"a": 9.0})
+        members = np.isin(assessed.log.judge_names, best.judges)
+        seeming.append(assessed._members.credit(members[None]).mean())
+        shown += [best.accuracy.value, steps.accuracy.value]
+    assert np.mean(seeming) > 0.63
+    assert abs(np.mean(shown) - 0.5) < 0.06
+
+
+def test_labels_of_the_best_panel_for_the_money():
+    assessed = finegold.judges.assess(panel_of(200, {"good": 0.95, "dear": 0.9, "bad": 0.3, "poor": 0.5}))
+    panel = assessed.best_panel({"dear": 5.0})
+    assert panel.judges == ("good",)
+    assert assessed.labels(panel.judges)["n_judges"].to_list() == [1] * 200
+    assert assessed.log.only(["bad", "good"]).judge_names == ["bad", "good"]
+    with pytest.raises(InputError, match="there is no judge 'nobody'"):
+        assessed.labels(["nobody"])
+    halves = pl.concat([panel_of(60, {"one": 0.9}), panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)])
+    assert set(finegold.judges.assess(halves).best_panel().judges) == {"one", "two"}  # each answers half of the items
+
+
+def test_drift_is_the_accuracy_or_agreement_of_later_calls_minus_that_of_earlier_ones():
+    days = [f"2026-01-{1 + day // 20:02d}T00:00:00" for day in range(400)]
+    judges = {"same": 0.8, "worse": lambda i: np.where(i < 200, 0.95, 0.6), "other": 0.8}
+    frame = panel_of(400, judges, created_at=days)
+    for each in (frame, frame.drop("gold")):
+        drift = {one.judge: one.drift for one in finegold.judges.assess(each).scores}
+        assert drift["worse"].high < 0
+        assert drift["same"].low < 0 < drift["same"].high
+    credit = finegold.judges.assess(frame).scores
+    assert next(one.drift.value for one in credit if one.judge == "worse") == pytest.approx(-0.35, abs=0.1)
+    assert all(np.isnan(one.drift.value) for one in finegold.judges.assess(frame.drop("created_at")).scores)
+
+
+def test_a_bias_for_length_is_the_difference_of_accuracies_where_the_longer_and_the_shorter_answer_is_right():
+    lengths = np.random.default_rng(5).integers(1, 50, (400, 2))
+    texts = {f"response_{side}": ["x" * n for n in lengths[:, k]] for k, side in enumerate("ab")}
+    frame = panel_of(400, {"fair": 0.7, "long": 0.7, "always": 0.5}, **texts)
+    longer = np.where(lengths[:, 0] > lengths[:, 1], "A", "B")
+    is_longer = longer == frame["gold"].to_numpy()[:400]
+    follows = frame.with_columns(longer=pl.Series(np.tile(longer, 3)))
+    said = pl.when((pl.col("judge") == "always") | ((pl.col("judge") == "long") & (pl.col("item") % 2 == 0)))
+    found = finegold.judges.assess(follows.with_columns(verdict=said.then("longer").otherwise("verdict")))
+    bias = {one.judge: one.length_bias for one in found.scores}
+    assert bias["always"].value == 1
+    assert bias["fair"].low < 0 < bias["fair"].high
+    assert 0.3 < bias["long"].low < bias["long"].value < 0.7
+    skewed = finegold.judges.assess(frame.filter(pl.Series(np.tile(is_longer | (np.arange(400) % 5 == 0), 3))))
+    assert {one.judge: one.length_bias.low < 0 for one in skewed.scores}["fair"]  # although the longer is mostly right
 
 
 def test_win_rates_by_people_are_those_of_the_truths_made_more_precise(drawn, simulated):

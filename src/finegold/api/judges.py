@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +18,13 @@ from finegold.errors import InputError, Placeholder, use
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from finegold.insight.judges.answers import UNDECIDED, Answers, merge, whole
 from finegold.insight.judges.panels import (
+    LEAST_WEIGHT,
     Cascade,
     JudgeComparison,
     Members,
     Panel,
     cascade,
+    choose,
     compare_panels,
     frontier,
     log_odds,
@@ -39,7 +41,6 @@ from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
-LEAST_WEIGHT = 1e-3  # of a member of a panel
 MOST_PAIRED = 40  # with more judges, the map of pairs that err alike is left out
 CHECK = (
     "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement with the others, which "
@@ -123,8 +124,13 @@ class JudgeReport:
         ranks = places(self.scores)
         return [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores]
 
-    def labels(self) -> Any:
+    def labels(self, panel: Sequence[str] | None = None) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
+
+        Parameters
+        ----------
+        panel : sequence of str, optional
+            The judges whose calls count, if not all.
 
         Returns
         -------
@@ -132,6 +138,9 @@ class JudgeReport:
             The item, its label (for pairs of systems: both systems and the winner), the confidence, and the number of
             judges that answered.
         """
+        if panel is not None:
+            self._refuse_unknown(panel)
+            return assess(self.log.only(panel)).labels()
         log, result, items = self.log, self.result, self._answers.labelled
         n_judges = np.bincount(self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items)[items]
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
@@ -163,6 +172,7 @@ class JudgeReport:
             If there is no such judge, no item in common, or fewer than 10 known truths.
         """
         one, other = ([names] if isinstance(names, str) else list(names) for names in (first, second))
+        self._refuse_unknown([*one, *other])
         return compare_panels(self._members, one, other)
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
@@ -199,6 +209,21 @@ class JudgeReport:
             What it costs and what it keeps; None with fewer than three judges, or if none is dearer than the others.
         """
         return cascade(self._members._replace(price=self._prices(prices)))
+
+    def best_panel(self, prices: Mapping[str, float] | None = None) -> Panel:
+        """Return the cheapest panel that is about as accurate as the best one: within one standard error.
+
+        Parameters
+        ----------
+        prices : mapping, optional
+            As for `panels`.
+
+        Returns
+        -------
+        Panel
+            Its members, its cost and its accuracy.
+        """
+        return choose(self.panels(prices))
 
     def rank(self, *, weights: Weights = "learned", seed: int = 0) -> Ranking:
         """Rank the systems that the judges compared.
@@ -323,12 +348,15 @@ class JudgeReport:
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
         """Return the price of an item for each judge: as given, otherwise that of the log, otherwise 1."""
         names = self.log.judge_names
-        if unknown := [name for name in given or {} if name not in names]:
-            raise InputError(f"there is no judge {unknown[0]!r} to price; the judges are {', '.join(names)}")
+        self._refuse_unknown(given or {})
         costs = np.bincount(self.log.judge, np.nan_to_num(self.log.cost), minlength=len(names))
         n_items = {one.judge: max(one.n_items, 1) for one in self.scores}
         by_log = costs / [n_items[name] for name in names] if (costs > 0).all() else np.ones(len(names))
         return np.array([float((given or {}).get(name, price)) for name, price in zip(names, by_log, strict=True)])
+
+    def _refuse_unknown(self, names: Iterable[str]) -> None:
+        if unknown := [name for name in names if name not in self.log.judge_names]:
+            raise InputError(f"there is no judge {unknown[0]!r}; the judges are {', '.join(self.log.judge_names)}")
 
     def _by_judge(self, values: Any, other: float) -> Floats:
         """Return values of annotators for all judges; those without a vote have another value."""

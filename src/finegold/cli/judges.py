@@ -49,6 +49,10 @@ def judges(
     panels: Annotated[
         bool, typer.Option("--panels", help="Show the best panels for the money: accuracy against cost.")
     ] = False,
+    panel: Annotated[
+        str | None,
+        o.value("--panel", metavar="best|A,B", help="The judges that give --labels; best: the best for the money."),
+    ] = None,
     price: Annotated[
         list[str] | None,
         o.value("--price", metavar="JUDGE=X", help="The price of an item; for other judges that of the log, or 1."),
@@ -91,7 +95,9 @@ def judges(
     best = assessed.panels(prices) if panels or price else []
     steps = assessed.cascade(prices) if panels or price else None
     broken = list(_broken(assessed, limits))
-    tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(assessed.labels, raw)}
+    chosen = assessed.best_panel(prices).judges if panel == "best" else panel.split(",") if panel else None
+    labelled = assessed.labels(chosen) if labels else None
+    tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(lambda: labelled, raw)}
     write_all(tables | {report: assessed.report})
     if json:
         more: dict[str, Any] = {"comparisons": list(map(plain, compared)), "panels": list(map(plain, best))}
@@ -140,7 +146,7 @@ def _broken(assessed: JudgeReport, limits: list[tuple[str, float, int]]) -> Iter
             if value is None:
                 why = ": it needs known truths (--gold)" if name in AGAINST_GOLD else ""
                 yield f"{name} of {one['judge']} is not known{why}"
-            elif sign * (abs(value) if name in ("position_bias", "bias") else value) < sign * limit:
+            elif sign * (abs(value) if name.endswith("bias") or name == "drift" else value) < sign * limit:
                 yield f"{name} of {one['judge']} is {value:.3f}, {'under' if sign > 0 else 'over'} {limit:g}"
 
 
@@ -164,12 +170,14 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
             "weighted": figure(one["weighted_kappa"]),
             "error": figure(one["error"]),
             "bias": figure(one["bias"]),
+            "length bias": figure_of(one, "length_bias"),
             "position bias": figure_of(one, "position_bias"),
             "same after swap": percent(one["swap_consistency"]),
             "same in repeats": percent(one["repeat_consistency"]),
             "ties": percent(one["ties"] or None),
             "failed": percent(one["failed"]),
             "agreement": percent(one["agreement"]),
+            "drift": figure_of(one, "drift"),
             "cost": "–" if one["cost"] is None else f"{one['cost']:.3g}",
         }
         for one in assessed.judges()

@@ -124,6 +124,26 @@ class JudgeLog:
             f"{self.n_failed:,} failed)"
         )
 
+    def only(self, judges: Sequence[str]) -> JudgeLog:
+        """Return the log with the calls of some judges.
+
+        Parameters
+        ----------
+        judges : sequence of str
+            Their names.
+
+        Returns
+        -------
+        JudgeLog
+            Their calls, on the same items.
+        """
+        names = [name for name in self.judge_names if name in set(judges)]
+        kept = np.isin(self.judge, [self.judge_names.index(name) for name in names])
+        of_calls = ("item", "judge", "answer", "first", "failure", "cost", "time")
+        parts = {name: values[kept] for name in of_calls if (values := getattr(self, name)) is not None}
+        new = np.array([names.index(name) if name in names else MISSING for name in self.judge_names], np.int32)
+        return replace(self, **parts | {"judge": new[parts["judge"]], "judge_names": names})
+
     def failures(self) -> dict[str, dict[str, int]]:
         """Return the number of failed calls of each judge, by reason.
 

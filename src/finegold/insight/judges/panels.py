@@ -25,6 +25,8 @@ Flags = NDArray[np.bool_]
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended
 LARGEST_PANEL = 9
+FOLDS = 5  # of the truths: panels and cascades are chosen on four and measured on the other one
+LEAST_WEIGHT = 1e-3  # of a member
 MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
 PRIOR_ANSWERS = 4.0  # answers by chance that are added to those of each judge
 
@@ -40,9 +42,10 @@ class Panel:
     cost : float
         The price of one item: the sum of the members' prices.
     accuracy : Share
-        The accuracy of the weighted vote on the items with a known truth.
+        The accuracy of the weighted vote on the items with a known truth, by cross-validation of the
+        choice. An item that no member answered counts as much as chance.
     n_gold : int
-        The number of these items.
+        The number of these items that it answered.
     """
 
     judges: tuple[str, ...]
@@ -66,7 +69,7 @@ class Cascade:
     cost : float
         The price of one item.
     accuracy : Share
-        The accuracy of the cascade on the items with a known truth.
+        The accuracy of the cascade on the items with a known truth, by cross-validation of the choice.
     alone : Share
         That of the dear judge alone.
     cost_alone : float
@@ -150,10 +153,16 @@ class Members(NamedTuple):
         shared = HALF if self.is_pairwise else right / np.maximum(n, 1)
         return np.where(n > 1, shared, np.where(n == 1, right, np.nan))
 
-    def accuracies(self, panels: Flags) -> Floats:
-        """Return the accuracy of each panel."""
-        parts = np.array_split(panels, max(len(panels) // 64, 1))
-        return np.concatenate([np.nan_to_num(np.nanmean(self.credit(part), axis=1)) for part in parts])
+    def credit_or_chance(self, panels: Flags) -> Floats:
+        """[panels, T] Return the same, with chance where no member of a panel answered."""
+        credit = np.concatenate([self.credit(part) for part in np.array_split(panels, len(panels) // 64 + 1)])
+        return np.where(np.isnan(credit), HALF if self.is_pairwise else 1 / self.share.shape[2], credit)
+
+    def with_weights(self, is_known: Flags) -> Members:
+        """Return the members with the weights that some of the truths give them."""
+        credit = self.credit_of(self.share)[:, is_known]
+        weight = log_odds(np.nansum(credit, axis=1), np.isfinite(credit).sum(axis=1), self.share.shape[2])
+        return self._replace(weight=np.maximum(weight, LEAST_WEIGHT))
 
 
 def plain(figures: Panel | Cascade | JudgeComparison) -> dict[str, Any]:
@@ -180,23 +189,49 @@ def frontier(members: Members) -> list[Panel]:
         for size in range(2, min(LARGEST_PANEL, J) + 1):
             longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
             longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-            sizes.append(longer[np.argsort(-members.accuracies(longer), kind="stable")[:BEAM]])
+            order = np.argsort(-members.credit_or_chance(longer).mean(axis=1), kind="stable")
+            sizes.append(longer[order[:BEAM]])
         panels = np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
-    accuracy, best, kept = members.accuracies(panels), -np.inf, []
-    for row in np.lexsort((-accuracy, panels @ members.price)).tolist():
+    accuracy, cost = members.credit_or_chance(panels).mean(axis=1), panels @ members.price
+    folds = _folds(len(members.gold))
+    taught, held = np.empty((FOLDS, len(panels))), np.empty((len(panels), len(folds)))
+    for fold in range(FOLDS):
+        credit = members.with_weights(folds != fold).credit_or_chance(panels)
+        taught[fold], held[:, folds == fold] = credit[:, folds != fold].mean(axis=1), credit[:, folds == fold]
+    best, kept = -np.inf, []
+    for row in np.lexsort((-accuracy, cost)).tolist():
         if accuracy[row] > best + MIN_GAIN:
-            best = accuracy[row]
-            judges = tuple(name for name, is_in in zip(members.names, panels[row], strict=True) if is_in)
-            credit = members.credit(panels[row][None])[0]
-            cost, n_gold = float(members.price[panels[row]].sum()), int(np.isfinite(credit).sum())
-            kept.append(Panel(judges, cost, mean_of(credit), n_gold))
+            share = _cross_validated(taught, held, folds, np.flatnonzero(cost <= cost[row]))
+            if share.value > best + MIN_GAIN:
+                best = share.value
+                judges = tuple(name for name, is_in in zip(members.names, panels[row], strict=True) if is_in)
+                n_gold = int(np.isfinite(members.credit(panels[row][None])).sum())
+                kept.append(Panel(judges, float(cost[row]), share, n_gold))
     return kept
+
+
+def _folds(n: int) -> Integers:
+    return np.asarray(np.random.default_rng(0).permutation(n) % FOLDS)
+
+
+def _cross_validated(taught: Floats, held: Floats, folds: Integers, rivals: Integers) -> Share:
+    """Return the accuracy of the best of some rivals, which is less than it has on the truths that choose it.
+
+    `taught` [folds, rivals] are accuracies on the truths outside of each fold, by which the best is chosen, and `held`
+    [rivals, T] is how right each is on the truths of the fold.
+    """
+    chosen = rivals[taught[:, rivals].argmax(axis=1)]
+    return mean_of(held[chosen[folds], np.arange(len(folds))])
+
+
+def choose(panels: Sequence[Panel]) -> Panel:
+    """Return the cheapest panel whose accuracy is within one standard error of the best one's."""
+    best = panels[-1].accuracy
+    return next(panel for panel in panels if panel.accuracy.value >= best.value - (best.high - best.low) / 4)
 
 
 def compare_panels(members: Members, first: Sequence[str], second: Sequence[str]) -> JudgeComparison:
     """Compare two judges or panels on the items with known truths that both answered."""
-    if unknown := [name for name in (*first, *second) if name not in members.names]:
-        raise InputError(f"there is no judge {unknown[0]!r}; the judges are {', '.join(members.names)}")
     one, other = members.credit(np.array([np.isin(members.names, list(names)) for names in (first, second)]))
     known = (one - other)[np.isfinite(one - other)]
     if not len(known):
@@ -214,20 +249,21 @@ def cascade(members: Members) -> Cascade | None:
     if len(order) < 3 or members.price[order[-2]] >= members.price[last]:
         return None
     decided = members.credit_of(members.share[last][None])[0]
-    cascades = []
-    for one, other in combinations(order[:-1], 2):
-        both = members.share[one] + members.share[other]
-        agree = (members.share[one] * members.share[other]).sum(axis=1) > 1 - 1e-9
-        asked = float((~agree).mean())
-        cascades.append(
-            Cascade(
-                first=(members.names[one], members.names[other]),
-                then=members.names[last],
-                asked=asked,
-                cost=float(members.price[one] + members.price[other] + asked * members.price[last]),
-                accuracy=mean_of(np.where(agree, members.credit_of(both[None])[0], decided)),
-                alone=mean_of(decided),
-                cost_alone=float(members.price[last]),
-            )
-        )
-    return max(cascades, key=lambda each: (each.accuracy.value, -each.cost))
+    pairs = list(combinations(order[:-1], 2))
+    agree = np.array([(members.share[one] * members.share[other]).sum(axis=1) > 1 - 1e-9 for one, other in pairs])
+    both = members.credit_of(np.array([members.share[one] + members.share[other] for one, other in pairs]))
+    credit, asked = np.where(agree, both, decided), (~agree).mean(axis=1)
+    credit = np.where(np.isnan(credit), HALF if members.is_pairwise else 1 / members.share.shape[2], credit)
+    folds = _folds(len(members.gold))
+    taught = np.array([credit[:, folds != fold].mean(axis=1) for fold in range(FOLDS)])
+    cost = np.array([members.price[[one, other]].sum() for one, other in pairs]) + asked * members.price[last]
+    best = int(np.lexsort((cost, -credit.mean(axis=1)))[0])
+    return Cascade(
+        first=(members.names[pairs[best][0]], members.names[pairs[best][1]]),
+        then=members.names[last],
+        asked=float(asked[best]),
+        cost=float(cost[best]),
+        accuracy=_cross_validated(taught, credit, folds, np.arange(len(pairs))),
+        alone=mean_of(decided),
+        cost_alone=float(members.price[last]),
+    )

@@ -24,6 +24,7 @@ from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.encoding import MISSING
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/judges.py measures the coverage
 
@@ -48,6 +49,8 @@ class JudgeScore:
         Cohen's kappa of the answers and the truths.
     weighted_kappa, error, bias : Share
         Of scores: the kappa with quadratic weights, the mean distance from the truth, and the mean difference.
+    length_bias : Share
+        The accuracy where the longer answer of a pair is right minus that where the shorter one is.
     undecided : Share
         The share of answers that are undecided: two orders or repeats that disagree.
     position_bias : Share
@@ -60,6 +63,8 @@ class JudgeScore:
         The share of verdicts that are ties, and of calls that failed.
     agreement : Share
         The share of other judges' answers on the same items that are the same.
+    drift : Share
+        The accuracy in the later half of its calls minus that in the earlier one; without known truths the agreement.
     failures : dict
         The number of failed calls by reason.
     cost : float
@@ -79,6 +84,7 @@ class JudgeScore:
     weighted_kappa: Share
     error: Share
     bias: Share
+    length_bias: Share
     undecided: Share
     position_bias: Share
     position_p: float
@@ -87,6 +93,7 @@ class JudgeScore:
     ties: Share
     failed: Share
     agreement: Share
+    drift: Share
     failures: dict[str, int]
     cost: float
     partners: list[str]
@@ -151,12 +158,24 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
     costs = np.bincount(log.judge, np.nan_to_num(log.cost), minlength=log.n_judges)
     priced = np.bincount(log.judge[np.isfinite(log.cost)], minlength=log.n_judges)
     failures, alike = log.failures(), _agreement(answers, log.n_items)
+    when = np.full(len(answers.item), np.nan)
+    if log.time is not None:  # the mean time of the calls on each item
+        known = np.flatnonzero(~np.isnat(log.time))
+        keys = log.judge[known].astype(np.int64) * log.n_items + log.item[known]
+        place = np.searchsorted(answers.judge * log.n_items + answers.item, keys)
+        times = log.time[known].astype("datetime64[us]").astype(np.int64) / 1e6
+        n_times = np.bincount(place, minlength=len(when))
+        when[n_times > 0] = (np.bincount(place, times, minlength=len(when)) / np.maximum(n_times, 1))[n_times > 0]
     scores = []
     for j, name in enumerate(log.judge_names):
         mine = slice(rows[j], rows[j + 1])
         answered = answers.answer[mine] != MISSING
         bias, p = position_bias(answers, mine)
         swaps, repeats = consistency(answers, mine)
+        has_truths = np.isfinite(answers.credit[mine] + when[mine]).sum() >= 2 * MIN_GOLD
+        values = (answers.credit if has_truths else alike)[mine]
+        dated = np.flatnonzero(np.isfinite(values + when[mine]))
+        is_late = when[mine][dated] > np.median(when[mine][dated]) if dated.size else np.zeros(0, bool)
         scores.append(
             JudgeScore(
                 judge=name,
@@ -172,6 +191,7 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
                 ties=share_of(n_ties[j], n_used[j]) if log.kind == "pairwise" else NOTHING,
                 failed=share_of(calls[j] - n_used[j], calls[j]),
                 agreement=mean_of(alike[mine]),
+                drift=_difference(values[dated], is_late),
                 failures=failures[name],
                 cost=float(costs[j] / n_used[j]) if priced[j] and n_used[j] else np.nan,
                 partners=(partners or {}).get(name, []),
@@ -180,7 +200,9 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
     return scores
 
 
-AGAINST_GOLD = ("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias")
+AGAINST_GOLD = (
+    *("accuracy", "strict_accuracy", "pair_accuracy", "kappa", "weighted_kappa", "error", "bias", "length_bias"),
+)
 
 
 def _against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Share]:
@@ -199,6 +221,11 @@ def _against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Sha
         "pair_accuracy": mean_of(answers.pair[mine]),
         "kappa": _kappa(table),
     }
+    if log.length_a is not None and log.length_b is not None:
+        longer = np.sign(log.length_b - log.length_a)[answers.item[mine][known]]  # 1 for B, -1 for A
+        compared = (np.abs(longer) > 0) & (truth < TIED)
+        is_longer = (longer > 0) == (truth == 1)
+        figures["length_bias"] = _difference(answers.credit[mine][known][compared], is_longer[compared])
     if log.is_ordered:
         values = np.array([float(name) for name in log.class_names])
         said = answers.points[mine][known]
@@ -210,6 +237,17 @@ def _against_gold(log: JudgeLog, answers: Answers, mine: slice) -> dict[str, Sha
             "weighted_kappa": _concordance(score, values[truth]),
         }
     return figures
+
+
+def _difference(values: Floats, is_first: Flags) -> Share:
+    """Return the mean of some values minus that of the others."""
+    parts = [values[is_first], values[~is_first]]
+    if min(map(len, parts)) < MIN_GOLD:
+        return NOTHING
+    more = [np.concatenate([part, [0.0, 1.0]]) for part in parts]  # so that the error is never zero
+    error = float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in more)))
+    value = float(parts[0].mean() - parts[1].mean())
+    return interval(value, value, error, min(map(len, parts)), -1.0, 1.0)
 
 
 def _kappa(table: NDArray[np.int64]) -> Share:

@@ -68,6 +68,8 @@ class Call(NamedTuple):
     model_b: str | None = None
     turn: Any = None
     gold: Any = None
+    text_a: str | None = None  # the answers, whose lengths are kept
+    text_b: str | None = None
 
     @property
     def task(self) -> str:
@@ -128,7 +130,8 @@ def _judge_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iter
     if not judge and seen is not None:
         raise DamagedExport('found no "judge_name"')
     for order, said in _games(judgments, "decision"):
-        yield Call(record[name], judge or "judge", said, "verdict", order, gold=record.get("label"))
+        texts = {"text_a": record.get("response_A"), "text_b": record.get("response_B")}
+        yield Call(record[name], judge or "judge", said, "verdict", order, gold=record.get("label"), **texts)
 
 
 def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
@@ -185,7 +188,7 @@ def _llm_bar(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator
             if (game := result.get(name)) is not None:
                 said = game.get("winner")
                 winner = f"model_{said}" if str(said) in ("1", "2") else None
-                yield Call(item, "", winner, "winner", order, gold=gold)
+                yield Call(item, "", winner, "winner", order, gold=gold, text_a=texts[1], text_b=texts[2])
 
 
 def _panda_lm(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
@@ -205,7 +208,11 @@ def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
 
 TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a log, and its columns
     "MT-bench": (MT_BENCH, ("question_id", "turn", "judge", *sorted(MT_BENCH)), _mt_bench),
-    "JudgeBench": (JUDGE_BENCH, ("pair_id", "judge_name", "judgments", "label"), _judge_bench),
+    "JudgeBench": (
+        JUDGE_BENCH,
+        ("pair_id", "judge_name", "judgments", "label", "response_A", "response_B"),
+        _judge_bench,
+    ),
     "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "judge", "model", "baseline", "games"), _arena),
     "LLMBar": (LLM_BAR, ("input", "output_1", "output_2", "label", "results"), _llm_bar),
 }

@@ -51,12 +51,16 @@ function judgeColumns(rows) {
     ["pair_accuracy", "pair accuracy", (one) => share(one.pair_accuracy)],
     ["kappa", "kappa", (one) => figure2(one.kappa)],
     ["weighted_kappa", "weighted kappa", (one) => figure2(one.weighted_kappa)],
+    ["error", "error", (one) => figure2(one.error)],
+    ["bias", "bias", (one) => figure2(one.bias)],
+    ["length_bias", "length bias", (one) => figure2(one.length_bias)],
     ["position_bias", "position bias", (one) => position(one)],
     ["swap_consistency", "same after swap", (one) => share(one.swap_consistency)],
     ["repeat_consistency", "same in repeats", (one) => share(one.repeat_consistency)],
     ["ties", "ties", (one) => share(one.ties)],
     ["failed", "failed", (one) => share(one.failed)],
     ["agreement", "agreement", (one) => share(one.agreement)],
+    ["drift", "drift", (one) => figure2(one.drift)],
     ["cost", "cost per verdict", (one) => price(one.cost)],
   ];
   const known = optional.filter(([name]) => rows.some((one) => one[name] !== null)).map(([, title, cell]) => [title, cell, "number"]);
