@@ -70,7 +70,7 @@ def texts_of_the_code(folder):
                 yield node.value
 
 
-@pytest.mark.parametrize("folder", ["io", "votes", "methods", "insight", "studio"])
+@pytest.mark.parametrize("folder", ["io", "votes", "methods", "fitting", "insight", "studio"])
 def test_no_text_that_pages_show_names_an_option(folder):
     texts = [
         text for text in texts_of_the_code(folder) if "\n" not in text and "inspect " not in text

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from finegold.cli.app import app
 from finegold.studio import security
 from finegold.studio.app import inner_app
+from finegold.studio.exports import EXPORTS
 from finegold.studio.security import session_of
 from tests.support.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_in_thread, wait_until
 
@@ -442,3 +444,41 @@ def test_without_reviewers_no_token_but_the_owners_counts(tmp_path):
         token = client.rules.token_of("")
         assert get(f"{client.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
         assert client.rules.tokens == {TOKEN: ""}
+
+
+def test_nothing_that_a_blind_reviewer_can_read_names_an_annotator_or_tells_a_label(tmp_path):
+    """Every GET of the schema with every export, every option of a query that matters, and the event stream."""
+    rows = [f"t{t},annotator-{a},{'odd' if t % 2 else 'even'}" for t in range(8) for a in range(4)]
+    (tmp_path / "votes.csv").write_text("\n".join(["task,worker,label,text", *(f"{row},a text" for row in rows), ""]))
+    with studio_in_thread(tmp_path, reviewers=("ann",)) as studio:
+        project = studio.open("votes.csv")
+        studio.fit(project, "ds")
+        studio.judge(project, "t7", "even")  # by the owner, against the votes
+        studio.at(project, "POST", "/send_back", json={"task": "t6"})
+        studio.at(project, "POST", "/audit", json={"n": 4})
+        studio.at(project, "POST", "/predictions?name=model.csv", content=b"task,even,odd\nt1,.123456,.876544\n")
+        studio.at(
+            project, "POST", "/arrivals?name=more.csv&take=true", content=b"task,worker,label\nt9,annotator-9,odd\n"
+        )
+        fit = studio.fit(project, "ds")["shown"]
+        paths = sorted({path for method, path in routes() if method == "GET" and path.startswith("/api/")})
+        wanted = [path.replace("{project}", str(project)).replace("{fit}", str(fit)) for path in paths]
+        wanted = [path.replace("{at}", str(at)) for path in wanted for at in (range(3) if "{at}" in path else [0])]
+        wanted = [path.replace("{name}", name) for path in wanted for name in (EXPORTS if "{name}" in path else [""])]
+        wanted += [f"/api/projects/{project}/export/sheet.csv?votes=true", f"/api/projects/{project}/next?most=100"]
+        wanted += [f"/api/projects/{project}/{path}?fit={fit}" for path in ("next", "tasks/0", "tasks/0/content")]
+        read = []
+        with as_reviewer(studio, "ann") as ann:
+            for path in wanted:
+                with ann.stream("GET", path) as answer:
+                    is_stream = path.endswith("/events")
+                    body = next(answer.iter_lines()) if is_stream else answer.read().decode(errors="replace")
+                if answer.status_code < 400:
+                    read.append(path)
+                assert "annotator-" not in body, path
+                assert ".876544" not in body, path
+                if f"/projects/{project}" in path:
+                    assert not re.search(r'"(label|confidence|probability)": ?("(odd|even)"|0\.0*[1-9])', body), path
+        assert [path for path in read if "/export/" in path] == []
+        assert f"/api/projects/{project}/events" in read
+        assert len(read) > 12

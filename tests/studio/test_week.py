@@ -9,11 +9,10 @@ import re
 from pathlib import Path
 
 import polars as pl
-import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import chromium, fits_the_width, new_page  # noqa: F401 (a fixture)
-from tests.support.studio_helpers import studio_in_thread
+from tests.support.studio_helpers import running
 
 CLASSES = ("hateful", "non-hateful", "offensive")
 PEOPLE = ("ada", "bo", "cyd", "dev", "eli")
@@ -44,14 +43,24 @@ def texts(numbers):
     return "\n".join(["Post No.,Text,Priority", *rows]) + "\n"
 
 
-@pytest.fixture(scope="module", name="studio")
-def week_studio(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("week")
-    (folder / "monday.csv").write_text(votes(range(1, 101), 1, ["1,zoe,hatefull", "2,zoe,hateful"]))
-    (folder / "tuesday.csv").write_text(votes(range(81, 121), 2))
-    (folder / "texts.csv").write_text(texts(range(1, 121)))
-    with studio_in_thread(folder) as client:
-        yield client
+KEPT = (
+    "",
+    "/gold",
+    "/audit",
+    "/people",
+    "/posted",
+    "/items",
+    "/results",
+    "/tasks?most=500",
+    "/annotators",
+    "/reviewers",
+)
+
+
+def all_of(studio, project):
+    """What the studio says about a project, apart from the last job, which is not kept."""
+    seen = {path: studio.at(project, "GET", path) for path in KEPT}
+    return seen | {"": seen[""] | {"job": None}}
 
 
 class Lead:
@@ -87,10 +96,9 @@ class Lead:
         expect(self.page.locator(".pill")).to_have_count(0)
         now = self.state()
         facts = next(fit["facts"] for fit in now["fits"] if fit["id"] == now["shown"])
-        tiles = self.page.locator(".tiles").inner_text()
-        assert f"{facts['n_tasks']}\ntasks" in tiles
-        assert f"{facts['n_votes']}\nvotes" in tiles
-        assert f"{facts['gold']}\ntruths used" in tiles
+        for name, words in (("n_tasks", "tasks"), ("n_votes", "votes"), ("gold", "truths used")):
+            tile = self.page.locator(".tile", has_text=re.compile(rf"^[\d,]+\s*{words}$"))
+            expect(tile).to_have_text(re.compile(rf"^{facts[name]:,}\s*{words}$"))
         return facts
 
 
@@ -114,11 +122,34 @@ def judge_says_what_the_store_has(lead):
         expect(page.locator("#learned")).to_have_text("The result was fitted with all of them.")
 
 
-def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_and_exports(browser, studio, tmp_path):
+def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_exports_and_restarts(browser, tmp_path):
+    folder = tmp_path / "week"
+    folder.mkdir()
+    (folder / "monday.csv").write_text(votes(range(1, 101), 1, ["1,zoe,hatefull", "2,zoe,hateful"]))
+    (folder / "tuesday.csv").write_text(votes(range(81, 121), 2))
+    (folder / "texts.csv").write_text(texts(range(1, 121)))
+    with running(folder) as process, process.client() as studio:
+        project, before, sheet = walk(browser, studio, process.link, tmp_path)
+        process.kill()
+    # Monday again: the studio is started anew, and says what it said before.
+    with running(folder) as process, process.client() as studio, new_page(browser, 1440) as page:
+        assert all_of(studio, project) == before
+        page.goto(process.link)
+        page.click("a:has-text('Posts of the week')")
+        lead = Lead(page, studio)
+        lead.project = project
+        lead.fitted(2)
+        lead.open("judge")
+        judge_says_what_the_store_has(lead)
+        assert studio.get(f"/api/projects/{project}/export/sheet.csv").text == sheet
+
+
+def walk(browser, studio, link, tmp_path):
+    """The week; return the project, and what the studio says about it at the end."""
     with new_page(browser, 1440) as page:
         page.on("dialog", lambda dialog: dialog.accept("Posts of the week" if dialog.type == "prompt" else None))
         lead = Lead(page, studio)
-        page.goto(studio.link)
+        page.goto(link)
 
         # Monday: read, and repair what is misspelled.
         page.wait_for_selector("#drop")
@@ -299,12 +330,7 @@ def test_a_lead_reads_fixes_judges_measures_adds_votes_invites_and_exports(brows
         expect(page.locator("#task h2")).to_be_visible()
         lead.picture("dark")
         project = lead.project
-        gold = studio.gold(project)
-
-    # Monday again: the studio is started anew, and nothing is lost.
-    studio.services.workspace.forget([fit["id"] for fit in studio.at(project, "GET")["fits"]])
-    assert studio.gold(project) == gold
-    assert studio.at(project, "GET", "/audit")["done"] == 20
+    return project, all_of(studio, project), studio.get(f"/api/projects/{project}/export/sheet.csv").text
 
 
 def audit_of(browser, studio, lead, links):

@@ -19,7 +19,8 @@ from tests.support.animals import VOTES
 
 SAMPLE = VOTES
 TOKEN = "a-token-for-tests-only"
-OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b")  # words of the command line and of Python
+# Words of the command line and of Python.
+OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b|\bfinegold (sample|certify|next|aggregate)\b")
 WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
 
 
@@ -102,7 +103,8 @@ class Client(httpx.Client):
         def is_over():
             state.update(self.good("GET", f"/api/projects/{project}"))
             waiting = [fit for fit in state["fits"] if fit["state"] in ("queued", "running")]
-            return state["job"]["state"] not in ("queued", "running") and not waiting
+            job = state["job"] or {"state": "done"}  # none since the studio was started
+            return job["state"] not in ("queued", "running") and not waiting
 
         wait_until(is_over)
         return state

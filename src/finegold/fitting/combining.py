@@ -251,7 +251,7 @@ def _notes(combined: Combined, n_truths: int) -> list[str]:
         worth, claims = f"Model {model.model}: weight {model.weight:.2f}, {right}", f"claims {model.confidence:.0%}"
         between = f"{model.accuracy_low:.0%} to {model.accuracy_high:.0%}"
         unknown = f"Votes cannot say who is right where it differs from them, so it may be {between};"
-        checks = f"{ENOUGH_TRUTHS} tasks that you check (--gold) settle how far to follow it."
+        checks = f"{ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to follow it."
         if n_truths:
             notes.append(f"{worth} ({between} by {n_truths:,} known truths; {claims}).")
         else:

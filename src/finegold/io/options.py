@@ -66,7 +66,6 @@ class ReadOptions:
         kind="list",
         metavar="A,B,C",
         doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
-        surfaces=frozenset({"python", "cli"}),  # the studio shows no scores
     )
     missing: Sequence[Any] | None = option(
         None,

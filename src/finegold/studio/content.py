@@ -6,6 +6,7 @@ added from a second table, or from a folder of files that are called as the task
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -41,6 +42,7 @@ from finegold.studio.services import (
 )
 from finegold.studio.store import now
 from finegold.studio.tables import check_index
+from finegold.studio.workspace import Questions
 from finegold.votes.encoding import text_of, to_list
 
 router = APIRouter(tags=["content"], prefix="/projects/{project}")
@@ -211,7 +213,9 @@ async def add_items(
 
     A folder holds files that are called as the tasks: images, sounds, videos or PDF.
     """
-    tasks = pl.Series([text_of(each) for each in to_list(shown.result.task_names)], dtype=pl.String)
+    questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
+    names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
+    tasks = pl.Series(list(names), dtype=pl.String)
     folder = services.files.subfolder(name)
     if folder is not None:
         files = sorted(path for path in folder.iterdir() if path.suffix.lower() in MEDIA and path.is_file())

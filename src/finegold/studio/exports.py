@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,14 +29,17 @@ from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
-from finegold.results.tables import annotators_for_users, natural_order
+from finegold.results.data import SEPARATOR
+from finegold.results.sets import distinct_sets
+from finegold.results.tables import annotators_for_users, natural_order, scores_table
 from finegold.studio.gold import judgements_of, sent_back_tasks, truths_of
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
 from finegold.studio.store import Row
-from finegold.studio.workspace import Browser
-from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.studio.workspace import Browser, Questions
+from finegold.votes.encoding import MISSING, Names, text_of, to_list
+from finegold.votes.frames import to_polars
 
 router = APIRouter(tags=["exports"], prefix="/projects/{project}")
 
@@ -51,6 +55,7 @@ EXPORTS = (
 )
 KEY = "\ntask"  # no column of a file is called so
 MOST_ANNOTATORS = 1000  # that become columns of a sheet
+VOTE_OF = "vote of "  # begins the names of columns of a sheet
 REFUSED = "Labels cannot be added to this file"
 DECIDED = dict.fromkeys(("label", "confidence", "decision", "reviewer", "note"), pl.String) | {"confidence": pl.Float64}
 
@@ -98,30 +103,32 @@ def to_database(project: ProjectId, target: Target, shown: Shown, services: Serv
             detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
             raise Problem(409, "The table was not written", detail)
         address = f"{database.kind}:///{path}"
+    result = _result_for_users(services, project, shown)
     try:
-        write_labels_to_table(shown.result, address, target.table, probabilities=target.probabilities)
+        write_labels_to_table(result, address, target.table, probabilities=target.probabilities)
     except OutputError as error:
         raise Problem(409, "The table was not written", words_of(error)) from None
-    return Written(table=target.table, rows=len(shown.result.label_codes) + len(shown.result.unlabelled))
+    return Written(table=target.table, rows=len(result.label_codes) + len(result.unlabelled))
 
 
 def _write(
     services: Services, project: int, shown: Browser, content: str, path: Path, *, with_votes: bool = False
 ) -> None:
     """Write the content of an export, such as labels, into a file."""
-    store, result, row = services.store, shown.result, services.store.project(project)
+    store, row = services.store, services.store.project(project)
+    result = _result_for_users(services, project, shown)
     options = Reading.model_validate_json(row["reading"] or "{}")
     by_task = shown.votes.columns[0]  # as in the table of labels
     match content:
         case "sheet":
             write_frame(_make_sheet(services, project, shown, with_votes=with_votes), path)
         case "labels":
-            write_labels(result, path, probabilities=True)
+            write_labels(result, path, probabilities=True, scores=bool(options.ordered))
         case "with_labels":  # the user's own table
             with services.files.of(row) as file:
                 write_frame(_add_labels(file, options, result), path)
         case "annotators":
-            write_frame(annotators_for_users(result), path)
+            write_frame(annotators_for_users(shown.result), path)
         case "judgements":
             names = {"task": by_task, "label": "truth"}
             _write_texts(judgements_of(store, project), names, ("label_then", "reviewer", "at", "note"), path)
@@ -136,9 +143,41 @@ def _write(
             with services.files.of(row) as export:
                 write_back(result, str(export), path, **options.model_dump(include={"format", "question", "task"}))
         case "report":
-            write_report(result, path, title=row["name"])
+            write_report(shown.result, path, title=row["name"])
         case _:
-            result.save(path)
+            shown.result.save(path)
+
+
+def _result_for_users(services: Services, project: int, shown: Browser) -> Result:
+    """Return the result; if votes are sets of labels, with the tasks of the file, whose labels are sets again."""
+    questions, result = Questions(json.loads(services.store.project(project)["options"] or "[]")), shown.result
+    if not questions.options:
+        return result
+    asked = [questions.split(text_of(name)) for name in to_list(result.task_names)]
+    places = {task: place for place, task in enumerate(dict.fromkeys(task for task, option in asked if option >= 0))}
+    posterior = np.zeros((len(places), len(questions.options)))
+    n_votes = np.zeros(len(places), np.int64)
+    is_known = np.zeros(posterior.shape, np.bool_)
+    yes = shown.class_texts.index("yes")
+    for code, (task, option) in enumerate(asked):
+        if option >= 0:
+            posterior[places[task], option] = result.posterior[code, yes]
+            is_known[places[task], option] = result.gold[code] != MISSING
+            n_votes[places[task]] = max(n_votes[places[task]], result.votes_per_task[code])
+    sets, codes = distinct_sets(posterior > 0.5)
+    return replace(
+        result,
+        task_names=Names([*places]),
+        class_names=Names(questions.options),
+        unlabelled=result.unlabelled[:0],
+        posterior=posterior,
+        label_codes=codes,
+        label_sets=sets,
+        tied=(posterior == 0.5).any(axis=1),
+        votes_per_task=n_votes,
+        gold=np.where(is_known.all(axis=1), codes, MISSING).astype(np.int32),
+        combined=None,
+    )
 
 
 def _write_texts(rows: Sequence[Row], renamed: dict[str, str], others: Sequence[str], path: Path) -> None:
@@ -150,6 +189,8 @@ def _write_texts(rows: Sequence[Row], renamed: dict[str, str], others: Sequence[
 def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes: bool) -> pl.DataFrame:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
     labelled, by_task, store = shown.labelled, shown.votes.columns[0], services.store
+    row = store.project(project)
+    questions = Questions(json.loads(row["options"] or "[]"))
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = labelled.task_names.take(codes.astype(np.int32)).to_list()
@@ -163,11 +204,13 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     decided: dict[str, list[Any]] = {name: [] for name in DECIDED}
     for code, task in zip(codes.tolist(), map(text_of, tasks), strict=True):
         judged, sent = given.get(task), back.get(task)
-        is_known = code < len(shown.result.gold) and shown.result.gold[code] != MISSING
+        has_votes = code < len(shown.result.gold)
+        is_known = has_votes and shown.result.gold[code] != MISSING
+        source = "known truth" if is_known else "from the votes" if has_votes else "from predictions"
         values = (
             text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
             1.0 if judged else round(float(shown.confidence[code]), 6),
-            "judged" if judged else "sent back" if sent else "known truth" if is_known else "from the votes",
+            "judged" if judged else "sent back" if sent else source,
             (judged or sent or {"reviewer": None})["reviewer"],
             notes.get(task),
         )
@@ -179,7 +222,25 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
         parts.append(pl.DataFrame(contents.table(tasks), schema=dict.fromkeys(fields, pl.String)))
     if with_votes:
         parts.append(_votes_by_task(shown, codes))
-    return pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED)], how="horizontal")
+    if json.loads(row["reading"] or "{}").get("ordered"):
+        scores = to_polars(scores_table(labelled)).select(pl.col("score").round(4))
+        parts.append(scores[codes.tolist()])
+    sheet = pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED)], how="horizontal")
+    return _join_options(sheet, questions) if questions.options else sheet
+
+
+def _join_options(sheet: pl.DataFrame, questions: Questions) -> pl.DataFrame:
+    """Return one row per task of the file: sets of labels instead of the answers about each of them."""
+    by_task, *others = sheet.columns
+    asked = [questions.split(text_of(name)) for name in sheet[by_task]]
+    options = [questions.options[option] if option >= 0 else None for _, option in asked]
+    answers = [name for name in others if name.startswith(VOTE_OF) or name == "label"]
+    joined = {name: pl.col(name).drop_nulls().unique(maintain_order=True).str.join(", ") for name in others[-3:]}
+    joined |= {name: pl.col(KEY).filter(pl.col(name) == "yes").str.join(SEPARATOR) for name in answers}
+    joined["confidence"] = pl.col("confidence").product()
+    columns = [joined.get(name, pl.col(name).first()).alias(name) for name in others]
+    task = pl.Series(by_task, [task for task, _ in asked], dtype=pl.String)
+    return sheet.with_columns(task, pl.Series(KEY, options)).group_by(by_task, maintain_order=True).agg(columns)
 
 
 def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
@@ -195,7 +256,7 @@ def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
     joined = long.group_by(KEY, "who", maintain_order=True).agg(pl.col("vote").cast(pl.String).str.join(", "))
     people = [text_of(name) for name in to_list(votes.annotator_names)]
     wide = joined.pivot(on="who", on_columns=list(range(len(people))), index=KEY, values="vote")
-    wide = wide.rename({str(code): f"vote of {name}" for code, name in enumerate(people)})
+    wide = wide.rename({str(code): f"{VOTE_OF}{name}" for code, name in enumerate(people)})
     wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
     return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)
 
@@ -212,9 +273,8 @@ def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
         raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
     with reading(opened.sources[0]):
         rows = opened.scans[0].collect()
-    classes = [text_of(name) for name in to_list(result.class_names)]
     added = {
-        "finegold_label": [classes[code] for code in result.label_codes],
+        "finegold_label": [text_of(label) for label in to_list(result.label)],
         "finegold_confidence": result.confidence,
         "finegold_is_gold": result.gold != MISSING,
     }

@@ -157,13 +157,14 @@ def _fit(services: Services, project: int, wanted: Job, prior: int | None, job: 
     with store.changing(project):
         store.run("UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", json.dumps(facts), blob, fit)
         store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
-        store.run(
+        replaced = store.rows(
             "UPDATE fit SET state = 'replaced', facts = NULL, model = NULL FROM fit AS new WHERE new.id = ? "
             "AND fit.id < new.id AND fit.project = new.project AND fit.method = new.method "
             "AND fit.settings = new.settings AND fit.state NOT IN ('queued', 'running') "
-            "AND fit.id != (SELECT base FROM project WHERE id = ?)",
+            "AND fit.id != (SELECT base FROM project WHERE id = ?) RETURNING fit.id",
             *(fit, project),
         )
+    workspace.forget([row["id"] for row in replaced])  # what is said about them must not depend on what is in memory
     workspace.remember(fit, browser)
 
 

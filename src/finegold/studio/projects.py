@@ -50,6 +50,9 @@ class Project(BaseModel):
     version: int
     file: str | None
     reading: dict[str, Any] | None
+    options: list[str] | None = Field(
+        description="The labels that votes are sets of; a task of the project asks about one of them."
+    )
     base: int | None
     shown: int | None
     fits: list[Fit]
@@ -239,7 +242,7 @@ def describe(services: Services, project: int) -> Project:
             message = f"The studio ended while it read this file. {CRASHED}"
             state = JobState(kind="read", state="failed", message=message)
         computed = {
-            "reading": json.loads(row["reading"] or "null"),
+            **{name: json.loads(row[name] or "null") for name in ("reading", "options")},
             "template": row["template"] or "",
             "fits": fits_of(store, project),
             "n_gold": count_truths(store, project),
@@ -260,6 +263,6 @@ def for_visitor(services: Services, project: int, visitor: Visitor) -> Project:
         fit.message = ""
         fit.facts = fit.facts and {name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts}
     if state.job is not None:
-        state.job.warnings, state.job.message = [], ""
-    state.failure = None
+        state.job.warnings, state.job.message, state.job.repair = [], "", None
+    state.failure, state.predictions = None, []
     return state

@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge, whole
-from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
@@ -297,8 +296,7 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     elif options.shape == "transposed":
         given |= {"format": TRANSPOSED, "task": options.columns, "label": None}
     gold = GoldColumn(options.gold) if options.gold is not None else True if options.gold_marks else None
-    votes = read(find_sources(path, options), watch=watch, gold=gold, **given)
-    return single_votes(votes)  # sets of labels are questions of yes or no
+    return read(find_sources(path, options), watch=watch, gold=gold, **given)
 
 
 def _preview_export(file: str, export: Export, seen: Peek) -> Preview:

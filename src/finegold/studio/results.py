@@ -59,6 +59,9 @@ class Overview(BaseModel):
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined = shown.doubts, shown.result.combined
     summary = shown.view(quality)
+    summary = replace(
+        summary, headline=_for_pages(summary.headline), sentences=[_for_pages(each) for each in summary.sentences]
+    )
     sample = measured(services, project, services.store.project(project)["shown"])
     if sample is not None:  # what was measured takes the place of what is expected
         low, high, n = (sample["accuracy"][name] for name in ("low", "high", "checked"))
@@ -102,7 +105,13 @@ def trust_view(project: ProjectId, shown: Shown) -> Trust:
 @router.get("/results/record")
 def record_view(project: ProjectId, shown: Shown) -> Record:
     """Return how the result was computed, so that it can be repeated."""
-    return shown.view(record)
+    computed = shown.view(record)
+    return replace(computed, notes=[_for_pages(note) for note in computed.notes])
+
+
+def _for_pages(text: str) -> str:
+    """Name the page instead of the command that draws a random sample."""
+    return text.replace("(finegold sample)", "(under Measure)")
 
 
 class Ask(BaseModel):

@@ -39,6 +39,7 @@ CREATE TABLE project (
     crashed INTEGER NOT NULL DEFAULT 0,  -- whether the studio ended while it read the file
     failure TEXT,                        -- why its file could not be read
     content INTEGER REFERENCES blob,     -- the content of the tasks, a Parquet file
+    options TEXT,                        -- the labels that each task was asked about if votes are sets of labels, JSON
     template TEXT,                       -- how the content of a task is shown
     remote INTEGER NOT NULL DEFAULT 0,   -- whether images of other servers may be loaded
     blind INTEGER NOT NULL DEFAULT 1     -- whether votes are hidden until a task is judged

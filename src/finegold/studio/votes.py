@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 
 from finegold.api.job import Job
 from finegold.errors import InputError
+from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.layouts import count_more
 from finegold.studio.content import collect_content, keep_items
@@ -222,6 +223,8 @@ def _add_file(services: Services, project: int, path: Path, name: str, is_taken:
     if read.n_votes > MAX_ARRIVING:
         detail = f"There are {read.n_votes:,}; at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
         raise Problem(422, REFUSED, detail)
+    asked = _options_of(read) if read.multi else []
+    read = _questions_of(read)
     columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
     votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
     before, _ = all_votes(services, project)
@@ -231,6 +234,10 @@ def _add_file(services: Services, project: int, path: Path, name: str, is_taken:
         join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
         facts = arrival.model_dump(exclude={"examples"})
         arrival.batch = _add_batch(services.store, project, votes, name, facts)
+        if asked:
+            before_them = json.loads(services.store.project(project)["options"] or "[]")
+            every = json.dumps([*dict.fromkeys([*before_them, *asked])])
+            services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
         keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
     return arrival
 
@@ -356,10 +363,23 @@ def _votes_of_file(services: Services, project: int, options: Reading, job: JobS
         job.check()
         with services.files.written(collect_content(path, options)) as content:
             blob = store.keep_file(content)
+        asked = json.dumps(_options_of(votes)) if votes.multi else None
         with store.changing(project):
-            store.run("UPDATE project SET content = ? WHERE id = ?", blob, project)
+            store.run("UPDATE project SET content = ?, options = ? WHERE id = ?", blob, asked, project)
     job.check()
-    return votes
+    return _questions_of(votes)
+
+
+def _options_of(votes: Annotations) -> list[str]:
+    """Return the labels that sets consist of; the last class is the empty set."""
+    return [text_of(name) for name in to_list(votes.class_names)[:-1]]
+
+
+def _questions_of(votes: Annotations) -> Annotations:
+    """Return sets of labels as questions of no or yes on each task and label, which people can judge one by one."""
+    if not votes.multi:
+        return votes
+    return replace(single_votes(votes), columns=votes.columns, counts=votes.counts, hygiene=votes.hygiene)
 
 
 def _remove(services: Services, project: int, batch: int, job: JobState) -> None:
@@ -424,16 +444,16 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
     """
     options = options or Reading()
-    missing = missing_words(options.missing, options.keep_missing, [*(options.classes or ()), *(options.alias or ())])
+    listed = options.classes or options.ordered or ()
+    missing = missing_words(options.missing, options.keep_missing, [*listed, *(options.alias or ())])
     labels = [None if is_missing(label, missing) else label for _, _, label in posted]
     if votes is not None and all(label is None for label in labels):
         return count_more(votes, rows=len(posted), missing=len(posted))
     spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
-    if options.classes:
-        others = {text_of(label) for label in spelled if label is not None} - set(options.classes)
-        if others:
-            classes = ", ".join(options.classes)
-            raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
+    others = {text_of(label) for label in spelled if label is not None} - set(listed)
+    if listed and others:
+        classes = ", ".join(listed)
+        raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
     given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
     kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
     columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]

@@ -94,7 +94,8 @@ class Workspace:
 
     def contents(self, project: int) -> Contents | None:
         """Return the content of the tasks; None if there is none."""
-        own = self.store.project(project)["content"]
+        row = self.store.project(project)
+        own, options = row["content"], json.loads(row["options"] or "[]")
         added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
         blobs = (*([] if own is None else [own]), *(row["file"] for row in added))
         if not blobs:
@@ -103,6 +104,7 @@ class Workspace:
             if blobs not in self._contents:
                 # They stay in the scratch folder, where others may read them now.
                 self._contents[blobs] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
+            self._contents[blobs].questions = Questions(options)
             return self._contents[blobs]
 
     def contents_or_none(self, project: int) -> Contents | None:
@@ -284,11 +286,31 @@ class Browser:
         return annotator_rows(self.result, np.array(codes, np.int64), found=self._views.get(suspects))
 
 
+class Questions:
+    """How tasks are called if votes are sets of labels: each task of the file and label (option) is a question."""
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self.options = options
+        self._ends = {f": {option}": code for code, option in enumerate(options)}
+        self._longest_first = sorted(self._ends, key=len, reverse=True)
+
+    def split(self, name: str) -> tuple[str, int]:
+        """Return the task of the file and the option that a task asks about; the task itself and -1 if it does not."""
+        end = next((end for end in self._longest_first if name.endswith(end)), "")
+        return name.removesuffix(end), self._ends.get(end, -1)
+
+    def of(self, task: str) -> list[str]:
+        """Return the tasks that ask about a task of the file."""
+        return [f"{task}{end}" for end in self._ends] or [task]
+
+
 class Contents:
     """The content of all tasks: texts, links, images and sounds, in Parquet files. Only what is asked for is read.
 
     Where several files have a field of a task, the last one counts.
     """
+
+    questions = Questions([])
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files = [pl.scan_parquet(path) for path in paths]
@@ -297,7 +319,7 @@ class Contents:
 
     def table(self, tasks: Sequence[Any]) -> list[dict[str, str]]:
         """Return the fields of some tasks that are not blank."""
-        keys = [text_of(task) for task in tasks]
+        keys = [self.questions.split(text_of(task))[0] for task in tasks]
         fields: dict[str, dict[str, str]] = {key: {} for key in keys}
         for rows in self._files:
             for row in rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts():
@@ -321,4 +343,4 @@ class Contents:
             if texts:
                 inside = pl.any_horizontal([text.str.contains(part.lower(), literal=True) for text in texts])
                 tasks += rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
-        return tasks
+        return [question for task in tasks for question in self.questions.of(task)]

@@ -25,7 +25,8 @@ export function readCard(project) {
     "section",
     { class: "card", id: "what-was-read" },
     h("h2", {}, "What was read"),
-    h("p", {}, `${count(facts.n_votes, "vote")} by ${count(facts.n_annotators, "annotator")} on ${count(facts.n_tasks, "task")}, ${count(facts.n_classes, "class", "classes")}.`),
+    h("p", {}, `${count(facts.n_votes, project.options ? "answer" : "vote")} by ${count(facts.n_annotators, "annotator")} ${project.options ? "to" : "on"} ${count(facts.n_tasks, project.options ? "question" : "task")}, ${count(facts.n_classes, "class", "classes")}.`),
+    project.options ? h("p", { id: "sets" }, `Votes are sets of labels: each task of the file is asked about ${count(project.options.length, "label")} (${project.options.slice(0, MOST_CLASSES).join(", ")}${project.options.length > MOST_CLASSES ? ", ..." : ""}), and each answer is no or yes. Exported labels are sets again.`) : null,
     warningsOf(project).map((finding) => notice(project, finding)),
     h("div", { class: "grid" }, classBars(facts), leftOut(facts)),
   );

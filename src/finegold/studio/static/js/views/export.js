@@ -19,7 +19,7 @@ const FILES = [
   ["Model", "The fitted model; load it in Python with finegold.load.", ["model.finegold"]],
 ];
 
-export async function render(root, { project }) {
+export async function render(root, { project, again }) {
   const preview = project.file === null ? null : await get(`/projects/${project.id}/preview`).catch(() => null);
   const back = ["Export for the tool", `The original export with the labels added as predictions (${preview?.format ?? ""}), for import into the tool.`, ["predictions.json"]];
   const own = ["Your file with labels", `${project.file ?? ""} with the columns finegold_label, finegold_confidence and finegold_is_gold.`, TABLES("with_labels")];
@@ -39,6 +39,7 @@ export async function render(root, { project }) {
     project.n_gold !== (shown.facts.judged ?? 0) ? h("div", { class: "note" }, "The truths have changed since this fit. ", h("a", { href: `#/p/${project.id}/judge` }, "Refit"), " to update the labels.") : null,
     h("div", { class: "exports" }, files.map(([title, words, names]) => h("section", { class: "card" }, h("h2", {}, title), h("p", { class: "muted" }, words), title === SHEET[0] ? h("label", { class: "check" }, votes, "With a column per annotator") : null, h("div", { class: "row" }, names.map((name) => downloadLink(`/api/projects/${project.id}/export/${name}`, name, { class: "button small" }))))), isOwner() ? databaseCard(project) : null),
   );
+  return { update: (now, before) => (now.shown !== before?.shown || now.n_gold !== before?.n_gold) && again() };
 }
 
 function databaseCard(project) {

@@ -5,8 +5,9 @@ import { figure } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent, signed } from "../format.js";
 import { later, range } from "../parts.js";
+import { isActive } from "../watch.js";
 
-export async function render(root, { project }) {
+export async function render(root, { project, again }) {
   const base = `/projects/${project.id}/judges`;
   const judges = await get(base);
   const charts = get(`${base}/charts`);
@@ -25,6 +26,7 @@ export async function render(root, { project }) {
     judges.panels.length > 1 ? h("div", { class: "grid" }, chart("judge-panels", "Accuracy against cost"), table("panels", "The best panels for the money", PANELS, judges.panels)) : null,
     judges.ranking.length ? h("div", { class: "grid" }, chart("judge-ranking", "Strength of the systems"), table("leaderboard", "Leaderboard of the systems", RANKING, judges.ranking)) : null,
   );
+  return { update: (now, before) => now.version !== before?.version && !isActive(now.job) && again() };
 }
 
 function headline(judges) {

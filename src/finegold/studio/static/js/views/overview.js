@@ -51,9 +51,11 @@ export async function render(root, { project, again }) {
     ),
   );
   return {
-    update(now, before) {
-      if (now.shown !== before?.shown || isActive(now.job) !== isActive(before?.job)) again();
-      else fill(progress, progressCard(now));
+    async update(now, before) {
+      if (now.shown !== before?.shown || isActive(now.job) !== isActive(before?.job)) return again();
+      fill(progress, progressCard(now));
+      const isMeasured = now.version !== before?.version && (await get(base)).quality.headline !== quality.headline;
+      if (isMeasured) again(); // since then
     },
   };
 }
