@@ -30,7 +30,6 @@ from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.data import SEPARATOR
-from finegold.results.sets import distinct_sets
 from finegold.results.tables import annotators_for_users, natural_order, scores_table
 from finegold.studio.gold import judgements_of, sent_back_tasks, truths_of
 from finegold.studio.problems import Problem, words_of
@@ -164,18 +163,18 @@ def _result_for_users(services: Services, project: int, shown: Browser) -> Resul
             posterior[places[task], option] = result.posterior[code, yes]
             is_known[places[task], option] = result.gold[code] != MISSING
             n_votes[places[task]] = max(n_votes[places[task]], result.votes_per_task[code])
-    sets, codes = distinct_sets(posterior > 0.5)
+    sets, codes = np.unique(posterior > 0.5, axis=0, return_inverse=True)
     return replace(
         result,
         task_names=Names([*places]),
         class_names=Names(questions.options),
         unlabelled=result.unlabelled[:0],
         posterior=posterior,
-        label_codes=codes,
-        label_sets=sets,
+        label_codes=codes.ravel().astype(np.int32),
+        label_sets=tuple(tuple(np.flatnonzero(row).tolist()) for row in sets),
         tied=(posterior == 0.5).any(axis=1),
         votes_per_task=n_votes,
-        gold=np.where(is_known.all(axis=1), codes, MISSING).astype(np.int32),
+        gold=np.where(is_known.all(axis=1), codes.ravel(), MISSING).astype(np.int32),
         combined=None,
     )
 
