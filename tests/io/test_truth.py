@@ -178,3 +178,12 @@ def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> No
         found = read(votes, gold={2: "x", 3: "y"})
     assert found.counts.gold_unused == 1
     assert found.gold.tolist() == [-1, 0]
+
+
+def test_in_a_table_of_two_columns_the_one_without_truths_has_the_tasks(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", "doc,worker,label\nd1,ann,x\nd1,bob,y\nd2,ann,y\n")
+    gold = write(tmp_path / "gold.csv", "doc,truth\nd1,y\n")
+    assert finegold.aggregate(votes, task="doc", gold=gold).label.to_list() == ["y", "y"]
+    assert finegold.evaluate(votes, gold, task="doc")[0]["n_truths"] == 1
+    used = write(tmp_path / "used.csv", "doc,label\nd1,x\n")
+    assert finegold.audit(votes, used, task="doc")["task"].to_list() == ["d1"]

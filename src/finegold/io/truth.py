@@ -94,6 +94,9 @@ def read_truth(
         if task is None and list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]:  # Finegold's own output
             by_name[with_option(TASK)] = None if candidates(columns, TASK) else columns[0]  # tasks come first
         by_name[with_option(TRUTH if label is None and candidates(columns, TRUTH) else LABEL)] = label
+        truths = [label] if label is not None else candidates(columns, TRUTH) or candidates(columns, LABEL)
+        if task is None and len(columns) == 2 and len(truths) == 1 and not candidates(columns, TASK):
+            by_name[with_option(TASK)] = next((column for column in columns if column != truths[0]), None)
         with explain_lost_columns(opened), columns_of(opened.name):
             by_task, by_truth = find_columns(columns, by_name)
         table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
