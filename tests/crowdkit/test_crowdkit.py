@@ -72,6 +72,15 @@ def test_equals_crowdkit_to_1e_9(group: dict[str, Any], case: dict[str, Any]) ->
             assert difference(expected, found[attribute]) < ROUNDING.get(attribute, 1e-9), attribute
 
 
+def test_the_kept_answers_are_those_of_crowdkit() -> None:
+    reason = "crowd-kit is not installed, so its answers are those that tests/data/crowdkit.json keeps"
+    pytest.importorskip("crowdkit.aggregation", reason=reason)
+    from bench import crowdkit_values
+
+    groups = [group for seed, n_classes in ((0, 2), (1, 3)) for group in crowdkit_values.cases(seed, n_classes)]
+    assert json.loads(json.dumps(groups)) == GOLDEN["groups"]
+
+
 VOTES = pd.DataFrame({"task": list("aabb"), "worker": list("xyxy"), "label": ["p", "q", "p", "p"]})
 EMPTY = pd.DataFrame([], columns=["task", "worker", "label"])
 PAIRS = pd.DataFrame(
@@ -153,12 +162,46 @@ def test_ties_go_to_the_class_that_appears_first() -> None:
             lambda: aggregation.GLAD(labels_priors=pd.Series({"p": 1.0})).fit(VOTES),
             "labels_priors has no value for 'q'",
         ),
-        (lambda: data_metrics.uncertainty(VOTES, compute_by="label"), 'must be "task" or "worker"'),
+        (lambda: data_metrics.consistency(VOTES, aggregator=aggregation.KOS()), "KOS has no skills_"),
     ],
 )
 def test_what_cannot_work_is_a_value_error(call: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "call"),
+    [
+        (KeyError, 'must be "task" or "worker"', lambda: data_metrics.uncertainty(VOTES, compute_by="label")),
+        (AssertionError, "no skill for the worker 'y'", lambda: data_metrics.uncertainty(VOTES, pd.Series({"x": 0.9}))),
+        (AssertionError, "no skill for the worker 'y'", lambda: data_metrics.consistency(VOTES, pd.Series({"x": 0.9}))),
+        (AssertionError, "has no skills_", lambda: data_metrics.uncertainty(VOTES, None, aggregation.DawidSkene(1))),
+    ],
+)
+def test_errors_are_of_the_kinds_that_crowdkit_raises(kind: type[Exception], words: str, call: Any) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_what_nothing_is_known_of_is_neither_agreement_nor_an_error() -> None:
+    single = VOTES.drop_duplicates("task")
+    assert np.isnan(data_metrics.alpha_krippendorff(single))
+    pd.testing.assert_frame_equal(postprocessing.entropy_threshold(VOTES, min_answers=3), VOTES)
+
+
+def test_low_entropy_is_that_among_workers_with_enough_answers() -> None:
+    few = pd.DataFrame({"task": list("cde"), "worker": list("uvw"), "label": list("ppp")})  # their entropy is 0
+    votes = pd.concat([VOTES.assign(label=list("ppqp")), few])
+    kept = postprocessing.entropy_threshold(votes, percentile=50, min_answers=2)
+    assert kept["worker"].tolist() == ["x", "x", "u", "v", "w"]
+
+
+def test_workers_without_a_common_task_do_not_disagree() -> None:
+    """Two groups agree among themselves, and share no task: crowd-kit gives the second a negative skill."""
+    rows = [(task, worker, "pq"[task % 2]) for worker in "abcdef" for task in range(6) if (worker < "d") == (task < 3)]
+    skills = aggregation.MMSR().fit(pd.DataFrame(rows, columns=["task", "worker", "label"])).skills_
+    assert (skills > 0).all()
 
 
 def error_matrix(values: list[list[float]]) -> pd.DataFrame:
@@ -177,6 +220,14 @@ def test_known_errors_replace_or_join_the_first_estimate() -> None:
     added = aggregation.DawidSkene(0, initial_error_strategy="addition").fit(VOTES, initial_error=known[2:] * 10)
     # y: half a vote for q on task a where the truth is p; a vote for p on b
     assert added.errors_.loc[("y", "q"), "p"] == pytest.approx(4.5 / 11.5)
+    order = [
+        ("x", "p"),
+        ("x", "q"),
+        ("y", "p"),
+        ("y", "q"),
+    ]  # of the given ones, or sorted; with a step, as they appear
+    assert (assigned.errors_.index.tolist(), added.errors_.index.tolist()) == (order, [order[0], *order[2:]])
+    assert aggregation.DawidSkene(1).fit(VOTES).errors_.index.tolist() == [("x", "p"), ("y", "q"), ("y", "p")]
     unused = aggregation.DawidSkene(2).fit(VOTES, initial_error=known)
     pd.testing.assert_frame_equal(unused.errors_, aggregation.DawidSkene(2).fit(VOTES).errors_)
 

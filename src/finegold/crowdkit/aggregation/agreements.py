@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from finegold.crowdkit.aggregation.base import (
     BaseClassificationAggregator,
     BaseSkillAggregator,
-    CodedVotes,
     Codes,
     Floats,
     encode,
@@ -36,6 +35,7 @@ from finegold.errors import InputError
 __all__ = ["KOS", "MMSR"]
 
 TINY = 1e-300  # instead of a division by 0
+MOST_DENSE = 200  # nodes of a graph; with more, only one eigenvector is computed
 
 
 @dataclass(eq=False)
@@ -74,10 +74,18 @@ class MMSR(BaseSkillAggregator):
         n_classes = len(votes.labels)
         if n_classes < 2:
             raise InputError(f"MMSR needs at least two classes, but there are {n_classes}; choose another method")
-        agreement, common = _agreements(votes)
-        size = self._complete(np.abs(agreement), common > 0)
-        margin = 1 / np.sqrt(len(votes.tasks))
-        skill = np.clip(size * _signs(agreement, common > 0, size), margin - 1 / (n_classes - 1), 1 - margin)
+        table = np.full((len(votes.workers), len(votes.tasks)), -1, dtype=np.int64)
+        table[votes.worker, votes.task] = votes.label  # the last vote counts
+        voted = (table >= 0).astype(np.float64)
+        common, same = voted @ voted.T, np.zeros((len(table), len(table)))
+        for label in range(n_classes):
+            chosen = (table == label).astype(np.float64)
+            same += chosen @ chosen.T
+        np.fill_diagonal(common, 0.0)
+        share = np.divide(same, common, out=np.zeros_like(same), where=common > 0)
+        agreement = np.where(common > 0, n_classes / (n_classes - 1) * share - 1 / (n_classes - 1), 0.0)
+        size, margin = self._complete(np.abs(agreement), common > 0, len(votes.tasks)), 1 / np.sqrt(len(votes.tasks))
+        skill = np.clip(size * _signs(agreement), margin - 1 / (n_classes - 1), 1 - margin)
         accuracy = skill * (n_classes - 1) / n_classes + 1 / n_classes
         self.skills_ = votes.of_workers(np.log(accuracy * (n_classes - 1) / (1 - accuracy)), "skill")
         return self
@@ -117,16 +125,24 @@ class MMSR(BaseSkillAggregator):
         scores = shares(weighted_scores(votes, data["worker"].map(self.skills_).to_numpy(dtype=np.float64)))
         self.labels_, self.scores_ = votes.decide(scores), votes.frame(scores)
 
-    def _complete(self, size: Floats, seen: NDArray[np.bool_]) -> Floats:
-        """[W] Return vectors u = v with size ~ u v', robust against `trimmed` bad entries on each side of a row."""
+    def _complete(self, size: Floats, seen: NDArray[np.bool_], n_tasks: int) -> Floats:
+        """[W] Return the vector u with size ~ u u', robust against bad entries: some on each side are trimmed."""
         trimmed = int(np.floor(seen.sum(axis=0).min() / 2)) - 1
         u = np.random.RandomState(self.random_state).uniform(size=len(size))
         v = u.copy()
         self.loss_history_: list[float] = []
         for _ in range(self.n_iter):
             before = np.outer(u, v)
-            v = _trimmed_means(size.T, seen.T, u, v, trimmed)
-            u = _trimmed_means(size, seen, v, u, trimmed)
+            for other, own, ratios in ((u, v, size.T), (v, u, size)):
+                for row in range(len(own)):
+                    usable = seen.T[row] & (other > 0)
+                    ratio = np.sort(ratios[row, usable] / other[usable])
+                    low, high = (min(trimmed, int(n)) for n in ((ratio < own[row]).sum(), (ratio > own[row]).sum()))
+                    if trimmed < 0:  # somebody shares tasks with one worker only; crowd-kit keeps the largest
+                        low, high = len(ratio) - 1, 0
+                    kept = ratio[low : len(ratio) - high]
+                    if len(kept):
+                        own[row] = 1 / np.sqrt(n_tasks) if len(kept) == 1 and kept[0] == 0 else kept.mean()
             self.loss_history_.append(float(np.linalg.norm(np.outer(u, v) - before)))
             if self.loss_history_[-1] < self.tol:
                 break
@@ -134,43 +150,34 @@ class MMSR(BaseSkillAggregator):
         return np.asarray(u / np.sqrt(max(scale, TINY)))
 
 
-def _agreements(votes: CodedVotes) -> tuple[Floats, Floats]:
-    """[W, W] Return the scaled agreement of each two workers, and the number of their common tasks."""
-    n_classes = len(votes.labels)
-    table = np.full((len(votes.workers), len(votes.tasks)), -1, dtype=np.int64)
-    table[votes.worker, votes.task] = votes.label  # the last vote counts
-    voted = (table >= 0).astype(np.float64)
-    same = np.zeros((len(table), len(table)))
-    for label in range(n_classes):
-        chosen = (table == label).astype(np.float64)
-        same += chosen @ chosen.T
-    common = voted @ voted.T
-    np.fill_diagonal(common, 0.0)
-    np.fill_diagonal(same, 0.0)
-    share = np.divide(same, common, out=np.zeros_like(same), where=common > 0)
-    return n_classes / (n_classes - 1) * share - 1 / (n_classes - 1), common
+def _signs(agreement: Floats) -> Floats:
+    """[W] Return signs that fit those of the agreements; most of them are positive.
 
+    A graph joins workers who disagree. Workers who agree are joined by two edges, with a node between. If all signs
+    fit together, the graph has two sides; the last eigenvector of its random walk says who is on which.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.linalg import eigsh
 
-def _trimmed_means(size: Floats, seen: NDArray[np.bool_], other: Floats, own: Floats, trimmed: int) -> Floats:
-    """Return for each row the mean of size / other without the largest above and the smallest below the row's own."""
-    found = own.copy()
-    for row in range(len(own)):
-        usable = seen[row] & (other > 0)
-        ratio = np.sort(size[row, usable] / other[usable])
-        low = min(trimmed, int((ratio < own[row]).sum()))
-        high = min(trimmed, int((ratio > own[row]).sum()))
-        kept = ratio[max(low, 0) : len(ratio) - max(high, 0)]
-        found[row] = kept.mean() if len(kept) else own[row]
-    return found
-
-
-def _signs(agreement: Floats, seen: NDArray[np.bool_], size: Floats) -> Floats:
-    """[W] Return signs that fit those of the agreements; most of the skill is positive."""
-    signs = np.where(seen, np.sign(agreement), 0.0)
-    degree = np.sqrt(np.maximum(np.abs(signs).sum(axis=1), 1.0))
-    _, vectors = np.linalg.eigh(signs / np.outer(degree, degree))
-    found = np.where(vectors[:, -1] >= 0, 1.0, -1.0)
-    return found if found @ size >= 0 else -found
+    (left, right), (agree_left, agree_right) = (np.nonzero(np.triu(edge)) for edge in (agreement < 0, agreement > 0))
+    n = len(agreement) + len(agree_left)
+    between = np.arange(len(agreement), n)
+    one, other = np.concatenate([left, agree_left, between]), np.concatenate([right, between, agree_right])
+    rows, columns = np.append(one, other), np.append(other, one)
+    root = np.sqrt(np.maximum(np.bincount(rows, minlength=n), 1.0))
+    walk = coo_array((1 / (root[rows] * root[columns]), (rows, columns)), shape=(n, n)).tocsr()
+    signs = np.ones(n)
+    for component in range((parts := connected_components(walk, directed=False))[0]):
+        nodes = np.flatnonzero(parts[1] == component)
+        part, people = walk[nodes][:, nodes], nodes < len(agreement)
+        is_small = len(nodes) <= MOST_DENSE
+        vectors = (
+            np.linalg.eigh(part.toarray())[1] if is_small else eigsh(part, 1, which="SA", v0=np.ones(len(nodes)))[1]
+        )
+        side = np.sign(vectors[:, 0])
+        signs[nodes] = side if side[people].sum() >= 0 else -side
+    return signs[: len(agreement)]
 
 
 @dataclass(eq=False)

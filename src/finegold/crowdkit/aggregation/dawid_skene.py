@@ -10,7 +10,7 @@ import pandas as pd
 
 from finegold.api.crowd_estimators import MIN_PROBABILITY, error_counts
 from finegold.api.crowd_estimators import DawidSkene as _Estimator
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode, run
 from finegold.errors import InputError
 from finegold.methods import ds
 from finegold.methods.common import ConfusionSums
@@ -116,40 +116,45 @@ class DawidSkene(BaseProbabilityAggregator):
         """
         votes, gold, strategy = encode(data), None, self.initial_error_strategy
         if not len(votes.tasks):
-            return self._learn_nothing()
+            self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
+            self.priors_ = pd.Series(dtype=float, name="prior")
+            self.labels_ = pd.Series(dtype=float, name="agg_label")
+            self.skills_ = pd.Series(dtype=float, name="skill")
+            self.loss_history_ = []
+            return self
         if true_labels is not None:
-            votes, gold = _with_truths(votes, true_labels)
+            truths = true_labels[true_labels.index.isin(votes.tasks)]
+            new = pd.Index(truths.unique()).difference(votes.labels, sort=False)
+            votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
+            gold = votes.tasks.get_indexer(truths.index), votes.labels.get_indexer(truths)
         if strategy not in (None, "assign", "addition"):
             raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
-        method = self._method(1, self.tol)
+        method, rows = self._method(1, self.tol), None
         if initial_error is not None and strategy is not None:
             finders = votes.workers.get_indexer, votes.labels.get_indexer
             counts = error_counts(initial_error, votes.workers, *finders, len(votes.labels), whole=strategy == "assign")
             if strategy == "assign" and not np.allclose(counts.sum(axis=1), 1.0):
                 raise InputError("the errors of a worker in initial_error must sum to 1 for each true label")
             method.history, method.initial_error_strategy = counts, strategy
+            rows = initial_error.index if self.n_iter == 0 else None
         descent, probas = run(method, votes.annotations(gold), self.n_iter)
-        self._learn(votes, descent.parameters)
+        self._learn(votes, descent.parameters, rows)
         self.probas_, self.labels_ = votes.frame(probas), votes.decide(probas)
         self.loss_history_ = [step.bound for step in descent.steps]
         return self
 
-    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
-        """Set what was learned of classes and workers."""
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters, rows: Any) -> None:
+        """Set what was learned of classes and workers; `rows` are those of the known errors, if they are the result."""
         self.priors_ = pd.Series(parameters.p, index=pd.Index(votes.labels, name="label"), name="prior")
         pair = pd.unique(votes.worker * len(votes.labels) + votes.label)
         worker, label = np.divmod(pair, len(votes.labels))
         names = [votes.workers.take(worker), votes.labels.take(label)]
         index = pd.MultiIndex.from_arrays(names, names=["worker", "label"])
-        self.errors_ = pd.DataFrame(parameters.v[worker, label], index=index, columns=pd.Index(votes.labels))
-
-    def _learn_nothing(self) -> Self:
-        """Set the attributes for no votes."""
-        self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
-        self.priors_ = pd.Series(dtype=float, name="prior")
-        self.labels_ = pd.Series(dtype=float, name="agg_label")
-        self.loss_history_ = []
-        return self
+        if rows is not None:
+            index = rows if self.initial_error_strategy == "assign" else index.union(rows)
+            index = index[index.isin(votes.workers, "worker") & index.isin(votes.labels, "label")]
+        codes = (known.get_indexer(index.get_level_values(n)) for n, known in enumerate((votes.workers, votes.labels)))
+        self.errors_ = pd.DataFrame(parameters.v[tuple(codes)], index=index, columns=pd.Index(votes.labels))
 
 
 @dataclass(eq=False)
@@ -198,18 +203,6 @@ class OneCoinDawidSkene(DawidSkene):
         """
         return super().fit(data)
 
-    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
-        super()._learn(votes, parameters)
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters, rows: Any) -> None:
+        super()._learn(votes, parameters, rows)
         self.skills_ = votes.of_workers(parameters.v[:, 0, 0], "skill")
-
-    def _learn_nothing(self) -> Self:
-        self.skills_ = pd.Series(dtype=float, name="skill")
-        return super()._learn_nothing()
-
-
-def _with_truths(votes: CodedVotes, true_labels: Any) -> tuple[CodedVotes, tuple[Codes, Codes]]:
-    """Return the votes with all classes, and the known truths of their tasks as codes."""
-    known = true_labels[true_labels.index.isin(votes.tasks)]
-    new = pd.Index(known.unique()).difference(votes.labels, sort=False)
-    votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
-    return votes, (votes.tasks.get_indexer(known.index), votes.labels.get_indexer(known))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode_some, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, encode_some, run
 from finegold.crowdkit.aggregation.utils import get_most_probable_labels
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
@@ -109,18 +109,6 @@ class GLAD(BaseProbabilityAggregator):
 
     def fit(self, data: Any) -> Self:
         votes = encode_some(data)
-        method = self._method(votes)
-        descent, probas = run(method, votes.annotations(), self.n_iter)
-        n_rows = len(data) * len(votes.labels)
-        self.loss_history_ = [loss / n_rows for loss in method.losses]
-        self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
-        self.alphas_ = votes.of_workers(descent.parameters.alpha, "alpha")
-        self.betas_ = pd.Series(descent.parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")
-        self.probas_ = votes.frame(probas, "variable").iloc[:, votes.labels.argsort()].sort_index()
-        self.labels_ = get_most_probable_labels(self.probas_).rename("agg_label")
-        return self
-
-    def _method(self, votes: CodedVotes) -> _Method:
         method = _Method(
             max_iterations=1,
             tolerance=self.tol,
@@ -133,7 +121,15 @@ class GLAD(BaseProbabilityAggregator):
         self.priors_ = _means(self.labels_priors, votes.labels, "labels_priors", 1 / len(votes.labels))
         method.means = np.append(self.alphas_priors_mean_, self.betas_priors_mean_)
         method.class_prior = self.priors_.to_numpy(dtype=np.float64)
-        return method
+        descent, probas = run(method, votes.annotations(), self.n_iter)
+        n_rows = len(data) * len(votes.labels)
+        self.loss_history_ = [loss / n_rows for loss in method.losses]
+        self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
+        self.alphas_ = votes.of_workers(descent.parameters.alpha, "alpha")
+        self.betas_ = pd.Series(descent.parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")
+        self.probas_ = votes.frame(probas, "variable").iloc[:, votes.labels.argsort()].sort_index()
+        self.labels_ = get_most_probable_labels(self.probas_).rename("agg_label")
+        return self
 
 
 def _means(given: Any, names: Any, what: str, default: float = 1.0) -> Any:

@@ -136,62 +136,43 @@ class NoisyBradleyTerry(BasePairwiseAggregator):
     random_state: int = 0
 
     def fit(self, data: Any) -> Self:
+        from scipy.optimize import minimize
         from scipy.special import expit
 
         check_columns(data, ("worker", "left", "right", "label"))
         pairs = _read(data)
         worker, workers = pd.factorize(data["worker"])
         n, w = len(pairs.items), len(workers)
-        scores, biases, skills = np.split(expit(self._minimise(pairs, worker, w)[1:]), [n, n + w])
+        x = np.random.RandomState(self.random_state).rand(1 + n + 2 * w)  # log-odds: of an imaginary item, the items,
+        if n:  # the biases and the skills
+            terms, options = (pairs, worker, self.regularization_ratio), {"maxiter": self.n_iter, "ftol": self.tol}
+            x = minimize(_objective, x, args=terms, jac=True, method="L-BFGS-B", options=options).x
+        scores, biases, skills = np.split(expit(x[1:]), [n, n + w])
         self.scores_ = pd.Series(scores, index=pd.Index(pairs.items, name="label") if n else None, name="agg_score")
         self.biases_ = pd.Series(biases, index=workers if n else None, name="bias")
         self.skills_ = pd.Series(skills, index=workers if n else None, name="skill")
         return self
 
-    def _minimise(self, pairs: Comparisons, worker: Codes, n_workers: int) -> Floats:
-        """Return the log-odds of the imaginary item, of the items, and of the biases and skills of the workers."""
-        from scipy.optimize import minimize
-
-        x = np.random.RandomState(self.random_state).rand(1 + len(pairs.items) + 2 * n_workers)
-        if not len(pairs.items):
-            return x
-        terms, options = (pairs, worker, self.regularization_ratio), {"maxiter": self.n_iter, "ftol": self.tol}
-        return np.asarray(minimize(_objective, x, args=terms, jac=True, method="L-BFGS-B", options=options).x)
-
 
 def _objective(x: Floats, pairs: Comparisons, worker: Codes, ratio: float) -> tuple[float, Floats]:
-    """Return the regularised loss and its gradient."""
+    """Return the negative log-likelihood with its regularisation, and the gradient."""
+    from scipy.special import expit, log_expit
+
+    def sums(group: Codes, values: Floats, n_groups: int) -> Floats:
+        return np.asarray(np.bincount(group, values, n_groups), np.float64)
+
     n_items = len(pairs.items)
     n_workers = (len(x) - 1 - n_items) // 2
     reference, item, bias, skill = np.split(x, [1, 1 + n_items, 1 + n_items + n_workers])
-    loss, of_item, of_bias, of_skill = _noisy_loss(pairs, worker, item, bias, skill)
-    penalty, of_distance = _penalty(item - reference, ratio)
-    return loss + penalty, np.concatenate([[-of_distance.sum()], of_item + of_distance, of_bias, of_skill])
-
-
-def _noisy_loss(
-    pairs: Comparisons, worker: Codes, item: Floats, bias: Floats, skill: Floats
-) -> tuple[float, Floats, Floats, Floats]:
-    """Return the negative log-likelihood, and its gradients with respect to items, biases and skills (log-odds)."""
-    from scipy.special import expit
-
     side, skilled = np.where(pairs.left_won, 1.0, -1.0), expit(skill)[worker]
     better, chosen = expit(item[pairs.winner] - item[pairs.loser]), expit(side * bias[worker])
     probability = skilled * better + (1 - skilled) * chosen
     slope = skilled * better * (1 - better) / probability
-    of_item = _sums(pairs.loser, slope, len(item)) - _sums(pairs.winner, slope, len(item))
-    of_bias = _sums(worker, side * (1 - skilled) * chosen * (1 - chosen) / probability, len(bias))
-    of_skill = _sums(worker, skilled * (1 - skilled) * (better - chosen) / probability, len(skill))
-    return float(-np.log(probability).sum()), of_item, -of_bias, -of_skill
-
-
-def _sums(group: Codes, values: Floats, n_groups: int) -> Floats:
-    return np.asarray(np.bincount(group, values, n_groups), np.float64)
-
-
-def _penalty(ahead: Floats, ratio: float) -> tuple[float, Floats]:
-    """Return the loss of one victory and one defeat of each item against the imaginary item, and its gradient."""
-    from scipy.special import expit, log_expit
-
-    loss = -ratio * (log_expit(ahead) + log_expit(-ahead)).sum()
-    return float(loss), ratio * (2 * expit(ahead) - 1)
+    of_item = sums(pairs.loser, slope, n_items) - sums(pairs.winner, slope, n_items)
+    of_bias = -sums(worker, side * (1 - skilled) * chosen * (1 - chosen) / probability, n_workers)
+    of_skill = -sums(worker, skilled * (1 - skilled) * (better - chosen) / probability, n_workers)
+    ahead = item - reference  # every item wins once and loses once against the imaginary item, with a small weight
+    penalty = -ratio * (log_expit(ahead) + log_expit(-ahead)).sum()
+    of_distance = ratio * (2 * expit(ahead) - 1)
+    gradient = np.concatenate([[-of_distance.sum()], of_item + of_distance, of_bias, of_skill])
+    return float(penalty - np.log(probability).sum()), gradient

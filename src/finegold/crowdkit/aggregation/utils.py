@@ -66,7 +66,10 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
         The share, or the share of every group.
     """
     check_columns(data, ("task", "worker", "label"))
-    right, known = _is_right(data, true_labels)
+    truths = set(zip(true_labels.index, true_labels, strict=True))
+    pairs = zip(data["task"], data["label"], strict=True)
+    right = np.array([pair in truths for pair in pairs], dtype=np.float64)
+    known = data["task"].isin(true_labels.index).to_numpy()
     weight = data["weight"][known] if "weight" in data else pd.Series(1.0, index=data.index[known])
     right = right[known] * weight.to_numpy()
     if by is None:
@@ -77,14 +80,6 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
         group = pd.Index(data[by][known], name=by)
     sums = pd.DataFrame({"right": right, "all": weight.to_numpy()}, index=group).groupby(level=0).sum()
     return (sums["right"] / sums["all"]).rename(None)
-
-
-def _is_right(data: Any, true_labels: Any) -> tuple[Any, Any]:
-    """Return which votes equal a truth of their task, and which tasks have a known truth."""
-    truths = set(zip(true_labels.index, true_labels, strict=True))
-    pairs = zip(data["task"], data["label"], strict=True)
-    right = np.array([pair in truths for pair in pairs], dtype=np.float64)
-    return right, data["task"].isin(true_labels.index).to_numpy()
 
 
 def evaluate_in(row: Any) -> int:

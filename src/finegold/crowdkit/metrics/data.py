@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import CodedVotes, Floats, encode
-from finegold.crowdkit.aggregation.utils import normalize_rows
-from finegold.crowdkit.aggregation.weighted import MajorityVote, weighted_scores
+from finegold.crowdkit.aggregation.base import Floats, encode
+from finegold.crowdkit.aggregation.weighted import MajorityVote, shares, weighted_scores
 from finegold.errors import InputError
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
@@ -46,28 +45,30 @@ def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None
     aggregator = MajorityVote() if aggregator is None else aggregator
     labels = aggregator.fit_predict(answers)
     if workers_skills is None:
-        if not hasattr(aggregator, "skills_"):
-            raise InputError(f"{type(aggregator).__name__} has no skills_; give workers_skills")
-        workers_skills = aggregator.skills_
+        workers_skills = _skills_of(aggregator)
     votes = encode(answers)
-    posterior = _posterior(votes, *_chances(answers, workers_skills, len(votes.labels)))
+    right, wrong = _chances(answers, workers_skills, len(votes.labels))
+    scores = np.ones((len(votes.tasks), len(votes.labels)))  # all labels are equally frequent
+    for label in range(len(votes.labels)):
+        np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, right, wrong))
     best = votes.labels.get_indexer(labels.reindex(votes.tasks))
-    found = pd.Series(posterior.to_numpy()[np.arange(len(best)), best], index=posterior.index)
-    return found.sort_index() if by_task else found.mean()
+    index = pd.Index(votes.tasks, name="task")
+    posterior = pd.Series(scores[np.arange(len(best)), best] / scores.sum(axis=1), index=index)
+    return posterior.sort_index() if by_task else posterior.mean()
+
+
+def _skills_of(aggregator: Any) -> Any:
+    if not hasattr(aggregator, "skills_"):
+        raise MissingSkillError(f"{type(aggregator).__name__} has no skills_; give workers_skills")
+    return aggregator.skills_
 
 
 def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
     """Return for each vote the probability that it is right, and that the truth is a certain other label."""
     right = np.ones(len(answers)) if skills is None else answers["worker"].map(skills).to_numpy(dtype=np.float64)
+    if np.isnan(right).any():
+        raise MissingSkillError(f"there is no skill for the worker {answers['worker'][np.isnan(right)].iloc[0]!r}")
     return right, (1 - right) / max(n_labels - 1, 1)
-
-
-def _posterior(votes: CodedVotes, right: Floats, wrong: Floats) -> Any:
-    """Return the posterior probability of every label of every task; all labels are equally frequent."""
-    scores = np.ones((len(votes.tasks), len(votes.labels)))
-    for label in range(len(votes.labels)):
-        np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, right, wrong))
-    return normalize_rows(votes.frame(scores))
 
 
 def uncertainty(
@@ -97,28 +98,20 @@ def uncertainty(
     float or pandas.Series
         The mean, or the entropy of every task or worker.
     """
+    from scipy.special import entr
+
     if compute_by not in ("task", "worker"):
         raise UnknownColumnError(f'compute_by must be "task" or "worker", not {compute_by!r}')
     if workers_skills is None and aggregator is not None:
-        aggregator.fit(answers)
-        workers_skills = aggregator.skills_
+        workers_skills = _skills_of(aggregator.fit(answers))
     votes = encode(answers)
     right, wrong = _chances(answers, workers_skills, len(votes.labels))
-    if np.isnan(right).any():
-        raise MissingSkillError(f"there is no skill for the worker {answers['worker'][np.isnan(right)].iloc[0]!r}")
     if compute_by == "worker":
         votes = votes._replace(task=votes.worker, tasks=votes.workers)
     others = np.bincount(votes.task, wrong, len(votes.tasks))
-    entropy = _entropy(weighted_scores(votes, right - wrong) + others[:, None])
-    found = pd.Series(entropy, index=pd.Index(votes.tasks, name=compute_by)).sort_index()
-    return found.mean() if aggregate else found
-
-
-def _entropy(weights: Any) -> Any:
-    """Return the entropy of each row, divided by its sum."""
-    from scipy.special import entr
-
-    return entr(weights / weights.sum(axis=1, keepdims=True)).sum(axis=1)
+    entropy = entr(shares(weighted_scores(votes, right - wrong) + others[:, None])).sum(axis=1)
+    named = pd.Series(entropy, index=pd.Index(votes.tasks, name=compute_by)).sort_index()
+    return named.mean() if aggregate else named
 
 
 def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
@@ -141,14 +134,10 @@ def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | Non
     counts = counts[counts.sum(axis=1) > 1]  # a single vote agrees with no other
     if not len(counts):
         return float("nan")  # no two votes can be compared
-    apart = _distances(votes.labels, distance)
+    apart = 1.0 - np.eye(len(votes.labels))
+    if distance is not None:
+        apart = np.array([[distance(a, b) for b in votes.labels] for a in votes.labels], dtype=np.float64)
     n, total = counts.sum(axis=1), counts.sum(axis=0)
     observed = (np.einsum("tk,kl,tl->t", counts, apart, counts) / (n - 1)).sum()
     expected = total @ apart @ total / (total.sum() - 1)
     return 1.0 if expected == 0 else float(1 - observed / expected)
-
-
-def _distances(labels: Any, distance: Callable[[Any, Any], float] | None) -> Any:
-    if distance is None:
-        return 1.0 - np.eye(len(labels))
-    return np.array([[distance(a, b) for b in labels] for a in labels], dtype=np.float64)
