@@ -139,6 +139,7 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     assert "Ranking of 5 systems" in shown.stdout
     assert pl.read_csv(table)["system"].to_list()[0] == "system-1"
     assert pl.read_csv(matrix).shape == (5, 6)
+    assert "no answers whose lengths" in run("rank", panel / "log.csv", "--control-length").stderr
     found = json.loads(run("rank", panel / "log.csv", "--json", "--weights", "equal").stdout)
     assert [one["rank"] for one in found["systems"]] == [1, 2, 3, 4, 5]
     assert found["win_rates"][0][0] is None

@@ -225,7 +225,7 @@ class JudgeReport:
         """
         return choose(self.panels(prices))
 
-    def rank(self, *, weights: Weights = "learned", seed: int = 0) -> Ranking:
+    def rank(self, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False) -> Ranking:
         """Rank the systems that the judges compared.
 
         Parameters
@@ -234,6 +234,8 @@ class JudgeReport:
             Whether judges whose verdicts depend more on the systems count more, and judges that err alike less.
         seed : int, default 0
             The seed of the bootstrap.
+        control_length : bool, default False
+            Whether strengths leave aside what the lengths of the answers explain.
 
         Returns
         -------
@@ -246,7 +248,8 @@ class JudgeReport:
             If the log names no systems, or systems that no chain of comparisons connects.
         """
         known = np.ones(self.log.n_judges) if self.correlated is None else self._by_judge(self.correlated.weights, 1.0)
-        return rank_systems(self.log, known, weights=weights, seed=seed, answers=self._answers)
+        how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
+        return rank_systems(self.log, known, **how, answers=self._answers)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -489,7 +492,9 @@ def _weights(log: JudgeLog, answers: Answers) -> Floats:
     return log_odds(right, n.astype(float), len(answers.names))
 
 
-def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: Any) -> Ranking:
+def rank(
+    log: Any, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False, **reading: Any
+) -> Ranking:
     """Rank the systems that judges compared, by a Bradley-Terry model with ties.
 
     Every judge has a position effect, a tie rate and a discrimination: how much its verdicts depend on the systems.
@@ -504,6 +509,8 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
         Whether judges are weighted by what was learned about them.
     seed : int, default 0
         The seed of the bootstrap.
+    control_length : bool, default False
+        Whether strengths leave aside what the lengths of the answers explain, if the log has the answers.
     **reading : dict
         How to read the log: keywords of `finegold.judges.read`.
 
@@ -527,6 +534,5 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
     ['x', 'z', 'y']
     """
     judged = read(log, **reading)
-    if weights == "equal":
-        return rank_systems(judged, np.ones(judged.n_judges), weights="equal", seed=seed)
-    return assess(judged).rank(weights=weights, seed=seed)
+    how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
+    return rank_systems(judged, np.ones(judged.n_judges), **how) if weights == "equal" else assess(judged).rank(**how)

@@ -214,6 +214,9 @@ def rank(
         o.value("--gold", metavar="FILE", help="Preferences of people on some items: a file, or a column of LOG."),
     ] = None,
     seed: Annotated[int, o.value("--seed", metavar="N", help="The seed of the bootstrap.")] = 0,
+    control_length: Annotated[
+        bool, typer.Option("--control-length", help="Leave aside what the lengths of the answers explain.")
+    ] = False,
     output: Annotated[str | None, o.value("-o", "--output", help="Write the ranking to a file.")] = None,
     matrix: Annotated[str | None, o.value("--matrix", help="Write the win rates of all pairs to a file.")] = None,
     reading: LogReading = JUDGE_LOG,
@@ -230,7 +233,8 @@ def rank(
     from finegold.votes.frames import to_polars
 
     check_outputs([output, matrix], [], [*logs, gold])
-    ranking = rank_log(logs, gold=gold, weights=weights, seed=seed, **_keywords(reading))  # type: ignore[arg-type]
+    how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
+    ranking = rank_log(logs, gold=gold, **how, **_keywords(reading))
     write_all({output: frame_writer(ranking.table, raw), matrix: frame_writer(ranking.matrix, raw)})
     if json:
         print_json(ranking.to_dict())

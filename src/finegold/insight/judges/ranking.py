@@ -21,7 +21,7 @@ from finegold.votes.frames import make_frame
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD = 3.0, 2.0, 3.0, 0.5  # of the priors
+STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD = 3.0, 2.0, 3.0, 0.5, 3.0  # of the priors
 A_WINS, B_WINS, TIE = 0, 1, 2
 
 
@@ -39,6 +39,7 @@ class Games:
     n_systems: int
     n_judges: int
     n_items: int
+    longer: Integers | None = None  # how much longer A is: -4 to 4 quarters of both; None if strengths leave it aside
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,7 @@ class Strengths:
     tie: Floats  # [J] log nu
     discrimination: Floats  # [J] log s
     draws: Floats  # [B, S]
+    length: Share  # the effect of an answer that is longer by all of both
 
 
 def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 500, seed: int = 0) -> Strengths:
@@ -58,17 +60,22 @@ def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 50
     start, options = np.zeros(len(model.precision)), {"maxiter": 1000}
     best = minimize(model.loss, start, jac=True, method="L-BFGS-B", options=options).x
     best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])  # polishes what the line search left
-    theta, position, tie, discrimination = model.split(best)
+    theta, position, tie, discrimination, length = model.split(best)
     # Items are drawn with replacement, and each draw takes one Newton step.
     shape = (games.n_items, len(model.counts))
     scores = coo_array((games.weight, (games.item, model.cell_of)), shape=shape).tocsr() @ model.scores(best)
     scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
-    influence = scores @ np.linalg.inv(model.hessian(best))[:, : games.n_systems]  # of each item on the strengths
+    influence = scores @ np.linalg.inv(model.hessian(best))  # of each item on the parameters
+    influence, on_length = influence[:, : games.n_systems], influence[:, len(best) - len(length) :]
     influence -= influence.mean(axis=1, keepdims=True)
     rng, n = np.random.default_rng(seed), len(influence)
-    weights = (np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws))
+    weights = [np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws)]
     draws = np.array([theta + weight @ influence for weight in weights])
-    return Strengths(theta, position, tie, discrimination, draws)
+    effect = NOTHING
+    if len(length):
+        low, high = np.quantile([length[0] + weight @ on_length[:, 0] for weight in weights], [0.025, 0.975])
+        effect = Share(float(length[0]), float(low), float(high))
+    return Strengths(theta, position, tie, discrimination, draws, effect)
 
 
 class Model:
@@ -76,25 +83,28 @@ class Model:
 
     def __init__(self, games: Games, learn_weights: bool) -> None:
         S, J = games.n_systems, games.n_judges
-        shape = (S, S, J, 3, 3)
+        shape = (S, S, J, 3, 3, 9)
         order = games.order.astype(np.int64) + 1
-        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome), shape)
+        longer = np.zeros_like(games.a) if games.longer is None else games.longer
+        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome, longer + 4), shape)
         distinct, self.cell_of = np.unique(key, return_inverse=True)
-        self.a, self.b, self.judge, order, self.outcome = np.unravel_index(distinct, shape)
-        self.order, self.counts = order - 1.0, np.bincount(self.cell_of, games.weight)
+        self.a, self.b, self.judge, order, self.outcome, longer = np.unravel_index(distinct, shape)
+        self.order, self.counts, self.longer = order - 1.0, np.bincount(self.cell_of, games.weight), (longer - 4) / 4
         self.learn_weights = learn_weights
-        sizes = [S, J, J, J if learn_weights else 0]
+        sizes = [S, J, J, J if learn_weights else 0, 0 if games.longer is None else 1]
         self.ends = np.cumsum(sizes)
-        spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD)
+        spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD)
         self.precision: Floats = np.repeat(np.array([1 / sd**2 for sd in spread]), sizes)
         # The parameters that each cell depends on.
         parts = [self.a, self.b, S + self.judge, S + J + self.judge, S + 2 * J + self.judge]
-        self.columns = np.stack(parts if learn_weights else parts[:-1])
+        self.is_used = [True] * 4 + [learn_weights, games.longer is not None]
+        parts.append(np.full_like(self.a, self.ends[-1] - 1))
+        self.columns = np.stack([part for part, is_used in zip(parts, self.is_used, strict=True) if is_used])
 
-    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        theta, position, tie, free = np.split(x, self.ends[:-1])
+    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        theta, position, tie, free, length = np.split(x, self.ends[:-1])
         log_s = free - free.mean() if self.learn_weights else np.zeros(len(position))
-        return theta - theta.mean(), position, tie, log_s
+        return theta - theta.mean(), position, tie, log_s, length
 
     def loss(self, x: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient."""
@@ -119,9 +129,9 @@ class Model:
 
     def _derivatives(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the log probability of each cell, and its derivatives by the parameters in `columns`."""
-        theta, position, tie, log_s = self.split(x)
+        theta, position, tie, log_s, length = self.split(x)
         s, gap = np.exp(log_s)[self.judge], theta[self.a] - theta[self.b]
-        eta = s * gap + position[self.judge] * self.order
+        eta = s * gap + position[self.judge] * self.order + length.sum() * self.longer
         logits = np.stack([eta / 2, -eta / 2, tie[self.judge]])
         logits -= logits.max(axis=0)
         log_p = logits - np.log(np.exp(logits).sum(axis=0))
@@ -129,8 +139,9 @@ class Model:
         sign = np.where(self.outcome == A_WINS, 1.0, np.where(self.outcome == B_WINS, -1.0, 0.0))
         by_eta = (sign - (p[A_WINS] - p[B_WINS])) / 2
         by_tie = (self.outcome == TIE) - p[TIE]
-        by_column = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap][: len(self.columns)]
-        return np.take_along_axis(log_p, self.outcome[None], axis=0)[0], np.stack(by_column)
+        parts = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap, by_eta * self.longer]
+        by_column = np.stack([part for part, is_used in zip(parts, self.is_used, strict=True) if is_used])
+        return np.take_along_axis(log_p, self.outcome[None], axis=0)[0], by_column
 
     def _centred(self, gradient: Floats) -> Floats:
         """Account for the centring of theta and log s in `split`."""
@@ -187,6 +198,8 @@ class Ranking:
         The effect of being shown first on the log-odds, by judge.
     discrimination : dict
         How much the verdicts of each judge depend on the systems; 1 is average.
+    length_effect : Share
+        The effect of length on the log-odds, if strengths leave it aside: of an answer beside an empty one.
     notes : list of str
         What a reader should know.
     """
@@ -195,6 +208,7 @@ class Ranking:
     win_rates: Floats
     position: dict[str, float]
     discrimination: dict[str, float]
+    length_effect: Share = NOTHING
     notes: list[str] = field(default_factory=list)
 
     def table(self) -> Any:
@@ -235,6 +249,7 @@ class Ranking:
                 name: {"position": self.position[name], "discrimination": self.discrimination[name]}
                 for name in self.position
             },
+            "length_effect": None if self.length_effect is NOTHING else self.length_effect._asdict(),
             "notes": self.notes,
         }
 
@@ -251,6 +266,7 @@ def rank_systems(
     weights: Weights = "learned",
     n_draws: int = 500,
     seed: int = 0,
+    control_length: bool = False,
     answers: Answers | None = None,
 ) -> Ranking:
     """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
@@ -258,7 +274,7 @@ def rank_systems(
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
-    games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges))
+    games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges), control_length)
     fit = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
     order = np.argsort(-fit.theta, kind="stable")
     ranks = np.argsort(np.argsort(-fit.draws, axis=1), axis=1) + 1
@@ -302,6 +318,7 @@ def rank_systems(
         win_rates=rates,
         position=dict(zip(log.judge_names, fit.position.tolist(), strict=True)),
         discrimination=dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True)),
+        length_effect=fit.length,
         notes=notes,
     )
 
@@ -327,7 +344,7 @@ def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
     return rates
 
 
-def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
+def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False) -> Games:
     """Return the verdicts on pairs of systems; systems that no chain of comparisons connects are refused."""
     if log.kind != "pairwise":
         raise InputError("a ranking needs pairwise verdicts, but these judge one answer each; see finegold judges LOG")
@@ -351,6 +368,13 @@ def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
             f"{'; '.join(map(_listed, groups))}. Strengths of different groups cannot be compared; add verdicts on "
             "pairs across groups, or rank each group on its own"
         )
+    longer = None
+    if control_length:
+        if log.length_a is None or log.length_b is None:
+            texts = "add two columns with the texts of the answers, such as response_a and response_b"
+            raise InputError("the log has no answers whose lengths could be left aside", remedies=[Remedy(text=texts)])
+        share = (log.length_a - log.length_b) / np.maximum(log.length_a + log.length_b, 1)
+        longer = np.round(4 * np.nan_to_num(share)).astype(np.int64)[item]
     _, place, n = np.unique(item * log.n_judges + judge, return_inverse=True, return_counts=True)
     return Games(
         a=a,
@@ -363,6 +387,7 @@ def games_of(log: JudgeLog, judge_weights: Floats) -> Games:
         n_systems=S,
         n_judges=log.n_judges,
         n_items=log.n_items,
+        longer=longer,
     )
 
 
