@@ -170,14 +170,14 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
             "weighted": figure(one["weighted_kappa"]),
             "error": figure(one["error"]),
             "bias": figure(one["bias"]),
-            "length bias": figure_of(one, "length_bias"),
+            "length bias": figure(one["length_bias"]),
             "position bias": figure_of(one, "position_bias"),
             "same after swap": percent(one["swap_consistency"]),
             "same in repeats": percent(one["repeat_consistency"]),
             "ties": percent(one["ties"] or None),
             "failed": percent(one["failed"]),
             "agreement": percent(one["agreement"]),
-            "drift": figure_of(one, "drift"),
+            "drift": figure(one["drift"]),
             "cost": "–" if one["cost"] is None else f"{one['cost']:.3g}",
         }
         for one in assessed.judges()
