@@ -61,7 +61,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
             "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
             "Finegold's default was measured two days after the others, on a machine with other work to do: its "
             "seconds are an upper bound.",
-            "Some libraries return one label per task: ties are broken there, by lot or by order.",
+            "Some libraries return one label per task: ties are broken there, at random or by order.",
         ],
         Heading("Machine"),
         [f"{name}: {value}" for name, value in machine.items() if name != "rivals"],

@@ -34,6 +34,17 @@ PATTERNS = {  # what came back again and again -> what to write
     r"\bone (?:can|may|must|has to|wants to)\b(?! be\b)": "you can",
     r"\bgive(?:s)? (?:you )?informations?\b|\binformations\b|\badvices\b|\bevidences\b": "these words have no plural",
     r"\ballows? to \w+": "allows you to ..., lets you ...",
+    r"\b[Hh]ow right\b": "how accurate",
+    r"\bunseen\b(?! class)": "unchecked, without a check",
+    r"\bhangs? on\b": "depends on",
+    r"\bhardly more\b": "barely more",
+    r"\b(?:more|most) probably right\b": "more likely right",
+    r"\bin silence\b(?! *\()": "without a word, silently",
+    r"\bby lot\b": "at random",
+    r"\bhow far (?:annotators|judges|they) agree\b": "how much ... agree",
+    r"\bmade anew\b|\banew\b": "again",
+    r"\bwritten otherwise\b": "written differently",
+    r"\bas good as possible\b": "as well as possible",
 }
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 RULES = [(re.compile(pattern), advice) for pattern, advice in PATTERNS.items()]

@@ -1,4 +1,4 @@
-"""Tell how right all labels are from checks of some: `finegold.certify`.
+"""Estimate how accurate all labels are from checks of some: `finegold.certify`.
 
 A `Certificate` is what the filled sheet of a sample shows. Truths that were not drawn by a plan teach a method, but
 they never become an interval: nobody knows how they were chosen.
@@ -57,14 +57,14 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a filled sheet shows about all labels.
+    """What a completed sheet shows about all labels.
 
     Attributes
     ----------
     accuracy : Interval or None
         The share of right labels among all tasks: estimate, low, high, checked. None if the plan had another purpose.
     accepted : int
-        How many of the most confident labels may be accepted unseen at the risk of the plan.
+        How many of the most confident labels may be accepted unchecked at the risk of the plan.
     recalibration : Recalibration
         The map of confidences that the checks support.
     calibration_before, calibration_after : float
@@ -170,18 +170,18 @@ class Certificate:
                 return [*said, keep]
             return [
                 *said,
-                f"{best.method} is better here ({gain}, of tasks on which methods differ). How right its labels are "
+                f"{best.method} is better here ({gain}, of tasks on which methods differ). How accurate its labels are "
                 "needs another sample: draw it from the labels of that method.",
             ]
         if self.accepted:
             said.append(
-                f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be accepted unseen: with "
-                f"95 % certainty, at most {plan.risk:.0%} of them are wrong."
+                f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be accepted unchecked: "
+                f"with 95 % certainty, at most {plan.risk:.0%} of them are wrong."
             )
         else:
             few = plan.n - self.missing < plan.fewest_checks
             why = f": that takes {plan.fewest_checks} checks or more" if few else " by these checks"
-            said.append(f"No label may be accepted unseen at a risk of {plan.risk:.0%}{why}.")
+            said.append(f"No label may be accepted unchecked at a risk of {plan.risk:.0%}{why}.")
         if self.width_with_50_more is not None:
             said.append(
                 f"With 50 more checks, the interval would be about {100 * self.width_with_50_more:.0f} points wide."
@@ -219,8 +219,8 @@ class Certificate:
         Returns
         -------
         DataFrame
-            As `finegold aggregate` writes it. `accepted` is true for labels that may be accepted unseen, and for known
-            truths.
+            As `finegold aggregate` writes it. `accepted` is true for labels that may be accepted unchecked, and for
+            known truths.
         """
         if self.plan.purpose == "choice":
             raise InputError("checks for the choice of a method accept no labels; draw a sample for acceptance")
@@ -264,10 +264,10 @@ class Certificate:
         rows = "".join(f"<tr><th>{escape(name)}<td>{escape(str(value))}" for name, value in about.items())
         table = f"<table><tr><th>labels<th>right<th>95 %<th>checks{measured}</table>" if parts else ""
         return (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>How right these labels are</title>'
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>How accurate these labels are</title>'
             "<style>body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
             "th,td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top;overflow-wrap:anywhere}</style>"
-            "<h1>How right these labels are</h1>"
+            "<h1>How accurate these labels are</h1>"
             + "".join(f"<p>{escape(each)}" for each in self.sentences())
             + f"{table}<h2>How it was measured</h2><table>{rows}</table><p>To recompute it: "
             "<code>finegold certify VOTES --checks SHEET --verify CERTIFICATE.json</code></html>"
@@ -316,7 +316,7 @@ def certify(
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
 ) -> Certificate:
-    """Tell how right all labels are, from a filled sheet of a sample.
+    """Estimate how accurate all labels are, from a completed sheet of a sample.
 
     Parameters
     ----------
@@ -334,7 +334,8 @@ def certify(
     Returns
     -------
     Certificate
-        The accuracy of all labels with a 95 % interval, labels that may be accepted unseen, recalibrated confidences.
+        The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked, and recalibrated
+        confidences.
 
     Raises
     ------

@@ -185,7 +185,7 @@ def compare_job(job: Job, methods: Sequence[Method], truth: Any = None) -> Compa
 
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
-    """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
     If an annotator voted on a task more than once, their most frequent vote counts. `self_agreement` is
     the share of such repeated votes that agree.

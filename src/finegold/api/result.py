@@ -429,7 +429,7 @@ class Result(ResultData):
         return plan(self, budget, annotators=annotators, safe=safe)
 
     def sample(self, n: int = 100, **options: Any) -> Sample:
-        """Draw the tasks that a person checks, so that `certify` can tell how right all labels are.
+        """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels are.
 
         Parameters
         ----------
@@ -448,7 +448,7 @@ class Result(ResultData):
         return sample(self, n, **options)
 
     def certify(self, checks: Any, plan: Any = None) -> Certificate:
-        """Tell how right all labels are, from a filled sheet of a sample of this result.
+        """Estimate how accurate all labels are, from a completed sheet of a sample of this result.
 
         Parameters
         ----------
@@ -460,7 +460,7 @@ class Result(ResultData):
         Returns
         -------
         Certificate
-            The accuracy of all labels with a 95 % interval, and what may be accepted unseen.
+            The accuracy of all labels with a 95 % interval, and what may be accepted unchecked.
         """
         from finegold.api.certify import certify
 

@@ -118,8 +118,8 @@ class Plan:
             )
         elif self.purpose == "acceptance":
             said.append(
-                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted unseen, with at most "
-                f"{self.risk:.0%} of them wrong (with 95 % certainty)."
+                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted unchecked, with at "
+                f"most {self.risk:.0%} of them wrong (with 95 % certainty)."
             )
         if self.looks > 1:
             ends = ", ".join(f"{end:,}" for end in self.look_ends)
@@ -220,7 +220,7 @@ def sample(
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
 ) -> Sample:
-    """Draw the tasks that a person checks, so that `certify` can tell how right all labels are.
+    """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels are.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def sample(
     n : int, default 100
         The number of tasks to check.
     purpose : {"accuracy", "acceptance", "choice"}, default "accuracy"
-        To measure the accuracy of all labels; to accept as many labels as possible unseen; or to choose a method.
+        To measure the accuracy of all labels; to accept as many labels as possible unchecked; or to choose a method.
     risk : float, default 0.05
         The share of wrong labels among the accepted ones that is tolerated.
     seed : int, default 0

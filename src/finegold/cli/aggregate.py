@@ -52,15 +52,15 @@ def aggregate(
         "The database of --to-table, by default the one with the votes.", metavar="ADDRESS", panel=DATABASES
     ),
     write_back: str | None = o.opt(
-        "Write FILE with the labels as predictions (Label Studio) or suggestions (Argilla), as JSON to import into the "
-        "tool.",
+        "Write a copy of FILE with the labels as predictions (Label Studio) or suggestions (Argilla), to import into "
+        "the tool.",
         panel=EXPORTS,
     ),
     raw: o.Raw = False,
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
-    With --multi, votes are sets of labels, and every task gets the set of options that are more probably right than
+    With --multi, votes are sets of labels, and every task gets the set of options that are more likely right than
     wrong.
 
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
@@ -219,7 +219,7 @@ def update(
         None, metavar="FILE", help="New votes, as for finegold aggregate.", show_default=False
     ),
     output: str = o.opt(
-        "The file for the new model; it may be the old one.", *("--output", "-o"), default=..., metavar="MODEL"
+        "The file for the new model; it may replace the old one.", *("--output", "-o"), default=..., metavar="MODEL"
     ),
     refit: bool = o.flag("--refit", "Fit all votes again, old and new."),
     labels: str | None = o.opt("Write the labels: .csv, .tsv, .jsonl or .parquet."),

@@ -20,7 +20,7 @@ from finegold.cli.messages import CommandLine, guarded
 # By panel of the help: the commands, the module of each, and its function if that has another name.
 PANELS = {
     "Start here": {"demo": "show", "aggregate": "aggregate", "report": "show", "studio": "show"},
-    "How right are my labels?": {
+    "How accurate are my labels?": {
         "sample": "trust",
         "certify": "trust",
         "trust": "trust",

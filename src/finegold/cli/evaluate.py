@@ -156,7 +156,7 @@ def agreement(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
     If an annotator voted on a task more than once, their most frequent vote counts. How often such repeated votes
     agree is shown as well.

@@ -219,7 +219,7 @@ Truth = Annotated[str | None, value("--truth", metavar="FILE", help="Known truth
 TruthTask = Annotated[str | None, value("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")]
 TruthLabel = Annotated[str | None, value("--truth-label", metavar="NAME", help="The column of the truths in --truth.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-NO_APOSTROPHE = "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1."
+NO_APOSTROPHE = "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run as a formula."
 Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 

@@ -164,17 +164,17 @@ def studio(
     project: str | None = o.opt("The project file; by default in the folder of the votes.", metavar="FILE"),
     port: int | None = o.opt("The port; by default any free one.", metavar="N", min=1, max=65535),
     host: str = o.opt(
-        "The address to listen on. Any but a local one needs --token.", default="127.0.0.1", metavar="ADDRESS"
+        "The address to listen on. An address that is not local needs --token.", default="127.0.0.1", metavar="ADDRESS"
     ),
     public_name: str | None = o.opt("The host name under which a proxy serves the studio.", metavar="NAME"),
     token: str | None = o.opt(
         "The access token; by default a new random one.", metavar="TEXT", envvar="FINEGOLD_STUDIO_TOKEN"
     ),
-    reviewer: list[str] | None = o.opt("Print an address for a person who judges; repeatable.", metavar="NAME"),
+    reviewer: list[str] | None = o.opt("Print a link for a person who judges tasks. Can be repeated.", metavar="NAME"),
     upload_limit: int = o.opt("The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1),
     browser: bool = o.flag("--browser/--no-browser", "Open the studio in the browser.", default=True),
     install_shortcut: bool = o.flag(
-        "--install-shortcut", "Make an icon that starts the studio in this folder, and end."
+        "--install-shortcut", "Create an icon that starts the studio in this folder, and exit."
     ),
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""

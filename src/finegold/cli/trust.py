@@ -29,8 +29,8 @@ def sample(
     ),
     n: int = o.opt("How many tasks to check.", "-n", "--checks", default=100, min=1, metavar="N"),
     purpose: str = o.opt(
-        "What the checks are for: how right all labels are, which may be accepted unseen, or which method is better "
-        "here.",
+        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept unchecked, "
+        "or to choose a method.",
         *("--for",),
         default="accuracy",
         metavar="accuracy|acceptance|choice",
@@ -40,13 +40,13 @@ def sample(
     draw: int = o.opt("The seed of the draw.", "--seed", default=0, min=0, metavar="N"),
     truth_column: str = o.opt("The name of the empty column for the truths.", default="truth", metavar="NAME"),
     items: str | None = o.opt("What is shown of each task: a table with a task column.", metavar="FILE"),
-    show_labels: bool = o.flag("--show-labels", "Show the labels, which influences the person who checks."),
+    show_labels: bool = o.flag("--show-labels", "Show the labels; this biases the person who checks."),
     fit: o.Fit = o.FIT_BESIDE_SEED,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Draw tasks for a person to check, so that finegold certify can tell how right all labels are."""
+    """Draw tasks for a person to check, so that finegold certify can estimate how accurate all labels are."""
     from finegold.api import sample as api
 
     plan = str(api.plan_path(output))
@@ -80,17 +80,17 @@ def _is_model(files: list[str]) -> bool:
 @o.with_groups
 def certify(
     files: o.Source,
-    checks: str = o.opt("The sheet that was filled in.", default=..., metavar="SHEET"),
-    plan: str | None = o.opt("The plan of the sheet, if it is not beside it.", metavar="FILE"),
+    checks: str = o.opt("The completed sheet.", default=..., metavar="SHEET"),
+    plan: str | None = o.opt("The plan of the sheet, if it is in another folder.", metavar="FILE"),
     output: str | None = o.opt("Write the labels, recalibrated, and which of them are accepted.", "--output", "-o"),
-    certificate: str | None = o.opt("Write one page (.html) or data that can be verified (.json)."),
+    certificate: str | None = o.opt("Write the certificate: a page (.html), or data that can be verified (.json)."),
     verify: str | None = o.opt("Recompute a certificate (.json) and compare.", metavar="CERTIFICATE"),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Tell how right all labels are, from a filled sheet of finegold sample, and which may be accepted unseen."""
+    """Estimate the accuracy of all labels from a completed sheet, and find those that can be accepted unchecked."""
     from finegold.api import certify as api
 
     out.check_outputs([output], [certificate], [*files, checks, plan, verify], reading, fit)
@@ -121,7 +121,7 @@ def trust(
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     flips: str | None = o.opt("Write the labels that differ from the majority vote, with the reasons.", panel=TABLES),
-    contested: str | None = o.opt("Write the labels that are hardly more probable than the next class.", panel=TABLES),
+    contested: str | None = o.opt("Write the labels that are barely more probable than the next class.", panel=TABLES),
     spammers: str | None = o.opt("Write how much the votes of each annotator depend on the truth.", panel=TABLES),
     pairs: str | None = o.opt("Write all pairs of annotators, those with correlated errors first.", panel=TABLES),
     calibration: str | None = o.opt("Write the reliability curve (needs --truth).", panel=TABLES),
@@ -130,7 +130,7 @@ def trust(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Show how far labels can be trusted: flips of the majority, spammers, correlated annotators, calibration."""
+    """Show how far labels can be trusted: labels against the majority, spammers, correlated annotators, calibration."""
     from finegold.insight.expected import caution, in_words
 
     if calibration is not None and truth is None:
@@ -151,7 +151,7 @@ def trust(
         if isfinite(checked.agreement.alpha)
         else "undefined",
         "labels against the majority vote": f"{checked.n_flips:,}",
-        "labels hardly more probable than the next class": f"{checked.n_contested:,}",
+        "labels barely more probable than the next class": f"{checked.n_contested:,}",
         "ties": f"{checked.n_tied:,}",
         "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
         "effective number of independent annotators": f"{panel.effective:,.1f} of {panel.n_annotators:,}",
@@ -196,7 +196,7 @@ def audit(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """List how likely each label in use is wrong, judged by votes and predictions; the worst labels come first."""
+    """List how likely each label in use is to be wrong, judged by votes and predictions, the worst first."""
     from finegold.api.evaluate import audit_result
     from finegold.io.writers import write_frame
     from finegold.votes.frames import to_polars
@@ -249,7 +249,7 @@ def next_votes(
         rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}
         out.print_json(rows | {"safe": int(plan.safe.sum()), "exhausted": n_exhausted})
     elif output is None:
-        for title, frame in (("Ask about", plan.tasks()), ("Look after", plan.annotators())):
+        for title, frame in (("Ask about", plan.tasks()), ("Annotators to retrain or drop", plan.annotators())):
             if len(frame):
                 out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
     say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")

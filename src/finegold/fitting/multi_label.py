@@ -51,7 +51,7 @@ def fit_sets(
     fit: Callable[[Annotations], ResultData],
     on_step: Callable[[Step], None] | None = None,
 ) -> ResultData:
-    """Return the set of options of each task that are more probably right than wrong.
+    """Return the set of options of each task that are more likely right than wrong.
 
     The default method is the model of options, and "mv" a vote on each option. Any other method is fitted by `fit` to
     the answers about each option.

@@ -30,7 +30,7 @@ from finegold.votes.pairs import rows_of
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels hang on the rule for ties
+TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
 MAX_NAMED = 3  # number of annotators named on each side of a flip
 
@@ -190,7 +190,7 @@ def _listed(parts: list[tuple[float, str]]) -> str:
 
 
 def tie_warnings(result: ResultData) -> list[str]:
-    """Warn if the votes of many tasks are tied: their labels hang on how the method breaks ties."""
+    """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
     if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
         return []
     votes = votes_of(result)
@@ -200,6 +200,6 @@ def tie_warnings(result: ResultData) -> list[str]:
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [
-        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels hang on which annotators "
-        "the method believes, so ask for one more vote on each, or check some (finegold sample)"
+        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels depend on which annotators "
+        "the method trusts, so ask for one more vote on each, or check some (finegold sample)"
     ]

@@ -123,7 +123,7 @@ class Agreement:
         return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
 
     def classes(self) -> Any:
-        """Return how far annotators agree whether a task belongs to a class.
+        """Return how much annotators agree whether a task belongs to a class.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class Agreement:
 
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
-    """Measure how far annotators agree beyond chance; `finegold.agreement` documents it."""
+    """Measure how much annotators agree beyond chance; `finegold.agreement` documents it."""
     annotations = single_votes(read(votes, **{"repeated": "all", **reading}))
     repeats = count_repeats(*annotations.votes())
     single = annotations

@@ -226,7 +226,7 @@ def small_data_caution(n_tasks: int) -> str:
     if n_tasks >= FEW_TASKS:
         return ""
     tasks = "1 task" if n_tasks == 1 else f"{n_tasks} tasks"
-    return f"Only {tasks}: confidences are rough. To know how right the labels are, check some (finegold sample)."
+    return f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some (finegold sample)."
 
 
 def typical_accuracy(pairs: Floats, K: int) -> float:

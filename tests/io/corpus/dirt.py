@@ -197,7 +197,7 @@ ALARMS_CASES = (
 
 GOLD = ("--gold", "_gold.csv")
 GOLD_CASES = (
-    Case("gold-ids", "dirty", "gold whose tasks are written otherwise", with_gold("0=cat", "1=cat", "2=dog"), GOLD, 18,
+    Case("gold-ids", "dirty", "gold whose tasks are written differently", with_gold("0=cat", "1=cat", "2=dog"), GOLD, 18,
          ("3 gold truths belong to tasks without votes", "the gold has 0, the votes have 't0'")),
     Case("gold-zeros", "dirty", "gold ids with leading zeros",
          {"v.csv": csv(votes(*CLEAN * 3, tasks="")), "_gold.csv": b"task,truth\n000,cat\n001,dog\n002,cat\n"}, GOLD,

@@ -28,7 +28,7 @@ HALF = 0.5  # what an undecided answer counts: chance, where there are two class
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of judges, one per judge and item that was asked (P in all), and how right they are."""
+    """The answers of judges, one per judge and item that was asked (P in all), and how accurate they are."""
 
     judge: Integers  # [P] in ascending order
     item: Integers  # [P]

@@ -137,7 +137,7 @@ class Members(NamedTuple):
     is_pairwise: bool = True
 
     def credit(self, panels: Flags) -> Floats:
-        """[panels, T] Return how right the answers of panels, given as rows of booleans, are; NaN without an answer."""
+        """[panels, T] Return the accuracy of panels, given as rows of booleans, on each item; NaN without an answer."""
         weights = panels * self.weight
         for g, excess in enumerate(self.excess):  # a discount for each further member of a group that errs alike
             inside = self.group == g
@@ -147,7 +147,7 @@ class Members(NamedTuple):
         return self.credit_of((weights @ self.share.reshape(J, T * K)).reshape(-1, T, K))
 
     def credit_of(self, points: Floats) -> Floats:
-        """[panels, T] Return how right the classes with most points [panels, T, K] are; several share the credit."""
+        """[panels, T] Return how accurate the classes with most points [panels, T, K] are; several share the credit."""
         is_top = (points >= points.max(axis=2, keepdims=True) - 1e-9) & (points > 0)
         right, n = is_top[:, np.arange(points.shape[1]), self.gold], is_top.sum(axis=2)
         shared = HALF if self.is_pairwise else right / np.maximum(n, 1)
@@ -218,7 +218,7 @@ def _cross_validated(taught: Floats, held: Floats, folds: Integers, rivals: Inte
     """Return the accuracy of the best of some rivals, which is less than it has on the truths that choose it.
 
     `taught` [folds, rivals] are accuracies on the truths outside of each fold, by which the best is chosen, and `held`
-    [rivals, T] is how right each is on the truths of the fold.
+    [rivals, T] is how accurate each is on the truths of the fold.
     """
     chosen = rivals[taught[:, rivals].argmax(axis=1)]
     return mean_of(held[chosen[folds], np.arange(len(folds))])

@@ -87,7 +87,7 @@ export async function render(root, { project }) {
       "section",
       { class: "card", id: "draw" },
       h("h2", {}, "Draw a random sample"),
-      h("div", { class: "fields" }, field("Tasks to check", n, "100 show the share of right labels to a few points; 300 to about half of that."), field("Wrong labels that you would accept, in %", risk, "Says how many of the most confident labels may be used unseen.")),
+      h("div", { class: "fields" }, field("Tasks to check", n, "100 show the share of right labels to a few points; 300 to about half of that."), field("Wrong labels that you would accept, in %", risk, "Says how many of the most confident labels may be used unchecked.")),
       h("div", { class: "field" }, h("span", {}, "Who checks them"), h("small", {}, "Nobody chosen: anybody takes the next task. Two or more share them, and all check some of them, which shows how often they agree."), h("div", { class: "row" }, boxes.map(([name, box]) => h("label", { class: "check" }, box, name || "you (without a name)")))),
       field("Tasks that all of them check, in %", overlap),
       h("div", { class: "row" }, h("button", { class: "primary", id: "draw-sample", onclick: start }, "Draw the sample")),
