@@ -171,11 +171,11 @@ def _signs(agreement: Floats) -> Floats:
     for component in range((parts := connected_components(walk, directed=False))[0]):
         nodes = np.flatnonzero(parts[1] == component)
         part, people = walk[nodes][:, nodes], nodes < len(agreement)
-        is_small = len(nodes) <= MOST_DENSE
-        vectors = (
-            np.linalg.eigh(part.toarray())[1] if is_small else eigsh(part, 1, which="SA", v0=np.ones(len(nodes)))[1]
-        )
-        side = np.sign(vectors[:, 0])
+        if len(nodes) <= MOST_DENSE:
+            last = np.linalg.eigh(part.toarray())[1][:, 0]
+        else:
+            last = eigsh(part, 1, which="SA", v0=np.ones(len(nodes)))[1][:, 0]
+        side = np.sign(last)
         signs[nodes] = side if side[people].sum() >= 0 else -side
     return signs[: len(agreement)]
 
