@@ -203,6 +203,15 @@ def test_the_command_line_shows_what_is_left_out(tmp_path):
     assert json.loads(done.stdout)["rows"]["left_out"] == {"cancelled annotations": 1, "drafts": 1}
 
 
+def test_a_question_of_missing_words_does_not_end_all_of_them(tmp_path):
+    answers = [annotation(who, choices("sent", "pos"), choices("other", "NA")) for who in (1, 2)]
+    path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
+    done = run("aggregate", path, "--method", "mv", "--question", "all", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert list(json.loads(done.stdout)["questions"]) == ["sent"]
+    assert 'the question "other" has no votes and is left out' in done.stderr
+
+
 def test_every_question_on_the_command_line(tmp_path):
     rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
     answers = [annotation(1, choices("sent", "pos"), rating), annotation(2, choices("sent", "pos"))]

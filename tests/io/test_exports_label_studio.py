@@ -6,7 +6,7 @@ import json
 import pytest
 
 import finegold
-from finegold.errors import InputError
+from finegold.errors import FinegoldWarning, InputError
 from tests.support.exports_made import LABEL_STUDIO, annotation, choices
 from tests.support.readers_votes import votes_of, write
 
@@ -77,6 +77,13 @@ def test_old_exports_packed_with_gzip(tmp_path):
     votes = finegold.read(path)
     assert votes_of(votes) == {(1, 1, "a")}
     assert votes.counts.left_out == {"cancelled annotations": 1}
+
+
+def test_old_exports_do_not_say_who_annotated(tmp_path):
+    nameless = [{"id": number, "result": [choices("q", label)]} for number, label in enumerate("ab")]
+    path = export(tmp_path, [{"id": 1, "data": {}, "completions": nameless}])
+    with pytest.warns(FinegoldWarning, match=r"does not say who annotated.* taken as those of the annotators 1, 2"):
+        assert votes_of(finegold.read(path)) == {(1, 1, "a"), (1, 2, "b")}
 
 
 def test_files_in_a_cloud_storage_hold_an_annotation_each(tmp_path):

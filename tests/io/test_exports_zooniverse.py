@@ -76,6 +76,14 @@ def test_surveys_and_drop_down_lists(tmp_path: Path) -> None:
     assert votes_of(each["T1"]) == {(101, "ann", "Summer")}
 
 
+def test_a_label_that_is_chosen_twice_is_one_label(tmp_path: Path) -> None:
+    twice = [{"choice": "LION", "answers": {"HOWMANY": number}} for number in "12"]
+    assert votes_of(read(export(tmp_path, *ROWS, ("eve", "103", [step("T0", twice)])))) == {
+        *VOTES,
+        (103, "eve", "LION"),
+    }
+
+
 def test_marks_are_left_out_and_counted(tmp_path: Path) -> None:
     marks = [{"x": 1.5, "y": 3.0, "tool": 0, "frame": 0}]
     found = read(export(tmp_path, *ROWS, ("eve", "103", [step("T0", None), step("T2", marks)])))

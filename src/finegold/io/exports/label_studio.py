@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
-from finegold.errors import leave_out
+from finegold.errors import FinegoldWarning, leave_out
 from finegold.io.exports.base import (
     DamagedExport,
     Export,
@@ -56,7 +57,11 @@ def _as_task(record: Any) -> Any:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    is_min = _is_min(seen)
+    is_min, (_, old) = _is_min(seen), ANNOTATIONS
+    if (first := seen.record.get(old)) and "completed_by" not in first[0]:
+        text = f"{seen.source.name} does not say who annotated, as Label Studio before 1.0 does not"
+        text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."
+        warnings.warn(text, FinegoldWarning, stacklevel=2)
     if not seen.source.is_delimited and not is_min:
         return in_batches(with_numbers(read_records(seen), lambda record: _votes(_as_task(record), options)))
     if options.gold or options.include:
@@ -80,8 +85,9 @@ def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
         if (task := data.get(options.task)) is None:
             raise unknown_task(f'the data of the task have no "{options.task}"', data)
     name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
-    for annotation in need(record, name, list):
-        for vote in _of_annotation(task, annotation, options):
+    for number, annotation in enumerate(need(record, name, list), start=1):
+        nobody = number if name == ANNOTATIONS[1] and "completed_by" not in annotation else None
+        for vote in _of_annotation(task, annotation, nobody, options):
             is_voted = True
             yield vote
     for prediction in need(record, "predictions", list, []):
@@ -94,12 +100,12 @@ def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
         yield Vote(task)
 
 
-def _of_annotation(task: Any, annotation: Any, options: ExportOptions) -> Iterator[Vote]:
+def _of_annotation(task: Any, annotation: Any, nobody: int | None, options: ExportOptions) -> Iterator[Vote]:
     results = need(annotation, "result", list, [])
     if annotation.get("was_cancelled") or annotation.get("skipped"):
         options.left_out["cancelled annotations"] += 1
         return
-    annotator = annotation.get("completed_by")
+    annotator = annotation.get("completed_by", nobody)
     if isinstance(annotator, dict):  # people know the e-mail address better than the number
         annotator = annotator.get("email") or annotator.get("id")
     if annotator is None:
