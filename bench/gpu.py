@@ -38,7 +38,6 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "ibcc": [{"inference": "ep"}, {}],
     "ptbcc": [{}],
     "hds": [{}, {"class_prior": "flat"}],
-    "hpt": [{}],
 }
 TIMED = {
     "anchored": 4,
@@ -46,7 +45,6 @@ TIMED = {
     "ds": 50,
     "hds": 50,
     "ibcc": 50,
-    "hpt": 50,
 }  # most sweeps of a timed fit
 PREPARING = ("slots_of", "count_votes", "sort_votes", "name_chunks", "start", "vote_shares", "index_votes")
 CLASSES = 5

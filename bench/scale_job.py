@@ -95,16 +95,16 @@ def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads
     return {"ns_per_vote_and_sweep": wall, "cpu_ns_per_vote_and_sweep": cpu}
 
 
-def frame(path: str, threads: int, accelerate: bool) -> Figures:
+def frame(path: str, threads: int) -> Figures:
     """PTBCC on a pandas data frame in memory, as crowd-kit gets it: what is not yet compiled is compiled before."""
     import pandas as pd
 
     import finegold
 
     table = pd.read_csv(path)
-    finegold.aggregate(table.head(10_000), "ptbcc", threads=threads, accelerate=accelerate)
+    finegold.aggregate(table.head(10_000), "ptbcc", threads=threads)
     began, cpu = time.perf_counter(), time.process_time()
-    result = finegold.aggregate(table, "ptbcc", threads=threads, accelerate=accelerate)
+    result = finegold.aggregate(table, "ptbcc", threads=threads)
     return {
         "seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - cpu,  # of all threads: tells a busy machine from a slow program

@@ -103,14 +103,11 @@ def against_crowd_kit(bench: Any) -> Figures:
                 alive.remove(method)
         if votes == 1e7:
             rival = figures["MajorityVote"]["fit_seconds"]
-            for accelerate in (False, True):
-                own = bench.finegold("frame", path=path, threads=2, accelerate=accelerate)
-                figures["accelerated_frame" if accelerate else "finegold_frame"] = own
-                print(
-                    f"   {'':>12} from a data frame: finegold PTBCC{' with accelerate' if accelerate else ''} "
-                    f"{own['seconds']:.2f} s, {own['iterations']} sweeps; MV {rival:.2f} s "
-                    f"({rival / own['seconds']:.2f} times)"
-                )
+            own = figures["finegold_frame"] = bench.finegold("frame", path=path, threads=2)
+            print(
+                f"   {'':>12} from a data frame: finegold PTBCC {own['seconds']:.2f} s, {own['iterations']} sweeps; "
+                f"MV {rival:.2f} s ({rival / own['seconds']:.2f} times)"
+            )
         found.append(figures)
     return _said(5, "as above", {"sizes": found})
 

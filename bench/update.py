@@ -23,7 +23,6 @@ from finegold.api.job import fit
 from finegold.methods.anchored import AnchoredVote
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
-from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import Method
 from finegold.methods.mv import MajorityVote
@@ -37,7 +36,6 @@ OTHERS: tuple[Method, ...] = (
     DS(max_iterations=500, tolerance=1e-3),
     IBCC(inference="vb"),
     HDS(),
-    HPT(),
 )
 NEW = 0.1  # of the votes
 REPEATS = 15  # of which the fastest counts

@@ -138,7 +138,6 @@ def ways(calls: pl.DataFrame) -> dict[str, finegold.Result]:
         "ptbcc, merged": finegold.aggregate(votes, "ptbcc"),
         "ptbcc, merged by family": finegold.aggregate(by_family, "ptbcc", repeated="majority", **reading),
         "ds, merged": finegold.aggregate(votes, "ds"),
-        "hpt, merged": finegold.aggregate(votes, "hpt"),
     }
 
 

@@ -25,7 +25,7 @@ NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unpars
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
 PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
-FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
+FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hds")))  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
 Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict` and

@@ -67,8 +67,6 @@ def the_bound_never_falls(make: Make) -> None:
     if not make().has_bound:
         return
     bound = fit_arrays(make, sample_votes()).bound
-    if make().warm_start is not None:
-        bound = bound[int(np.isnan(bound).sum()) :]  # the sweeps of the warm start come first and have no bound
     assert len(bound) > 0
     assert np.isfinite(bound).all()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), bound

@@ -118,7 +118,7 @@ def wide(n_classes: int, n_tasks: int = 300, n_annotators: int = 100) -> Annotat
 
 
 @pytest.mark.parametrize(
-    ("method", "n_classes"), [("cbcc", 1000), *((name, 60_000) for name in ("ptbcc", "ds", "hds", "hpt", "ibcc"))]
+    ("method", "n_classes"), [("cbcc", 1000), *((name, 60_000) for name in ("ptbcc", "ds", "hds", "ibcc"))]
 )
 def test_more_classes_than_memory_are_refused_before_anything_is_allocated(method: str, n_classes: int) -> None:
     with pytest.raises(InputError, match=f"{method} needs at least .* GB of memory for {n_classes:,} classes"):
@@ -153,4 +153,4 @@ def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:
     shown = {name for name in dir(finegold.PTBCC()) if not name.startswith("_")}
     assert shown >= {"tolerance", "n_prototypes", "name", "fit", "partial_fit"}
     hooks = {"start", "begin", "sweep", "expect", "learned", "why_not_updatable", "recompute_priors", "with_prior"}
-    assert not shown & {*hooks, "warm_start", "sufficient_statistics", "earlier", "notes", "first_prototypes"}
+    assert not shown & {*hooks, "sufficient_statistics", "earlier", "notes", "first_prototypes"}

@@ -190,7 +190,7 @@ def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
     assert np.array_equal(result.posterior[2:], first.posterior[2:])
 
 
-@pytest.mark.parametrize("name", ["mv", "ds", "hds", "hpt"])
+@pytest.mark.parametrize("name", ["mv", "ds", "hds"])
 def test_truths_that_arrive_are_certain_whatever_the_method(parts, name):
     result = finegold.aggregate(parts[0], name).update(gold={1: 0})
     assert result.posterior[1].tolist() == [1, 0, 0]

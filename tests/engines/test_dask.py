@@ -54,7 +54,7 @@ def assert_same(one, other):
     assert np.array_equal(one.bound, other.bound, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["anchored", "mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds", "hpt"])
+@pytest.mark.parametrize("name", ["anchored", "mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds"])
 def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     method = method_class(name)(**({"n_restarts": 2} if name == "ebcc" else {}))
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
@@ -62,7 +62,7 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     assert engine.n_blocks > 4
 
 
-@pytest.mark.parametrize("method", ["anchored", "ptbcc", "hpt"])
+@pytest.mark.parametrize("method", ["anchored", "ptbcc"])
 @pytest.mark.parametrize("name", ["adult", pytest.param("fact", marks=pytest.mark.slow)])
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
@@ -70,7 +70,7 @@ def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, na
         assert_same(finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method))
 
 
-@pytest.mark.parametrize("settings", [{"accelerate": True}, {"precision": "single"}, {"n_prototypes": 3}])
+@pytest.mark.parametrize("settings", [{"precision": "single"}, {"n_prototypes": 3}])
 def test_settings_of_ptbcc_give_the_same_bits(client, votes, settings):
     method = method_class("ptbcc")(**settings)
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST, single=method.single))
@@ -103,16 +103,6 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
     assert path.exists()
     resumed = finegold.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
-
-
-def test_a_checkpoint_of_work_after_a_warm_start_goes_on_at_the_same_bits(engine, votes, tmp_path):
-    local = fit(method_class("hpt")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
-    seen = []
-    keep = {"checkpoint": tmp_path / "kept", "engine": engine}
-    with pytest.raises(KeyboardInterrupt):
-        finegold.aggregate(votes, "hpt", on_step=interrupt_at(local.iterations - 2), **keep)
-    assert_same(finegold.aggregate(votes, "hpt", on_step=seen.append, resume=True, **keep), local)
-    assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
 
 
 def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):

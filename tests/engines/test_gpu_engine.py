@@ -20,7 +20,6 @@ METHODS = [
     ("ptbcc", {}),
     ("hds", {}),
     ("hds", {"class_prior": "flat"}),
-    ("hpt", {}),
 ]
 
 
@@ -73,21 +72,6 @@ def test_votes_that_fit_travel_once():
 def test_votes_that_do_not_fit_take_turns_and_the_result_says_so():
     result = fit(method_class("ptbcc")(), _votes(), engine=GPUEngine(device=Host(10_000)))
     assert any("copied to the GPU in" in note for note in result.notes)
-
-
-@pytest.mark.parametrize("free", [10**9, 10_000])
-def test_prototypes_of_hpt_work_in_float32_and_its_matrices_in_float64(free):
-    seen = []
-
-    class Watched(Host):
-        def kernels(self, name):
-            seen.append((name, {block.posterior.dtype.name for block in engine.blocks[:1]}))
-            return super().kernels(name)
-
-    engine = GPUEngine(device=Watched(free))
-    fit(method_class("hpt")(), _votes(), engine=engine)
-    assert {dtype for name, (dtype,) in seen if name == "ptbcc"} == {"float32"}
-    assert {dtype for name, (dtype,) in seen if name == "confusion"} == {"float64"}
 
 
 def test_the_memory_of_an_earlier_fit_is_free_for_the_next():

@@ -14,7 +14,6 @@ from finegold.checks import same_bits, sample_votes
 from finegold.errors import OutputError
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.ebcc import EBCC
-from finegold.methods.hpt import HPT
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
@@ -112,8 +111,7 @@ def votes():
 
 @pytest.fixture(scope="module")
 def whole(votes):
-    """HPT at one go: first the sweeps of PTBCC, then its own."""
-    return fit(HPT(), votes)
+    return fit(PTBCC(), votes)
 
 
 class Killed(Exception):
@@ -130,44 +128,40 @@ def kill_at(number):
     return watch
 
 
-def moments(votes, whole):
-    """Sweeps to stop at: one in the middle of PTBCC's, one in the middle of HPT's own, and the very last."""
-    first, last = fit(PTBCC(), votes).iterations, whole.iterations
-    assert 2 < first < last - 2
-    return [first // 2, (first + last) // 2, last]
+def moments(whole):
+    """Sweeps to stop at: an early one, one in the middle, and the very last."""
+    last = whole.iterations
+    assert last > 6
+    return [2, last // 2, last]
 
 
 @pytest.mark.parametrize("stop", [kill_at, interrupt_at], ids=["kill", "interrupt"])
-def test_work_after_a_warm_start_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
+def test_work_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
     if stop is kill_at:
         monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)  # else a kill loses a minute
-    for number in moments(votes, whole):
+    for number in moments(whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):
-            fit(HPT(), votes, on_step=stop(number), checkpoint=Checkpoint(path))
+            fit(PTBCC(), votes, on_step=stop(number), checkpoint=Checkpoint(path))
         assert path.exists()
         seen = []
-        resumed = fit(HPT(), votes, on_step=seen.append, checkpoint=Checkpoint(path, resume=True))
+        resumed = fit(PTBCC(), votes, on_step=seen.append, checkpoint=Checkpoint(path, resume=True))
         assert np.array_equal(resumed.posterior, whole.posterior)
         assert np.array_equal(resumed.bound, whole.bound, equal_nan=True)
         assert len(seen) == whole.iterations - number + (stop is kill_at)
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_warm_start_that_has_ended_is_not_swept_again(votes, whole, tmp_path):
-    first = fit(PTBCC(), votes).iterations
-    with pytest.raises(Killed):
-        fit(HPT(), votes, on_step=kill_at(first + 1), checkpoint=Checkpoint(tmp_path / "half"))
-    seen = []
-    fit(HPT(), votes, on_step=seen.append, checkpoint=Checkpoint(tmp_path / "half", resume=True))
-    assert [step.iteration for step in seen] == list(range(first + 1, whole.iterations + 1))
-
-
 def test_work_can_be_interrupted_again_and_again(votes, whole, tmp_path):
     for number in range(3, whole.iterations, 3):
         with pytest.raises(KeyboardInterrupt):
-            fit(HPT(), votes, on_step=interrupt_at(number), checkpoint=Checkpoint(tmp_path / "half", resume=number > 3))
-    resumed = fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
+            fit(
+                PTBCC(),
+                votes,
+                on_step=interrupt_at(number),
+                checkpoint=Checkpoint(tmp_path / "half", resume=number > 3),
+            )
+    resumed = fit(PTBCC(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
     assert np.array_equal(resumed.posterior, whole.posterior)
 
 
@@ -175,65 +169,43 @@ def test_a_real_sigkill_in_the_last_sweeps(votes, whole, tmp_path):
     np.savez(tmp_path / "votes.npz", *votes.votes())
     script = f"""
 import os, numpy as np
-from finegold import Annotations
-from finegold.fitting.checkpoint import Checkpoint
-from finegold.methods.hpt import HPT
+from finegold import PTBCC, Annotations
 from finegold.api.job import fit
+from finegold.fitting import checkpoint
+from finegold.fitting.checkpoint import Checkpoint
 from tests.support.signals import KILL
+checkpoint.SECONDS_BETWEEN_SAVES = 0.0
 def watch(step):
     if step.iteration == {whole.iterations - 1}:
         os.kill(os.getpid(), KILL)
 votes = Annotations.from_arrays(*np.load({str(tmp_path / "votes.npz")!r}).values())
-fit(HPT(), votes, on_step=watch, checkpoint=Checkpoint({str(tmp_path / "half")!r}))
+fit(PTBCC(), votes, on_step=watch, checkpoint=Checkpoint({str(tmp_path / "half")!r}))
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode in (-KILL, KILL)
-    resumed = fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
+    resumed = fit(PTBCC(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
     assert np.array_equal(resumed.posterior, whole.posterior)
     assert [path.name for path in tmp_path.iterdir()] == ["votes.npz"]
 
 
-def test_parts_of_other_work_do_not_count(votes, whole, tmp_path):
-    path = tmp_path / "half"
-    with pytest.raises(Killed):
-        fit(HPT(), votes, on_step=kill_at(whole.iterations), checkpoint=Checkpoint(path))
-    old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert set(old) == {"half", "half.part-ptbcc"}
-    with pytest.raises(Killed):  # too early to have anything to keep
-        fit(HPT(max_iterations=9), votes, on_step=kill_at(1), checkpoint=Checkpoint(path, overwrite=True))
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
-    with pytest.raises(KeyboardInterrupt):
-        fit(HPT(max_iterations=9), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path, overwrite=True))
-    assert (tmp_path / "half.part-ptbcc").read_bytes() != old["half.part-ptbcc"]
-    resumed = fit(HPT(max_iterations=9), votes, checkpoint=Checkpoint(path, resume=True))
-    assert np.array_equal(resumed.posterior, fit(HPT(max_iterations=9), votes).posterior)
-
-
-def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_whole(tmp_path):
+def test_work_on_other_votes_or_with_other_settings_is_refused(tmp_path):
     path = tmp_path / "half"
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
-        fit(HPT(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
+        fit(PTBCC(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
     with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*overwrite=True"):
-        fit(HPT(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
+        fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
-        fit(HPT(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
-    (tmp_path / "half.part-ptbcc").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
-        fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
+        fit(PTBCC(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     path.write_bytes(b"rubbish")
     with pytest.raises(InputError, match=r"half is not a checkpoint of Finegold, or it is damaged"):
-        fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
+        fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
-        fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
-    (tmp_path / "half.part-ptbcc").unlink()
-    assert fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True)).converged
+    assert fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True)).converged
 
 
-@pytest.mark.parametrize("method", [EBCC(n_restarts=2), PTBCC(accelerate=True)])
-def test_restarts_and_strides_cannot_be_resumed(method, tmp_path):
-    with pytest.raises(InputError, match="restarts or with accelerate"):
-        fit(method, Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(tmp_path / "x"))
+def test_restarts_cannot_be_resumed(tmp_path):
+    with pytest.raises(InputError, match="restarts cannot be resumed"):
+        fit(EBCC(n_restarts=2), Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(tmp_path / "x"))
 
 
 def interrupted(method, votes, path):
@@ -268,14 +240,6 @@ def test_unfinished_work_is_given_up_only_on_request(votes, tmp_path):
     assert path.read_bytes() == before
     assert fit(PTBCC(f=4.0), votes, checkpoint=Checkpoint(path, overwrite=True)).converged
     assert list(tmp_path.iterdir()) == []
-
-
-def test_files_named_like_parts_stay(votes, tmp_path):
-    notes = write(tmp_path / "half.part-notes.txt", "mine")
-    interrupted(HPT(), votes, tmp_path / "half")
-    assert (tmp_path / "half.part-ptbcc").exists()
-    fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
-    assert list(tmp_path.iterdir()) == [notes]
 
 
 def test_overwrite_without_a_checkpoint_says_what_it_needs(tmp_path):

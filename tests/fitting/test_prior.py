@@ -101,7 +101,7 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
     strangers = Annotations.from_arrays([1, 2], ["zoe", "zoe"], ["x", "y"])
     others = Annotations.from_arrays([1, 2], ["ann", "eve"], ["p", "q"])
     for votes, method, prior, words in (
-        (DISPUTED, "mv", before, "mv cannot take a prior, only .*ptbcc, hds, hpt.* can"),
+        (DISPUTED, "mv", before, "mv cannot take a prior, only .*ptbcc, hds.* can"),
         (DISPUTED, "ptbcc", fit(HDS(), earlier), "must be a model of ptbcc, but this one is of hds"),
         (DISPUTED, PTBCC(n_prototypes=3), before, "set n_prototypes=2"),
         (strangers, "ptbcc", before, "knows none of these annotators"),
@@ -122,7 +122,7 @@ def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
     kept = tmp_path / "kept"
 
     class Hasty(Checkpoint):
-        def due(self, ended):
+        def due(self):
             return True
 
     with pytest.raises(KeyboardInterrupt):

@@ -27,7 +27,7 @@ def test_on_a_terminal_the_line_is_seen():
         "import time\n"
         "from finegold.results.data import Step\n"
         "from finegold.fitting.progress import on_terminal\n"
-        "with on_terminal('hpt') as watch:\n"
+        "with on_terminal('hds') as watch:\n"
         "    for iteration in (12, 13):\n"
         "        watch(Step(0, iteration, 0.5, 1.0))\n"
         "        time.sleep(0.3)\n"
@@ -37,7 +37,7 @@ def test_on_a_terminal_the_line_is_seen():
     os.close(follower)
     seen = os.read(leader, 100_000).decode()
     os.close(leader)
-    for words in ("hpt: iteration 12, change 0.5", "hpt: iteration 13, change 0.5"):
+    for words in ("hds: iteration 12, change 0.5", "hds: iteration 13, change 0.5"):
         assert words in seen
 
 
@@ -48,7 +48,7 @@ def test_a_script_on_a_terminal_shows_the_line_too():
         "import time\n"
         "from finegold.api.job import IN_PYTHON\n"
         "from finegold.results.data import Step\n"
-        "with IN_PYTHON.fitting('hpt') as watch:\n"
+        "with IN_PYTHON.fitting('hds') as watch:\n"
         "    watch(Step(0, 12, 0.5, 1.0))\n"
         "    time.sleep(0.3)\n"
     )
@@ -57,4 +57,4 @@ def test_a_script_on_a_terminal_shows_the_line_too():
     os.close(follower)
     seen = os.read(leader, 100_000).decode()
     os.close(leader)
-    assert "hpt: iteration 12, change 0.5" in seen
+    assert "hds: iteration 12, change 0.5" in seen

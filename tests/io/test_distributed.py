@@ -106,7 +106,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path)
     assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(local(source), probabilities=False))
 
 
-@pytest.mark.parametrize("name", ["hpt", DEFAULT_METHOD])
+@pytest.mark.parametrize("name", ["hds", DEFAULT_METHOD])
 def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_path, name):
     source = write(votes_of("text"), tmp_path / "votes", ".parquet")
     found = aggregate_files(source, tmp_path / "out", name, engine=engine, probabilities=True)

@@ -20,8 +20,8 @@ with two votes), agreement (CONFIDENCE_STANDARD_ERRORS), calibration (N_FOLDS, t
 MAX_LOG_TEMPERATURE, Jeffreys' interval), expected accuracy (STANDARD_ERRORS), next votes (square root, N_GROUPS,
 MIN_SEEN_VOTES, safe, the added vote, ties), overview (OVERCONFIDENT_TEMPERATURE), the words of a report (BANDS).
 In test_constants_fits: spread of an accuracy, MIN_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
-SECONDS_BETWEEN_SAVES, SQUAREM (MAX_CHANGE, FIRST_MAX_STEP, RELATIVE_TOLERANCE), anchored vote (added pairs,
-ACCURACY_MARGIN, FEW_TASKS), simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
+SECONDS_BETWEEN_SAVES, anchored vote (added pairs, ACCURACY_MARGIN, FEW_TASKS),
+simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.solve import Squarem
 from finegold.methods.anchored import small_data_caution, typical_accuracy
 from finegold.results import metrics
 from finegold.results.matrices import evidence
@@ -48,47 +47,7 @@ def test_classes_tie_if_they_differ_by_rounding_only() -> None:
 def test_a_kill_loses_a_minute_of_work_at_most(tmp_path: Path, seconds: float, due: bool) -> None:
     checkpoint = Checkpoint(tmp_path / "half")
     checkpoint.last -= seconds
-    assert checkpoint.due(ended=False) == due
-
-
-class Line:
-    """A method whose parameters are numbers, and an engine without a state."""
-
-    def coordinates(self, parameters: Any) -> Any:
-        return parameters
-
-    def at(self, point: Any, parameters: Any) -> Any:
-        return point
-
-    def state(self) -> None:
-        """Nothing."""
-
-
-def strides() -> Any:
-    return Squarem(Line(), Line())  # type: ignore[arg-type]
-
-
-def test_strides_begin_when_posteriors_move_by_less_than_a_tenth() -> None:
-    def moved(change: float) -> bool:
-        ahead = strides()
-        points = [ahead.next_parameters(np.array([x]), 0.0, change) for x in (0.0, 1.0, 1.9)]
-        return bool(points[-1][0] != 1.9)
-
-    assert (moved(0.11), moved(0.09)) == (False, True)
-
-
-def test_the_first_stride_is_four_sweeps_long_at_most() -> None:
-    ahead = strides()
-    *_, point = [ahead.next_parameters(np.array([x]), 0.0, 0.01) for x in (0.0, 1.0, 1.99)]  # r = 1, v = -0.01
-    assert point == pytest.approx([2 * 4 - 16 * 0.01])
-    assert ahead.limit == 8
-
-
-def test_a_stride_is_taken_back_if_the_bound_falls_by_more_than_rounding() -> None:
-    ahead = strides()
-    ahead.previous = (None, None, -1000.0)
-    assert not ahead.has_overshot(-1000.0 - 1e-8)
-    assert ahead.has_overshot(-1000.0 - 1e-6)
+    assert checkpoint.due() == due
 
 
 def test_a_typical_vote_starts_from_one_pair_that_agrees_and_one_that_does_not() -> None:
@@ -105,8 +64,7 @@ def test_confidences_of_fewer_than_a_hundred_tasks_are_called_rough() -> None:
 
 def test_simulated_classes_are_about_as_frequent_as_asked_for() -> None:
     """As if a thousand tasks were drawn with the shares that were asked for."""
-    rng = np.random.default_rng(0)
-    shares = np.array([simulation._draw_tau(rng, 2, None, 3.0) for _ in range(2000)])
+    shares = np.array([simulation.draw_process(6, 2, imbalance=3.0, seed=seed).tau for seed in range(2000)])
     assert shares.mean(axis=0) == pytest.approx([0.75, 0.25], abs=0.005)
     assert shares[:, 0].std() == pytest.approx(np.sqrt(0.75 * 0.25 / 1001), rel=0.1)
 

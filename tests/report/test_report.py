@@ -136,7 +136,7 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     [votes_of(a="x"), votes_of(a="xxx", b="xx"), votes_of(a="xy", b="yx"), votes_of(a="x", b="y", c="z")],
     ids=["one vote", "one class", "ties only", "one annotator"],
 )
-@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "hpt"])
+@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "hds"])
 def test_the_least_that_can_be_shown_is_shown(votes, method, tmp_path):
     found = report_of(finegold.aggregate(votes, method), tmp_path / "report.html", truth={"a": "x"})
     assert [section["id"] for section in found.all("section")] == SECTIONS

@@ -15,7 +15,7 @@ from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.kernels.numerics import digamma_and_gammaln
-from finegold.methods.hpt import HPT
+from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
@@ -378,10 +378,10 @@ def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
 
 def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "votes.csv").write_text(CSV)
-    half_done(HPT(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
+    half_done(HDS(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
     with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
         finegold.aggregate(
-            tmp_path / "votes.csv", "hpt", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True
+            tmp_path / "votes.csv", "hds", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True
         )
 
 

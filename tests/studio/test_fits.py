@@ -18,7 +18,6 @@ SETTINGS = [
     ("ptbcc", {"tolerance": "0.1"}),
     ("ptbcc", {"prototypes": 3}),
     ("ptbcc", {"further": "no such"}),
-    ("ptbcc", {"accelerate": 1}),
     ("ibcc", {"tolerance": "x"}),
     ("mv", {"seed": "x"}),
     ("hds", {"weights": "x"}),
@@ -50,7 +49,7 @@ def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(studio, method, sett
     ("method", "settings"),
     [
         ("ptbcc", {"tolerance": 1}),
-        ("ptbcc", {"max_iterations": 3, "accelerate": True}),
+        ("ptbcc", {"max_iterations": 3, "precision": "single"}),
         ("ibcc", {"max_iterations": 3}),
     ],
 )

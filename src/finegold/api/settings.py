@@ -45,7 +45,7 @@ class Settings(TypedDict, total=False):
     # ebcc
     n_subtypes: int
     n_restarts: int
-    # ebcc, hds, hpt, anchored
+    # ebcc, hds, anchored
     class_prior: Literal["empirical", "uniform"] | Literal["votes", "flat"] | float
     # ebcc
     a_pi: float
@@ -65,7 +65,6 @@ class Settings(TypedDict, total=False):
     further: Literal["dirichlet", "uniform"]
     prototypes: ArrayLike | None
     precision: Literal["double", "single"]
-    accelerate: bool
     # anchored
     vote_share: float
     own_share: float

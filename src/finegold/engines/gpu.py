@@ -3,8 +3,8 @@
 Votes are copied to the device once, as the smallest integers that hold them, and posteriors stay there until they are
 gathered. If they do not fit, the blocks stay in host memory and are copied to the device one after another.
 
-PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS, HPT and IBCC use
-float64, because their posteriors are products of many small numbers (the PTBCC stage of HPT uses float32). The final
+PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS and IBCC use
+float64, because their posteriors are products of many small numbers. The final
 posteriors are within 1e-4 of the CPU's (measured by bench/gpu.py).
 """
 
@@ -26,7 +26,7 @@ from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.votes.annotations import Annotations
 
-SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
+SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "ibcc")
 PRECISION: dict[str, Any] = {  # type of the posteriors
     **dict.fromkeys(SINGLE_PRECISION, np.float32),
     **dict.fromkeys(DOUBLE_PRECISION, np.float64),

@@ -3,22 +3,19 @@
 A checkpoint is a zip of a manifest and arrays, like a saved result. It holds everything that the next sweep depends on:
 the parameters, the state of the blocks and the steps so far. It can be used only with the same votes and settings.
 
-If another method runs first (PTBCC before HPT), it has a checkpoint of its own, a part, in a file beside the main one.
-After that method has ended, the part holds its final state, so it is not run again. Parts are used only together with
-the main checkpoint, and all files are removed when the fit is done. No other file is replaced or removed: a file that
-is not a checkpoint, or that holds unfinished work without `resume` or `overwrite`, raises an error.
+The file is removed when the fit is done. No other file is replaced or removed: a file that is not a checkpoint, or that
+holds unfinished work without `resume` or `overwrite`, raises an error.
 """
 
 from __future__ import annotations
 
-import glob
 import json
 import signal
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +32,6 @@ from finegold.votes.annotations import Annotations
 
 FORMAT, VERSION = "finegold-checkpoint", 1
 SECONDS_BETWEEN_SAVES = 60.0  # a killed process loses at most this much work
-PART = ".part-"  # between the name of a checkpoint and the name of a stage
 
 State = dict[str, NDArray[Any]]
 
@@ -43,13 +39,10 @@ State = dict[str, NDArray[Any]]
 class Checkpoint:
     """The checkpoint of a fit. `resume` continues an earlier checkpoint, `overwrite` discards it."""
 
-    def __init__(
-        self, path: str | Path, *, resume: bool = False, overwrite: bool = False, main: Checkpoint | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, *, resume: bool = False, overwrite: bool = False) -> None:
         self.path = Path(path).expanduser()
         self.resume, self.overwrite = resume, overwrite
         self.held = False  # whether this process has locked the file
-        self.main = main  # the main checkpoint, if this is a part
         self.owned = False  # whether the file belongs to this fit, not to an earlier one
         self.last = time.monotonic()
         self.manifest: dict[str, Any] = {}
@@ -88,22 +81,16 @@ class Checkpoint:
                     raise self._of_another_fit(f"{name} differs")
             self.owned = True
 
-    def part(self, stage: str, method: Method) -> Checkpoint:
-        """Return the checkpoint of one stage."""
-        name = f"{self.path.name}{PART}{stage.replace(' ', '-')}"
-        part = Checkpoint(self.path.with_name(name), resume=self.owned, overwrite=not self.owned, main=self)
-        part.bind(method, self.manifest["votes"])
-        return part
-
-    def due(self, ended: bool) -> bool:
-        """Return whether it is time to save: at intervals, and when a stage has ended."""
-        return (ended and self.main is not None) or time.monotonic() - self.last > SECONDS_BETWEEN_SAVES
+    def due(self) -> bool:
+        """Return whether it is time to save."""
+        return time.monotonic() - self.last > SECONDS_BETWEEN_SAVES
 
     def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
         arrays = {f"state.{name}": values for name, values in state.items()}
         arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
         arrays["steps"] = np.array(steps, dtype=float)
-        self._write(arrays)
+        write_archive(self.path, self.manifest, arrays)  # the file of an earlier fit is replaced only now
+        self.owned, self.last = True, time.monotonic()
 
     def load(self, template: Any, state: Callable[[], State]) -> tuple[Any, State, list[Step]] | None:
         """Return parameters, state and steps, shaped like those given; None if there is nothing to resume."""
@@ -111,8 +98,6 @@ class Checkpoint:
             return None
         with opened(self.path, _not_ours(self.path)) as archive:
             arrays = read_arrays(archive)
-            if not arrays:
-                return None  # only parts were saved so far
             current = state()
             expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
             expected |= {f"state.{name}": values for name, values in current.items()}
@@ -127,25 +112,9 @@ class Checkpoint:
         return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
-        """Remove the files of a finished fit."""
+        """Remove the file of a finished fit."""
         if self.owned or self.overwrite:
-            self._remove_parts()
             self.path.unlink(missing_ok=True)
-
-    def _write(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Write the arrays; the files of an earlier fit are removed only now."""
-        if self.main is not None and not self.main.owned:
-            self.main._write({})
-        if not self.owned:
-            self._remove_parts()
-        write_archive(self.path, self.manifest, arrays)
-        self.owned, self.last = True, time.monotonic()
-
-    def _remove_parts(self) -> None:
-        for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
-            with suppress(InputError):  # not a file of Finegold
-                if _manifest(part).get("format") == FORMAT:
-                    part.unlink(missing_ok=True)
 
     def _of_another_fit(self, difference: str) -> InputError:
         return InputError(

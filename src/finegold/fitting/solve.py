@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +9,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
@@ -108,46 +106,26 @@ def descend(
 ) -> Descent:
     """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors in the blocks."""
     steps: list[Step] = []
-    if (first := method.warm_start) is not None:  # it leaves its posterior in the blocks; its bound is another model's
-        part = None if checkpoint is None else checkpoint.part(first.name, first)
-        engine.accept(first)
-        steps = [step._replace(bound=math.nan) for step in descend(first, engine, restart, on_step, part).steps]
-        engine.accept(method)
-    last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
     if checkpoint is not None and (saved := checkpoint.load(parameters, engine.state)) is not None:
         parameters, state, steps = saved
         engine.restore(state)
         done = bool(steps) and method.converged(steps)
-    squarem = Squarem(method, engine) if method.accelerated else None
     with interruptible() as interrupted:
-        while not done and len(steps) < last:
+        while not done and len(steps) < method.max_iterations:
             statistics = engine.sum(method.sweep, parameters)
             bound = method.bound(parameters, statistics)
             parameters = method.advance(engine, statistics, parameters)
-            overshot = squarem is not None and squarem.has_overshot(bound)
-            if squarem is not None and overshot:
-                parameters, bound = squarem.undo()
             steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-            done = not overshot and method.converged(steps)
-            ended = done or len(steps) == last
-            if squarem is not None and not (overshot or ended):
-                parameters = squarem.next_parameters(parameters, bound, steps[-1].change)
+            done = method.converged(steps)
             if on_step is not None:
                 on_step(steps[-1])
-            if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
+            if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
                 checkpoint.save(parameters, engine.state(), steps)
             if interrupted.is_set():
                 raise KeyboardInterrupt
     return Descent(method, parameters, steps, done)
-
-
-def start(method: Method, engine: Engine) -> Any:
-    """Return the first sums of the method; an earlier stage is begun, but not run."""
-    if method.warm_start is not None:
-        start(method.warm_start, engine)
-    return engine.sum(method.start, 0)
 
 
 def check_gold(method: Method, given: Any) -> None:
@@ -159,9 +137,9 @@ def check_gold(method: Method, given: Any) -> None:
 
 def check_resumable(method: Method) -> None:
     """Raise an error if a fit of the method cannot have a checkpoint."""
-    if method.n_restarts > 1 or method.accelerated:
+    if method.n_restarts > 1:
         raise InputError(
-            f"{method.name}: a fit with restarts or with accelerate cannot be resumed from a checkpoint",
+            f"{method.name}: a fit with restarts cannot be resumed from a checkpoint",
             remedies=[leave_out("checkpoint"), use(text="choose another method")],
         )
 
@@ -172,10 +150,7 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
     votes: an object with the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: how
     many numbers of the posterior are on this machine.
     """
-    n_parameters, stage = method.n_parameters(votes), method.warm_start
-    while stage is not None:
-        n_parameters, stage = max(n_parameters, stage.n_parameters(votes)), stage.warm_start
-    needed, available = n_parameters * 8 + n_posterior * (4 if method.single else 8), available_memory()
+    needed, available = method.n_parameters(votes) * 8 + n_posterior * (4 if method.single else 8), available_memory()
     if needed > available:
         column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
         raise InputError(
@@ -184,56 +159,6 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
             f"check that {column} holds classes, merge rare ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, "
             "in bytes, in the environment"
         )
-
-
-# ---- Acceleration (SQUAREM)
-
-MAX_CHANGE = 0.1  # of a posterior; extrapolation begins below, since earlier it may lead to another optimum
-RELATIVE_TOLERANCE = 1e-10  # of the bound; a smaller decrease counts as rounding
-FIRST_MAX_STEP = 4.0  # of |a|; it is doubled when it is reached and halved when a step is undone
-
-
-class Squarem:
-    """Choose the parameters of the next sweep after each sweep."""
-
-    def __init__(self, method: Method, engine: Engine) -> None:
-        self.method, self.engine = method, engine
-        self.points: list[NDArray[np.float64]] = []
-        self.limit = FIRST_MAX_STEP
-        self.is_near = False
-        self.previous: tuple[Any, Any, float] | None = None  # parameters, state and bound before the last step
-
-    def has_overshot(self, bound: float) -> bool:
-        """Return whether the last sweep followed a step that lowered the bound."""
-        return self.previous is not None and not bound >= self.previous[2] - RELATIVE_TOLERANCE * abs(bound)
-
-    def undo(self) -> tuple[Any, float]:
-        """Restore the posteriors from before the step, and return the parameters and the bound from then."""
-        assert self.previous is not None
-        parameters, state, bound = self.previous
-        self.engine.restore(state)
-        self.previous, self.points = None, []
-        self.limit = max(self.limit / 2, 1.0)
-        return parameters, bound
-
-    def next_parameters(self, parameters: Any, bound: float, change: float) -> Any:
-        """Return the parameters for the next sweep: unchanged, or extrapolated after every third sweep."""
-        self.previous = None
-        self.is_near |= change < MAX_CHANGE
-        if not self.is_near:
-            return parameters
-        self.points.append(self.method.coordinates(parameters))
-        if len(self.points) < 3:
-            return parameters
-        self.previous = (parameters, self.engine.state(), bound)
-        x0, x1, x2 = self.points
-        self.points = []
-        r, v = x1 - x0, (x2 - x1) - (x1 - x0)
-        length = float(np.linalg.norm(r)) / max(float(np.linalg.norm(v)), 1e-300)
-        if length >= self.limit:
-            length, self.limit = self.limit, 2 * self.limit
-        length = max(length, 1.0)  # 1 is the plain sweep, x2
-        return self.method.at(x0 + 2 * length * r + length**2 * v, parameters)
 
 
 @contextmanager

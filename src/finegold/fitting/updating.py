@@ -20,7 +20,7 @@ from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, use
 from finegold.fitting import solve
-from finegold.fitting.solve import OnStep, start, time_without_compiling
+from finegold.fitting.solve import OnStep, time_without_compiling
 from finegold.methods.base import Method, SufficientStatistics
 from finegold.methods.lookup import method_class, method_names, method_of
 from finegold.methods.ptbcc import PTBCC, Earlier
@@ -77,7 +77,7 @@ def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: O
     memory = method.sufficient_statistics(replace(result, learned=known))
     first, rest = _subtract_touched(method, engine, memory, touched)
     engine.scatter(touched.now)
-    parameters = method.recompute_priors(memory.parameters, _add(first, start(method, engine)))
+    parameters = method.recompute_priors(memory.parameters, _add(first, engine.sum(method.start, 0)))
     steps: list[Step] = []
     while not _has_converged(steps):
         statistics = engine.sum(method.sweep, parameters)
@@ -126,7 +126,7 @@ def _subtract_touched(
     if touched.before is None:
         return memory.first, memory.statistics
     engine.scatter(touched.before)
-    first = start(method, engine)
+    first = engine.sum(method.start, 0)
     if touched.posterior is not None:
         engine.posterior[:] = touched.posterior
         statistics = engine.sum(method.sweep, memory.parameters)

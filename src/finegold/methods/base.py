@@ -152,7 +152,6 @@ class Method(ABC):
     keeps: ClassVar[dict[str, str]] = {}
     n_restarts = 1  # how often the fit starts anew; the best bound wins
     random_ties = False  # whether ties between classes are broken at random, by the seed
-    accelerated = False  # whether SQUAREM extrapolates between sweeps, which requires `coordinates` and `at`
     single = False  # whether posteriors are stored in 32 bits instead of 64
     learned_per_task: ClassVar[tuple[str, ...]] = ()  # names of arrays of the blocks for the result, as "difficulty"
 
@@ -201,43 +200,6 @@ class Method(ABC):
             Used to refuse a fit that cannot fit into memory.
         """
         return 0
-
-    @property
-    def warm_start(self) -> Method | None:
-        """Return a method to fit first, if any; `start` finds its posterior in the blocks."""
-        return None
-
-    def coordinates(self, parameters: Any) -> Floats:
-        """Return the parameters as one vector without constraints, such as logs of positive numbers.
-
-        Parameters
-        ----------
-        parameters : named tuple
-            The parameters of the last sweep.
-
-        Returns
-        -------
-        ndarray
-            The vector, for acceleration.
-        """
-        raise InputError(f"{self.name} cannot be accelerated")
-
-    def at(self, coordinates: Floats, parameters: Any) -> Any:
-        """Return the parameters at these coordinates.
-
-        Parameters
-        ----------
-        coordinates : ndarray
-            A vector as `coordinates` returns it.
-        parameters : named tuple
-            Everything that the coordinates do not determine.
-
-        Returns
-        -------
-        named tuple
-            The parameters.
-        """
-        raise InputError(f"{self.name} cannot be accelerated")
 
     @abstractmethod
     def start(self, block: Block, restart: int) -> Any:

@@ -68,7 +68,7 @@ class HDS(Method):
 
     It assumes that annotators err independently given the truth. Use it if some annotators cast many votes and differ,
     and others cast few: the common prior fills in for missing votes. Started from vote shares, it can converge to a
-    poor optimum on sparse votes; HPT starts it from the prototypes. If a class is rare, most votes for it are errors:
+    poor optimum on sparse votes. If a class is rare, most votes for it are errors:
     `class_prior="flat"` allows it to be rarer than its votes. It costs a few nanoseconds per vote, class and sweep.
 
     Parameters

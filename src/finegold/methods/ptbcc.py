@@ -114,8 +114,6 @@ class PTBCC(Method):
     precision : {"double", "single"}, default "double"
         Precision of the posterior. With "single" it takes half of the memory, and rounding errors are up to 3e-8 per
         sweep: on simulated votes, posteriors were within 1e-6 of those in 64 bits, after the same number of sweeps.
-    accelerate : bool, default False
-        Extrapolate, so that fewer sweeps reach the same fixed point.
 
     Examples
     --------
@@ -146,11 +144,10 @@ class PTBCC(Method):
     further: Literal["dirichlet", "uniform"] = "dirichlet"  # how prototypes beyond the second start
     prototypes: ArrayLike | None = None  # [S, K, K] to start from, instead of all of the above
     precision: Literal["double", "single"] = "double"  # of the posteriors; see `single`
-    accelerate: bool = False  # fewer sweeps to the same fixed point; the stopping rule differs from the paper's
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.single, self.accelerated = self.precision == "single", self.accelerate
+        self.single = self.precision == "single"
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
@@ -215,15 +212,6 @@ class PTBCC(Method):
         phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
         theta_entropy = statistics.entropy - np.vdot(statistics.pi, _against_first(pi.log))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
-
-    def coordinates(self, parameters: Parameters) -> Floats:
-        return np.asarray(np.log(np.concatenate([family.counts.ravel() for family in parameters[1:]])))
-
-    def at(self, coordinates: Floats, parameters: Parameters) -> Parameters:
-        families = parameters[1:]
-        parts = np.split(np.exp(coordinates), np.cumsum([family.counts.size for family in families])[:-1])
-        counts = (part.reshape(family.counts.shape) for part, family in zip(parts, families, strict=True))
-        return Parameters(parameters.priors, *map(dirichlets, counts))
 
     def learned(self, parameters: Parameters) -> Learned:
         u, beta, a, *_ = parameters.priors

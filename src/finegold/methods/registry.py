@@ -21,6 +21,5 @@ REGISTRY = {
     "fgbcc": "finegold.methods.fgbcc:FGBCC",
     "ptbcc": "finegold.methods.ptbcc:PTBCC",
     "hds": "finegold.methods.hds:HDS",
-    "hpt": "finegold.methods.hpt:HPT",
     "anchored": "finegold.methods.anchored:AnchoredVote",
 }

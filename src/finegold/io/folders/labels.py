@@ -87,7 +87,7 @@ def aggregate_files(
     chosen, began, target = make_method(method, {}), time.perf_counter(), Path(folder).expanduser().resolve()
     engine.accept(chosen)
     check_gold(chosen, gold is not None)
-    if chosen.n_restarts > 1 or chosen.accelerated:
+    if chosen.n_restarts > 1:
         raise InputError(
             f"{chosen.name} with these settings needs all posteriors on one machine, which a folder of labels does not "
             "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
