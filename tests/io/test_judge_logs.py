@@ -13,9 +13,9 @@ from finegold.io.verdicts import LogReading, Meaning, class_of
 
 FORMS = {
     Meaning.FIRST: ["A", "1", "First", "[[A]]", "A>B", "A>>B", "B<<A", "1.2", "Output (a) is better.", "(a)",
-                    "So the answer is \\boxed{A}", "I prefer response A because it is shorter.",
+                    "So the answer is \\boxed{A}", "I prefer response A because it is shorter.", "A wins", "I prefer the first response over the second.",
                     '{"reason": "shorter", "winner": "A"}', '{"better_response": "A", "score": 2}'],
-    Meaning.SECOND: ["b", "2", "2.0", "second answer", "Response B", "Response 2", "[[B>>A]]", "<answer>B</answer>",
+    Meaning.SECOND: ["Answer: B", "b", "2", "2.0", "second answer", "Response B", "Response 2", "[[B>>A]]", "<answer>B</answer>",
                      "A is worse in tone. B is longer.\n\nFinal verdict: [[B]]", "My final verdict is: [[B>>A]]",
                      '{"reason": "A is long", "winner": "B"}', "**Winner: Assistant B**",
                      "Output (a) is long. Therefore, Output (b) is better.", '{"winner": "B", "score": 1}'],
@@ -311,6 +311,19 @@ def test_objects_are_verdicts_with_a_field_and_truths_of_zero_and_one_need_a_mea
     with pytest.raises(InputError, match="the truths are 0 and 1"):
         read(calls("A", "B", label=[0, 1]))
     assert read(calls("A", "B", label=[0, 1]), verdict_map="0=A,1=B").gold.tolist() == [0, 1]
+
+
+def test_a_scale_of_preferences_is_not_taken_for_first_and_second():
+    with pytest.raises(InputError, match="10 of 10 verdicts cannot be read as pairwise ones"):
+        read(calls(*"1762561271"))
+    assert read(calls(*"12" * 20, "7")).n_failed == 1
+
+
+def test_truths_in_a_file_beside_the_log_are_gold(tmp_path):
+    frame, truths = both_orders(20, by_name=False)
+    frame.rename({"order": "a_first"}).with_columns(a_first=frame["order"] == "AB").write_csv(tmp_path / "log.csv")
+    table(item=list(truths), truth=list(truths.values())).write_csv(tmp_path / "gold.csv")
+    assert finegold.judges.assess(tmp_path).judges() == finegold.judges.assess(frame, gold=truths).judges()
 
 
 def test_a_label_beside_another_column_of_truths_is_the_verdict():

@@ -204,11 +204,11 @@ ROLES: dict[str, tuple[str, ...]] = {
         "unit unitid id index",
         "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
         "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
-        "verdict": "verdict judgment judgement decision winner preference preferred choice vote outcome result "
+        "verdict": "verdict decision winner preference preferred choice vote judgment judgement outcome result "
         "rawverdict rawjudgment prediction predictedlabel answer response output completion rating score grade "
         "stringvalue value",
         "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
-        "reversed shownfirst firstshown game",
+        "reversed shownfirst firstshown afirst isafirst game",
         "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
         "cost": "cost costusd price usd totalcost callcost",
         "error": "error errors errormessage exception failure failed status callstatus",
@@ -440,6 +440,10 @@ def _read_calls(
     if order is not None and "order" not in chosen:
         frame, chosen = frame.with_columns(pl.lit(order).alias(FILE_ORDER)), chosen | {"order": FILE_ORDER}
     series = {role: _text(frame.get_column(chosen[role])) for role in TEXTS if role in chosen}
+    if bare_name(chosen.get("order")).endswith("afirst"):  # not whether it is swapped
+        series["order"] = (
+            series["order"].str.to_lowercase().replace({"true": "AB", "1": "AB", "false": "BA", "0": "BA"})
+        )
     if "cost" in chosen:
         cost = frame.get_column(chosen["cost"])
         text = cost if cost.dtype.is_numeric() else _text(cost).str.strip_chars(" $€£")
@@ -834,7 +838,7 @@ def _is_exchanged(table: pl.DataFrame) -> bool:
 def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes:
     """Read a column of pairwise verdicts: names of the row's systems, otherwise words."""
     column = table.get_column(name)
-    meanings = reading.meanings(column.drop_nulls().unique(), "verdicts" if name == "verdict" else "truths")
+    meanings = reading.meanings(column.drop_nulls(), "verdicts" if name == "verdict" else "truths")
     codes: SmallCodes = _replace(column, meanings, int(Meaning.EMPTY), pl.Int8)
     if "system_a" in table.columns:
         said = column.str.strip_chars().str.to_lowercase()
@@ -884,7 +888,7 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
     elif source is not None and (people := majority_of_people(source)) is not None:
         items, truths = people["item"].to_list(), people["gold"].to_list()
     else:
-        items, truths = map(to_list, read_truth(gold))
+        items, truths = map(to_list, read_truth(gold.name if isinstance(gold, Source) else gold))
     code_of = {str(name): code for code, name in enumerate(log.item_names)}
     if log.is_ordered and (more := {str(truth) for truth in truths} - set(log.class_names)):
         scores = {f"{number:g}" for text in more if (number := number_of(text)) is not None}
@@ -892,7 +896,7 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
         new = np.array([*(names.index(name) for name in log.class_names), MISSING], np.int32)
         log = replace(log, class_names=names, answer=new[log.answer], gold=new[log.gold])
     classes = [str(name).casefold() for name in log.class_names]
-    meant = LogReading().meanings({str(truth) for truth in truths}, "truths") if log.kind == "pairwise" else {}
+    meant = LogReading().meanings(map(str, truths), "truths") if log.kind == "pairwise" else {}
     sides = {Meaning.FIRST: 0, Meaning.SECOND: 1, Meaning.TIE: TIED, Meaning.SIDE_A: 0, Meaning.SIDE_B: 1}
     codes = np.full(log.n_items, MISSING, np.int32)
     n_unknown = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -36,8 +37,10 @@ FAILURES = {
 THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
 GREATER, LESS = r"a ?>+ ?b|b ?<+ ?a|1 ?>+ ?2", r"b ?>+ ?a|a ?<+ ?b|2 ?>+ ?1"
 WORDS = {
-    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}",
-    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}",
+    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}|"
+    rf"(?:{THING} ?)?\(?a\)? (?:wins|won)",
+    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}|"
+    rf"(?:{THING} ?)?\(?b\)? (?:wins|won)",
     Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
     r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up|(?:it'?s |it is )?a (?:tie|draw)",
     Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
@@ -54,7 +57,7 @@ MARKED = (
     re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*([^{}]{1,40}?)\s*\}"),
     re.compile(r"<(?:verdict|answer|decision|score)>\s*([^<]{1,40}?)\s*</", re.IGNORECASE),
     re.compile(
-        r"(?:final\s+)?(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)\s*"
+        r"(?:(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)|\banswer\s*:)\s*"
         r"\**\s*([^\n.,;]{1,40})",
         re.IGNORECASE,
     ),
@@ -74,7 +77,7 @@ BETTER = re.compile(
     r"(?:(?!not\b|no\b|never\b|hardly\b)\w+\s+){0,2}?(?:better|best|superior|preferred|preferable|winner)\b|"
     rf"\b(?:prefer|choose|select|pick|be(?:tter|st) (?:one )?is|better {THING} is)\s+(?:the\s+)?"
     rf"(?:{THING}\s*\(?([ab12])\b|\(?((?-i:[AB])|[12b]\b|(?<=\()a)\b(?!\s+(?:or|and)\b))|"
-    r"^\W*([ab12])\s+is\s+(?:(?!not\b|no\b)\w+\s+)?better\b",
+    r"^\W*([ab12])\s+is\s+(?:(?!not\b|no\b)\w+\s+)?better\b|\bi\s+(?:prefer|choose|select|pick)\s+the\s+(first|second)\b",
     re.IGNORECASE,
 )
 REFUSAL = re.compile(
@@ -91,6 +94,7 @@ ERROR = re.compile(
 NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+)?")
 NO_ERROR = {"", "none", "null", "nan", "false", "0", "ok", "success", "succeeded", "completed", "done", "no", "200"}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
+MOST_ODD = 0.1  # share of other numbers from which 1 and 2 do not mean the first and the second answer
 LONGEST_CLASS, MOST_WORDS = 40, 5  # longer pointwise verdicts are text that hides its verdict
 
 
@@ -186,7 +190,8 @@ class LogReading:
 
     def meanings(self, texts: Iterable[str], what: str = "verdicts") -> dict[str, Meaning]:
         """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside them."""
-        parts = {text: self.said(text) for text in texts}
+        counts = Counter(texts)
+        parts = {text: self.said(text) for text in counts}
         meanings = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
         numbers = {
             text: number
@@ -194,6 +199,11 @@ class LogReading:
             if part is not None and (number := number_of(_plain(part))) is not None
         }
         values = set(numbers.values())
+        n_odd = sum(
+            counts[text] for text, number in numbers.items() if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2
+        )
+        if n_odd > MOST_ODD * sum(counts[text] for text in numbers):  # a scale of preferences, such as 1 to 7
+            return meanings | dict.fromkeys(numbers, Meaning.UNREADABLE)
         of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
         if values == {0, 1}:
             raise InputError(
@@ -228,7 +238,7 @@ def _candidates(text: str) -> Iterable[str]:
         candidates = [_plain(each[-1]) for each in matches if each]
         yield from candidates[:1] if patterns is FIELDS else candidates
     if found := [side for sides in BETTER.findall(text) for side in sides if side]:
-        yield f"answer {found[-1].casefold()}"
+        yield found[-1].casefold() if len(found[-1]) > 1 else f"answer {found[-1].casefold()}"
     yield _plain(text)
 
 
