@@ -13,9 +13,11 @@ from finegold.io.verdicts import LogReading, Meaning, class_of
 
 FORMS = {
     Meaning.FIRST: ["A", "1", "First", "[[A]]", "A>B", "A>>B", "B<<A", "1.2", "Output (a) is better.", "(a)",
-                    "So the answer is \\boxed{A}", "I prefer response A because it is shorter.", "A wins", "I prefer the first response over the second.",
+                    "So the answer is \\boxed{A}", "I prefer response A because it is shorter.", "A wins",
+                    "I prefer the first response over the second.",
                     '{"reason": "shorter", "winner": "A"}', '{"better_response": "A", "score": 2}'],
-    Meaning.SECOND: ["Answer: B", "b", "2", "2.0", "second answer", "Response B", "Response 2", "[[B>>A]]", "<answer>B</answer>",
+    Meaning.SECOND: ["Answer: B", "b", "2", "2.0", "second answer", "Response B", "Response 2", "[[B>>A]]",
+                     "<answer>B</answer>",
                      "A is worse in tone. B is longer.\n\nFinal verdict: [[B]]", "My final verdict is: [[B>>A]]",
                      '{"reason": "A is long", "winner": "B"}', "**Winner: Assistant B**",
                      "Output (a) is long. Therefore, Output (b) is better.", '{"winner": "B", "score": 1}'],

@@ -441,9 +441,8 @@ def _read_calls(
         frame, chosen = frame.with_columns(pl.lit(order).alias(FILE_ORDER)), chosen | {"order": FILE_ORDER}
     series = {role: _text(frame.get_column(chosen[role])) for role in TEXTS if role in chosen}
     if bare_name(chosen.get("order")).endswith("afirst"):  # not whether it is swapped
-        series["order"] = (
-            series["order"].str.to_lowercase().replace({"true": "AB", "1": "AB", "false": "BA", "0": "BA"})
-        )
+        said = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
+        series["order"] = series["order"].str.to_lowercase().replace(said)
     if "cost" in chosen:
         cost = frame.get_column(chosen["cost"])
         text = cost if cost.dtype.is_numeric() else _text(cost).str.strip_chars(" $€£")
