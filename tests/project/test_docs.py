@@ -200,6 +200,19 @@ def table_cells(page):
         yield [cell.strip().replace("**", "") for cell in row.split("|")]
 
 
+def test_files_that_pages_name_exist():
+    """Paths such as `fitting/solve.py`, and the files of each folder in the table of the architecture."""
+    package = ROOT / "src" / "finegold"
+    named = [(page.name, path) for page in PAGES for path in re.findall(r"`([\w/]+/[\w/]*\w\.py)`", page.read_text())]
+    assert len(named) > 40
+    places = (ROOT, ROOT / "docs", package, package / "io")
+    assert [name for name in named if not any((place / name[1]).exists() for place in places)] == []
+    rows = [row for row in table_cells((ROOT / "docs" / "architecture.md").read_text()) if row[0].endswith("/`")]
+    assert {row[0].strip("`/") for row in rows} == {path.parent.name for path in package.glob("*/__init__.py")}
+    beginnings = [(row[0].strip("`"), name) for row in rows for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])]
+    assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
