@@ -212,9 +212,13 @@ class Opened:
     def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         """Return the batch with blank cells in rows that repeat the names of the columns, and the number of them."""
         names = batch.columns
-        if not self.is_text or len(names) < 2 or not (batch.get_column(names[0]) == names[0]).any():
+        if not self.is_text or len(names) < 2:
             return batch, 0
-        repeats = batch.select(pl.all_horizontal(pl.col(name) == name for name in names)).to_series().fill_null(False)
+        first = names[0]
+        if not batch.get_column(first).is_in([first, first.lower(), first.upper(), first.title()]).any():
+            return batch, 0
+        cells = (pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names)
+        repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
         blank = [pl.when(~repeats).then(pl.col(name)).alias(name) for name in names]
         return (batch.with_columns(blank), int(repeats.sum())) if repeats.any() else (batch, 0)
 

@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -101,8 +102,10 @@ def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
 
 
 NO_ANSWER = re.compile(
-    r"missing|unknown|\.+|skip(ped)?|nil|void|blank|empty|undefined|n\.a\.|refused|#value!"
-    r"|no (answer|response|label|data)|not (available|answered|annotated|given)",
+    r"missing|unknown|\.+|--+|skip(ped)?|nil|void|\(?blank\)?|empty|undefined|n\.a\.|refused|todo|tbd|\[\]|''|\"\""
+    r"|#(value!|ref!|name\?|div/0!|num!|null!)|error|failed|time-?out|no (answer|response|label|data|vote)"
+    r"|not (available|answered|annotated|given|applicable|sure)|unsure|do(n['\u2019]?| no)t know"
+    r"|(can['\u2019]?|canno)t (tell|say|decide)",
     re.I,
 )
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
@@ -129,6 +132,15 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         remedy = use('if they mean "no vote"' if len(words) > 1 else 'if it means "no vote"', missing=given)
         are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
         findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
+    texts = {label.strip().casefold() for label in labels}
+    words = sorted(text for text in texts if _integer(text) is None)
+    if {"0", "1"} <= texts and words and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words):
+        text = f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be written in two ways"
+        findings.append(Finding("spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)))
+    if misspelt := _find_misspelt(labels):
+        text = ", ".join(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})" for wrong, right in misspelt)
+        remedy = use("if they are misspelt", alias=Placeholder("FILE"), text="to say what they mean")
+        findings.append(Finding("misspelt", f"some rare labels look like others: {text}", (remedy,)))
     if is_wide and "-1" in labels:
         remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
         findings.append(Finding("minus one", f"the label -1 ({labels['-1']:,}) is read as a class", (remedy,)))
@@ -139,6 +151,27 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
         findings.append(Finding("dates", text, (remedy,)))
     return findings
+
+
+MISSPELT_SHARE = 0.05  # of the votes for the right spelling
+SHORTEST_WORD, MOST_WORDS = 5, 200
+
+
+def _find_misspelt(labels: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return rare words that are one letter, behind the first, away from a frequent one."""
+    words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
+    if len(labels) > MOST_WORDS:
+        return []
+    pairs = []
+    for wrong, right in product(words, words):
+        if not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right] or abs(len(wrong) - len(right)) > 1:
+            continue
+        n = next((n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), min(len(wrong), len(right)))
+        ends = {(wrong[n + 1 :], right[n:]), (wrong[n:], right[n + 1 :]), (wrong[n + 1 :], right[n + 1 :])}
+        is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
+        if n and (is_swapped or any(one == other for one, other in ends)):
+            pairs.append((wrong, right))
+    return pairs[:5]
 
 
 def _integer(text: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import json
 import re
 import unicodedata
@@ -155,7 +156,11 @@ def _listed(cell: str) -> list[str] | None:
 
 # Which spellings are one class?
 
-QUOTED = re.compile(r"^([\"'`´‘’“”„«»]+)(.*?)[\"'`´‘’“”„«»]+$")
+HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\u00ad\u200b-\u200f\u2060\ufeff]")  # characters that nobody sees
+AROUND = " _.,;:!%()[]{}\"'`´‘’“”„«»"  # marks that change no label
+ACCENT = re.compile(r"([a-z])[\u0300-\u036f]+")
+BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")  # of two words: very_good, very-good
+CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")  # look like Latin letters
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50  # with the votes, for reports and the studio
@@ -297,10 +302,14 @@ def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]
 
 
 def _key(text: str) -> str:
-    """Return the text without what people write in several ways."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    plain = (QUOTED.sub(r"\2", plain) or plain).removesuffix(".").strip()
-    return _number(plain) or plain
+    """Return the text without what people and programs write in several ways."""
+    plain = html.unescape(text)
+    with suppress(UnicodeError):  # UTF-8 that was read as Western text: cafÃ©
+        plain = plain.encode("cp1252").decode("utf-8")
+    plain = ACCENT.sub(r"\1", unicodedata.normalize("NFKD", HIDDEN.sub("", plain)).casefold())
+    plain = " ".join(unicodedata.normalize("NFC", plain.translate(CYRILLIC)).split())
+    bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain  # the sign and the dot of a number stay
+    return _number(plain) or _number(bare) or bare
 
 
 def _number(text: str) -> str | None:
@@ -362,6 +371,7 @@ def visible(text: str) -> str:
 
 # Which ids are one?
 
+FEW_SHARED = 0.2  # of the ids; more are shared where people judge each other
 MOST_REPEATED = 0.05  # of the votes on ids that look alike; if merging repeats more, they are different ids
 
 
@@ -378,6 +388,10 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
         if texts.dtype not in (pl.String, pl.Categorical, pl.Enum):
             continue
         texts = texts.cast(pl.String)
+        shortened = texts.filter(texts.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
+        if 0 < len(shortened) < len(texts):
+            text = f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short, such as"
+            findings.append(Finding("ids", f"{text} {shortened[0]}: ids that differed may be one now; write them anew"))
         if not (groups := _alike_ids(texts, coded, unified[other])):
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
@@ -393,6 +407,12 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
             ]
             text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
             findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
+    if all(coded.names.values.dtype == pl.String for coded in unified.values()):
+        people = annotators.names.values
+        shared = people.filter(people.is_in(tasks.names.values.implode()))
+        if 0 < len(shared) <= FEW_SHARED * min(len(people), len(tasks.names)):
+            text = f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
+            findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some rows"))
     return unified["task"], unified["annotator"], findings
 
 
@@ -407,13 +427,14 @@ def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
 
 
 def _id_key(text: str) -> str:
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    plain = " ".join(HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split()).strip("'\"")
     return _number(plain) or plain
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     """Return the codes of ids that look alike, the best form first; and those of ids with spaces around them."""
-    rough = texts.str.strip_chars().str.replace_all(r"\s+", " ").str.to_lowercase()
+    rough = texts.str.replace_all(rf"{HIDDEN.pattern}|^\s*['\"]|['\"]\s*$", "").str.strip_chars()
+    rough = rough.str.replace_all(r"\s+", " ").str.to_lowercase()
     rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")  # what the key does, for all at once
     has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
     if rough.n_unique() == len(rough) and not has_spaces.any():
