@@ -1,6 +1,6 @@
-"""Spoils real vote files in 31 ways and prints what happens: said, repaired by the proposed option, refused or silent.
+"""Spoils real vote files in many ways and prints what happens: said, repaired by an option, refused or silent.
 
-    python bench/dirt.py [--data ../shared] [--files 30]
+    python bench/dirt.py [--data ../shared] [--files 30] > bench/dirt.md
 
 *said*: a warning or a message names the dirt; *repaired*: the same votes as of the clean file come out, without or with
 the option that the warning proposes; *refused*: an error; *silent*: other votes come out, and nothing is said.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import random
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -105,6 +106,43 @@ KINDS: dict[str, Callable[[Rows, random.Random], bytes]] = {
     "repeated rows that disagree": words_only(
         lambda rows, rng: table([*rows, *([t, w, "other" if c != "other" else "sad"] for t, w, c in rng.sample(rows, len(rows) // 10))])  # noqa: E501
     ),
+    **{
+        f"labels with {name}": words_only(cells(2, change))
+        for name, change in {
+            "a semicolon": "{};".format,
+            "an underscore": "{}_".format,
+            "an exclamation mark": "{}!".format,
+            "a final dot": "{}.".format,
+            "typographic quotes": "\u201c{}\u201d".format,
+            "brackets and quotes of Python": "['{}']".format,
+            "a zero-width space": "{}\u200b".format,
+            "a byte-order mark": "\ufeff{}".format,
+            "a Cyrillic letter": lambda text: text.replace("a", "\u0430").replace("e", "\u0435").replace("i", "\u0456"),
+            "an accent in another encoding": lambda text: text.replace("e", "\u00c3\u00a9", 1),
+            "a letter less": lambda text: text[:2] + text[3:],
+            "a plural": "{}s".format,
+            "a count behind them": "{} (3)".format,
+        }.items()
+    },
+    **{
+        f"the label {word}": words_only(cells(2, lambda text, word=word: word))  # type: ignore[misc]
+        for word in ("--", "(blank)", "#REF!", "error", "timeout", "unsure", "don't know", "cannot tell", "[]", "test")
+    },
+    "tabs around task ids": cells(0, "{}\t".format),
+    "a zero-width space in worker ids": cells(1, "{}\u200b".format),
+    "quotes around worker ids": cells(1, "'{}'".format),
+    "task ids that a spreadsheet cut short": cells(0, lambda text: f"{int(text) + 1e6:.2E}"),
+    "a header in the middle in capitals": inserted(",".join(HEADER).upper()),
+    "yes and no beside 1 and 0": cells(2, lambda text: {"0": "no", "1": "yes"}.get(text, text)),
+    "task and worker swapped in some rows": lambda rows, rng: table([
+        [f"w{w}", f"t{t}", c] if rng.random() < SHARE else [f"t{t}", f"w{w}", c] for t, w, c in rows
+    ]),
+    "a line of totals at the end": lambda rows, rng: table(rows) + b"Total,,%d\n" % len(rows),
+    "a line about the source at the end": lambda rows, rng: table(rows) + b"Source: our survey\n",
+    "a line of comment": inserted("# second batch"),
+    "lines that end in CR and LF in turn": lambda rows, rng: b"".join(
+        line + (b"\r\n" if n % 2 else b"\n") for n, line in enumerate(table(rows).splitlines())
+    ),
 }  # fmt: skip
 
 
@@ -154,12 +192,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared"))
     parser.add_argument("--files", type=int, default=30)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp"))
     options = parser.parse_args()
     files = sorted([*options.data.glob("real/*/label.csv.gz"), *options.data.glob("datasets/*/label.csv")])
     step = max(len(files) // options.files, 1)
     chosen = files[::step][: options.files]
-    path = options.folder / "dirt_votes.csv"
+    path = Path(tempfile.mkdtemp()) / "votes.csv"
     results: dict[str, Counter[str]] = {}
     for kind, spoil in KINDS.items():
         results[kind] = Counter()

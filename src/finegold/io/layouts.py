@@ -132,7 +132,7 @@ def assemble(
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
     if truth:
-        findings += find_shifted_truths(annotations, annotations.gold)
+        findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
         findings += find_unvoted_gold(
             written.truths, written.labels.names if options.classes is None else encoded.names
         )

@@ -85,12 +85,12 @@ class ReadOptions:
     )
     normalise: bool = option(
         False,
-        "Merge labels and ids that differ only in case, spaces, number format, quotes, a final dot or Unicode form.",
+        "Merge labels and ids that differ only in case, spaces, accents, number format or marks around them.",
         group=COLUMNS,
         kind="flag",
-        doc="Merge labels that differ only in case, spaces, Unicode form, quotes, a final dot or number format into "
-        "the most frequent spelling, and ids that differ only in spaces, case or number format. Without it, a warning "
-        "shows them. If every label is a number, formats are always merged.",
+        doc="Merge labels that differ only in case, spaces, hyphens, accents, Unicode form, number format or marks "
+        "around them into the most frequent spelling, and ids that differ only in spaces, case, quotes or number "
+        "format. Without it, a warning shows them. If every label is a number, formats are always merged.",
     )
     alias: Any = option(
         None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -189,7 +190,7 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
 
 
-def find_shifted_truths(votes: Annotations, truths: Codes) -> list[Finding]:
+def find_shifted_truths(votes: Annotations, truths: Codes, classes: Any) -> list[Finding]:
     """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted or permuted."""
     known = truths != MISSING
     if votes.multi or known.sum() < MANY_GOLD:
@@ -203,15 +204,18 @@ def find_shifted_truths(votes: Annotations, truths: Codes) -> list[Finding]:
     if agree >= GOOD_GOLD:
         return []
     shares: dict[str, float] = {}  # what may be wrong, and by how much more the truths would then agree
-    try:
+    numbers, values = np.zeros(votes.n_tasks, np.int64), np.arange(n_classes)  # of tasks and classes
+    with suppress(TypeError, ValueError):
         numbers = np.asarray(votes.task_names, dtype=np.int64)
-    except (TypeError, ValueError):
-        numbers = np.zeros(votes.n_tasks, np.int64)
+    with suppress(TypeError, ValueError):
+        values = np.array([int(text_of(name)) for name in classes])
     for first, second, step, what in ((slice(1, None), slice(-1), 1, "low"), (slice(-1), slice(1, None), -1, "high")):
         both = (numbers[first] - numbers[second] == step) & known[second]
         if both.sum() >= max(MANY_GOLD, known.sum() / 2):
             shares[f"the ids of their tasks are one too {what}"] = float((top[first] == truths[second])[both].mean())
-        shares[f"the codes of their classes are one too {what}"] = float((top == truths + step)[known].mean())
+        shares[f"the codes of their classes are one too {what}"] = float(
+            (values[top] == values[truths] + step)[known].mean()
+        )
     from scipy.optimize import linear_sum_assignment
 
     shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
@@ -283,7 +287,7 @@ def match_truth(
         text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
         warnings.warn(FinegoldWarning(text, remedies), stacklevel=3)
     if annotations is not None:  # tasks that only models know come after those with votes
-        warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks]))
+        warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks], key.class_names))
     listed = match(key.unmatched, votes.unlabelled) != MISSING  # without a vote: their truths are no surprise
     unknown = [name for name, is_listed in zip(key.unmatched, listed, strict=True) if not is_listed]
     if n := len(unknown):

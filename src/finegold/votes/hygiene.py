@@ -153,7 +153,7 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
     return findings
 
 
-MISSPELT_SHARE = 0.05  # of the votes for the right spelling
+MISSPELT_SHARE = 0.1  # of the votes for the right spelling
 SHORTEST_WORD, MOST_WORDS = 5, 200
 
 

@@ -371,7 +371,8 @@ def visible(text: str) -> str:
 
 # Which ids are one?
 
-FEW_SHARED = 0.2  # of the ids; more are shared where people judge each other
+ODD_ID = r"[^a-z0-9_.:/@-]|^-?0[0-9]|^[0-9]+\.0*$"  # no other ids look alike
+MOST_SWAPPED = 0.2  # of the votes; there are more where people judge each other
 MOST_REPEATED = 0.05  # of the votes on ids that look alike; if merging repeats more, they are different ids
 
 
@@ -388,7 +389,10 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
         if texts.dtype not in (pl.String, pl.Categorical, pl.Enum):
             continue
         texts = texts.cast(pl.String)
-        shortened = texts.filter(texts.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
+        odd = texts.filter(texts.str.contains(ODD_ID))
+        if odd.is_empty():
+            continue
+        shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(shortened) < len(texts):
             text = f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short, such as"
             findings.append(Finding("ids", f"{text} {shortened[0]}: ids that differed may be one now; write them anew"))
@@ -408,11 +412,15 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
             text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
             findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
     if all(coded.names.values.dtype == pl.String for coded in unified.values()):
-        people = annotators.names.values
-        shared = people.filter(people.is_in(tasks.names.values.implode()))
-        if 0 < len(shared) <= FEW_SHARED * min(len(people), len(tasks.names)):
+        items, people = tasks.names.values, annotators.names.values
+        shared = items.filter(items.is_in(people.implode())).to_list()
+        as_task, as_person = (
+            np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[match(shared, coded.names)]
+            for coded in (tasks, annotators)
+        )
+        if 0 < (n := int(np.minimum(as_task, as_person).sum())) < MOST_SWAPPED * len(tasks.codes):
             text = f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
-            findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some rows"))
+            findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"))
     return unified["task"], unified["annotator"], findings
 
 

@@ -360,6 +360,17 @@ COLUMNS = json.dumps({"age": {str(n): n for n in range(30)}, "city": {str(n): "a
 WIDE_WITH_BLANK = (
     b"id,ann1,ann2\n" + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9)) + b"\n9,cat,dog\n"
 )
+MISSPELT = next(n for n, vote in enumerate(VOTES) if vote[2] != "cat")
+MARKED: dict[str, Callable[[str], str]] = {
+    "a semicolon": "{};".format,
+    "an underscore": "{}_".format,
+    "characters that nobody sees": "{}\u200b".format,
+    "brackets and quotes of Python": "['{}']".format,
+    "typographic quotes": "\u201c{}\u201d".format,
+    "a Cyrillic letter": lambda label: label.replace("a", "\u0430").replace("o", "\u043e").replace("i", "\u0456"),
+    "an accent read in another encoding": lambda label: label.replace("a", "Ã¡").replace("o", "Ã³").replace("i", "Ã¬"),
+    "an accent in HTML": lambda label: label.replace("a", "&aacute;").replace("o", "&oacute;").replace("i", "&iacute;"),
+}
 HINTS_CASES = (
     _hint("names of Snow's files", NAMES_OF_SNOW, "--task orig_id --annotator '!amt_worker_ids'", pasted=60),
     _hint("a work id among facts about people", WORK, "--task tweet --annotator Work_id --label stance", pasted=60),
@@ -380,9 +391,23 @@ HINTS_CASES = (
     _dirt("a number for no vote", lambda n, t, w, v: [t, w, 99 if n % 20 == 0 else len(v) + ord(v[0]) % 2], "the label 99 (3) is read as a class"),
     _dirt("dates of a spreadsheet", lambda n, t, w, v: [t, w, "2-Jan" if n % 20 == 0 else v], "labels look like dates: 2-Jan (3)"),
     _dirt("quotes around labels", lambda n, t, w, v: [t, w, f"'{v}'" if n % 20 == 0 else v], "classes look like 3"),
+    *(_dirt(f"labels with {name}", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "classes look like 3", "use --normalise to merge them")
+      for name, change in MARKED.items()),
+    *(_dirt(f"labels with {name}, with --normalise", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "3 classes", arguments=("--normalise",))
+      for name, change in MARKED.items()),
+    *(_dirt(f"the label {word}", lambda n, t, w, v, word=word: [t, w, word if n % 20 == 0 else v], f"the label {word} (3) is read as a class; if it means")
+      for word in ("--", "(blank)", "#REF!", "don't know", "cannot tell", "not sure", "error", "timeout", "TODO", "[]")),
+    _dirt("a word that is misspelt", lambda n, t, w, v: [t, w, "positive" if v == "cat" else "negative" if n != MISSPELT else "negtive"], "some rare labels look like others: negtive (1) like negative ("),
+    _dirt("yes and no beside 1 and 0", lambda n, t, w, v: [t, w, ("no", "yes")[v == "cat"] if n % 20 == 0 else int(v == "cat")], "stand beside 0 and 1"),
+    _dirt("ids with characters that nobody sees", lambda n, t, w, v: [t + "\u200b" * (n % 3 == 0), w, v], "task ids look like 15"),
+    _dirt("ids in quotes", lambda n, t, w, v: [t, f"'{w}'" if n % 5 == 0 else w, v], "annotator ids look like 4"),
+    _dirt("ids that a spreadsheet cut short", lambda n, t, w, v: ["1.23E+08" if n == 7 else int(t[1:]) + 123456000, w, v], "1 task ids look like long numbers that a spreadsheet cut short, such as 1.23E+08"),
+    _dirt("columns that are swapped in some rows", lambda n, t, w, v: [w, t, v] if n == 7 else [t, w, v], "2 ids are those of tasks and of annotators, such as "),
+    Case("labels that differ and look alike", "good", "grades, ranges, marks and opposites that are different classes",
+         {"v.csv": table([HEADER, *([t, w, ("A", "A-", "B+", "C", "C++", "<5", ">5", "typical", "atypical", ":)", ":(")[(t + w * (t % 3 == 0)) % 11]] for t, w, _ in VOTES)])}, (), 60),
     Case("a header in the middle", "dirty", "the names of columns again",
-         {"v.csv": table([HEADER, *VOTES[:30], HEADER, *VOTES[30:]])}, (), 60,
-         ("1 row repeats the names of the columns and is left out",)),
+         {"v.csv": table([HEADER, *VOTES[:30], HEADER, *VOTES[30:50], map(str.upper, HEADER), *VOTES[50:]])}, (), 60,
+         ("2 rows repeat the names of the columns and are left out",)),
     Case("ids that differ by case and are different", "good", "ids that differ by case",
          {"v.csv": table([HEADER, *([t, "aAbB"[w - 1], v] for t, w, v in VOTES)])}, (), 60),
     Case("two commas at the end of lines", "good", "commas at the end of lines",
