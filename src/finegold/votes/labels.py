@@ -395,7 +395,8 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
         shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(shortened) < len(texts):
             text = f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short, such as"
-            findings.append(Finding("ids", f"{text} {shortened[0]}: ids that differed may be one now; write them anew"))
+            text = f"{text} {shortened[0]}: ids that differed may be one now; export them again as text"
+            findings.append(Finding("ids", text))
         if not (groups := _alike_ids(texts, coded, unified[other])):
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
