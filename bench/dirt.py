@@ -174,7 +174,7 @@ def outcome(path: Path, clean: Any, lost: int) -> str:
                 return "refused, repaired by the option"
         return "refused"
     if not said:
-        return "repaired in silence" if is_clean(found) else "silent"
+        return "repaired silently" if is_clean(found) else "silent"
     for message in said:
         for remedy in message.remedies:
             if remedy.options and not any(
