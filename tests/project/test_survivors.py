@@ -141,7 +141,7 @@ def test_options_that_recur_in_half_of_the_votes_are_no_sets() -> None:
     assert cells("a;b", "b;a", "a;c", "b;c", "x")
 
 
-@kills("io/sets.py", "(task != MISSING) & (annotator != MISSING)", "(task != MISSING)")
+@kills("io/layouts.py", "whole = (codes[0] != MISSING) & (codes[1] != MISSING)", "whole = codes[0] != MISSING")
 def test_a_set_without_an_annotator_is_no_vote(tmp_path: Path) -> None:
     rows = [("t1", "ann", ["x"]), ("t1", None, None), ("t1", "bob", ["x", "z"]), ("t2", "ann", [])]
     path = tmp_path / "sets.jsonl"

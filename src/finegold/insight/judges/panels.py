@@ -172,8 +172,8 @@ def plain(figures: Panel | Cascade | JudgeComparison) -> dict[str, Any]:
 
 def log_odds(right: Floats, n: Floats, n_classes: int) -> Floats:
     """Return the weight of a vote from the number of right answers: 0 for a judge no better than chance."""
-    accuracy = (right + PRIOR_ANSWERS / n_classes) / (n + PRIOR_ANSWERS)
-    return np.asarray(logit(accuracy) - logit(1 / n_classes))
+    chance = 1 / max(n_classes, 2)
+    return np.asarray(logit((right + PRIOR_ANSWERS * chance) / (n + PRIOR_ANSWERS)) - logit(chance))
 
 
 def frontier(members: Members) -> list[Panel]:
