@@ -202,6 +202,10 @@ def test_methods_are_compared_on_each_task_and_option() -> None:
         true = [[name in made.truth[task] for name in result.class_names] for task in result.task_names]
         assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
     assert len(found.labels()) == 160
+    without = finegold.compare(
+        made.table(), ["anchored", "ds"], truth=made.truth, multi=True
+    )  # mv is fitted, not shown
+    assert [row["method"] for row in without.rows()] == ["multi", "ds"]
     assert found.labels()["task"].to_list()[0] == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
 
 

@@ -186,7 +186,7 @@ class Job(FitOptions):
             def fit_method(method: Method, votes: Annotations) -> Result:
                 if votes.multi:
                     self._check_sets(method)
-                predictions, checkpoint = None, checkpoints[method.name]
+                predictions, checkpoint = None, checkpoints.get(method.name)
                 if has_predictions(self.predictions):
                     from finegold.io.predictions import read_predictions
 
