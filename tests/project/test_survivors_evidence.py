@@ -127,9 +127,8 @@ def test_probabilities_may_miss_one_by_two_hundredths_and_are_normalised() -> No
 @kills(PREDICTIONS, "(len(model.tasks), len(known)), 1 / len(codes))", "(len(model.tasks), len(known)), 0.0)")
 @kills(PREDICTIONS, "ordered[:, codes] = given / sums[:, None]", "ordered[:, codes] = given")
 def test_a_model_says_nothing_of_a_class_that_it_does_not_know() -> None:
-    assert probabilities([1], [[0.509, 0.51]], ["x", "y"])[0] == pytest.approx(
-        [0.509, 0.51, 0.5095] / np.float64(1.5285)
-    )
+    expected = np.array([0.509, 0.51, 0.5095]) / 1.5285
+    assert probabilities([1], [[0.509, 0.51]], ["x", "y"])[0] == pytest.approx(expected)
 
 
 @kills(PREDICTIONS, "if (codes == code).sum() > 1:", "if (codes == code).sum() > 2:")
