@@ -48,7 +48,7 @@ SPOILED = """
 
 `python bench/dirt.py` spoils real vote files (3,000 rows of each, 5 % of which get the dirt) and counts what happens.
 "Repaired" means that the votes of the clean file come out; "by the option" that the option in the message does it.
-Nothing is said ("silent") where the file cannot tell: a class may well be called test, or negative (3). On the
+Finegold reports nothing ("silent") where the file cannot tell: a class may well be called test, or negative (3). On the
 clean files nothing is reported.
 """
 FOOT = """
