@@ -87,7 +87,7 @@ class OneCoin(Method):
 
 
 def _votes(block: Block) -> tuple[Any, Any, Any]:
-    first, row = vote_rows(block.n_classes, *block.votes)
+    first, row = vote_rows(block.n_classes, block.votes)
     task = np.repeat(np.arange(block.n_tasks), np.diff(first).astype(np.int64))
     return task, row // block.n_classes, row % block.n_classes
 

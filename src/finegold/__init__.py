@@ -30,7 +30,7 @@ _HOME = {
     "audit": "finegold.api.evaluate",
     "certify": "finegold.api.certify",
     "compare": "finegold.api.evaluate",
-    "coverage": "finegold.insight",
+    "coverage": "finegold.insight.coverage_table",
     "evaluate": "finegold.api.evaluate",
     "load": "finegold.api.result",
     "load_dataset": "finegold.paper.datasets",

@@ -104,9 +104,9 @@ def test_importing_finegold_loads_no_heavy_library():
     assert _python(code) == "[]"
 
 
-def test_the_core_works_where_polars_and_narwhals_are_not_installed():
+def test_a_fit_needs_no_other_library_of_data_frames():
     code = (
-        "import sys; sys.modules['polars'] = sys.modules['narwhals'] = sys.modules['pandas'] = None\n"
+        "import sys; sys.modules['narwhals'] = sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
         "from finegold import Annotations\n"
         "from finegold.fitting.solve import fit\n"
         "from finegold.methods.ptbcc import PTBCC\n"
