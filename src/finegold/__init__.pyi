@@ -22,7 +22,7 @@ from finegold.errors import FinegoldWarning as FinegoldWarning
 from finegold.errors import InputError as InputError
 from finegold.errors import NotFittedError as NotFittedError
 from finegold.errors import OutputError as OutputError
-from finegold.insight import coverage as coverage
+from finegold.insight.coverage_table import coverage as coverage
 from finegold.io.read import read as read
 from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
