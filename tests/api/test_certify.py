@@ -42,6 +42,8 @@ def test_a_result_draws_and_certifies_without_files() -> None:
     assert found.accuracy.low <= (result.label_codes == np.arange(N_TASKS) % 2).mean() <= found.accuracy.high
     again = finegold.certify(votes_of(), checked(finegold.sample(votes_of(), 60, seed=3)), plan=drawn)
     assert again.to_dict() == found.to_dict()
+    width = found.accuracy.high - found.accuracy.low
+    assert found.width_with_50_more == pytest.approx(width * (60 / 110) ** 0.5)  # fewer points than now, never more
 
 
 def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:

@@ -376,9 +376,7 @@ def certify(
         accuracy = _accuracy(plan, stratum, answered, right)
         classes_measured = _parts(labels, right, weight, answered, plan.alpha)
         bands = _parts(names_of_bands[band], right, weight, answered, plan.alpha)
-        width = maths.expected_width(
-            samples.rank_tasks(result).confidence, min(len(known) + 50, plan.tasks), plan.alpha
-        )
+        width = (accuracy.high - accuracy.low) * math.sqrt(len(known) / (len(known) + 50))
     content = json.dumps(sorted((name, truth or "") for name, truth in zip(names, given, strict=False)))
     return Certificate(
         accuracy=accuracy,
