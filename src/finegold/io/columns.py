@@ -132,7 +132,8 @@ def find_columns(columns: Sequence[Any], chosen: dict[Role, Any]) -> list[Any]:
     free = [column for column in columns if column not in named.values()]
     matches = {role: candidates(free, role) for role in chosen if role not in named}
     lost = [role for role, fitting in matches.items() if not fitting]
-    others = {role.name: named.get(role, [*matches.get(role, ()), None][0]) for role in chosen if role not in lost}
+    others = {role.name: column for role, column in named.items()}
+    others |= {role.name: fitting[0] for role, fitting in matches.items() if len(fitting) == 1}
     if not lost:
         return [named[role] if role in named else the_only(matches[role], role, others) for role in chosen]
     if not columns:

@@ -386,7 +386,7 @@ def propose_long(
         of_people = kappa_of(_counts(label, who))[1]
         return compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
 
-    best = max(map(n_named, votes), default=0)
+    possible, best = votes, max(map(n_named, votes), default=0)
     votes = [vote for vote in votes if n_named(vote) == best]
     labels = [vote[2] for vote in votes]
     votes = [vote for vote in votes if look_right(*vote)]
@@ -395,6 +395,10 @@ def propose_long(
     task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
     if not all(_are_same(vote[0], task) and _are_same(vote[1], who) for vote in votes):
         return {}  # other columns would do as well
+    rivals = [vote[2] for vote in possible if vote[0] is task and vote[1] is who]
+    agreement = {each.name: kappa_of(_counts(each, task))[1] for each in rivals}
+    if max(agreement.values()) > agreement[label.name] + AGREEMENT:
+        return {}  # another column holds votes that agree far more
     chosen = {"task": task, "annotator": who, "label": label}
     return {role.option.replace("-", "_"): str(chosen[role.option.rpartition("-")[2]].name) for role in lost}
 
@@ -501,11 +505,12 @@ def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator
             (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice
             raise InputError(error.problem, error.where, [use(truth_label=str(other))]) from None
         if of_votes:
-            found = {name: column for name, column in error.found.items() if column is not None}
+            found = error.found
+            lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in found]  # or several could have it
             likely = {*error.among, *found.values()} if error.among else {*columns}  # one of these has the role
             kept = [number for number, name in enumerate(columns) if name in likely]
             tried = [columns[number] for number in kept], [values[number] for number in kept]
-            proposed = propose_long(*tried, error.lost, found)
+            proposed = propose_long(*tried, lost, found)
             if not proposed and not error.among and "annotator" not in found:
                 proposed = propose_wide(*tried)
             if proposed:
