@@ -50,6 +50,7 @@ from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
 from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
 from finegold.votes.labels import (
+    NOTHING,
     Spellings,
     count_no_votes,
     drop_missing,
@@ -78,13 +79,17 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
     labels = drop_missing(cells, options.no_vote)
     words = count_no_votes(cells, labels)
     findings: list[Finding] = []
+    sets = _find_sets(labels, of_export) if options.multi is None else None
+    are_sets = bool(options.multi or sets)
     if options.no_vote is None:
         findings += find_doubtful_words(words)
         if options.classes is None and len(labels.names) <= limit("CLASSES"):
-            findings += find_doubtful_labels(Spellings(labels, []).frequency(), words, is_wide)
-    sets = _find_sets(labels, of_export) if options.multi is None else None
+            counts = Spellings(labels, []).frequency()
+            if are_sets or of_export:  # nothing was chosen, which is an answer
+                counts.pop(NOTHING, None)
+            findings += find_doubtful_labels(counts, words, is_wide)
     findings += [sets] if sets else []
-    return Labels(labels, bool(options.multi or sets), Hygiene(findings, words))
+    return Labels(labels, are_sets, Hygiene(findings, words))
 
 
 def assemble(
