@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.api.certify import BANDS, LEAST_FOR_PART
 from finegold.api.job import fit
 from finegold.api.sample import RIVALS
 from finegold.insight import certify as c
@@ -55,7 +56,8 @@ def main() -> None:
         result = fit(make_method("anchored", {}), data.annotations())
         right = result.label_codes[known] == data.truth[known]
         rows.append(
-            {"set": data.name, "family": data.family} | measure(result.confidence[known], right, options.audits)
+            {"set": data.name, "family": data.family}
+            | measure(result.confidence[known], right, result.label_codes[known], options.audits)
         )
         print(f"{data.name:24} accuracy {right.mean():.3f}", flush=True)
     report(rows)
@@ -63,11 +65,11 @@ def main() -> None:
         options.json.write_text(json.dumps(rows, indent=1))
 
 
-def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
+def measure(confidence: Floats, right: Bools, label: Codes, audits: int) -> dict[str, float]:
     """Return the figures of one set."""
     generator = np.random.default_rng(1)
     drawn = generator.integers(len(right), size=POPULATION)
-    confidence, right = confidence[drawn], right[drawn]
+    confidence, right, label = confidence[drawn], right[drawn], label[drawn]
     truth = float(right.mean())
     figures: dict[str, float] = {"accuracy": truth, "ece": ece(confidence, right)}
     for n in SIZES:
@@ -99,6 +101,12 @@ def measure(confidence: Floats, right: Bools, audits: int) -> dict[str, float]:
             mapped = c.recalibrate(confidence[checked], right[checked].astype(float)).apply(confidence)
             found_ece.append(ece(mapped, right))
         figures[f"ece {n}"] = float(np.mean(found_ece))
+    band = np.searchsorted(BANDS, confidence, side="right")
+    for n in SIZES:
+        for name, part in (("class", label), ("band", band)):
+            held = [each for _ in range(audits) for each in audit_parts(confidence, right, part, n, generator)]
+            if held:
+                figures[f"covered {name} {n}"] = float(np.mean(held))
     return figures
 
 
@@ -119,6 +127,19 @@ def audit_accuracy(confidence: Floats, right: Bools, n: int, generator: np.rando
     sizes = np.bincount(stratum)
     hits = np.bincount(stratum[chosen], right[chosen].astype(float), minlength=len(sizes))
     return c.accuracy_interval(sizes, checks, hits, np.bincount(stratum, confidence) / sizes)
+
+
+def audit_parts(confidence: Floats, right: Bools, part: Codes, n: int, generator: np.random.Generator) -> list[bool]:
+    """Return whether the interval of each class or band of confidence with enough checks holds."""
+    chosen, stratum, checks = sample_accuracy(confidence, n, generator)
+    weight = (np.bincount(stratum) / np.maximum(checks, 1))[stratum[chosen]]
+    held = []
+    for name in np.unique(part[chosen]):
+        inside = part[chosen] == name
+        if inside.sum() >= LEAST_FOR_PART:
+            interval = c.weighted_interval(weight[inside], right[chosen][inside])
+            held.append(bool(interval.low <= right[part == name].mean() <= interval.high))
+    return held
 
 
 def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.Generator) -> int:
@@ -202,6 +223,17 @@ def report(rows: list[dict[str, Any]]) -> None:
             f"| {n} | {mean(f'uniform width {n}'):.3f} | {mean(f'width {n}'):.3f} | {relative:.3f} "
             f"| {mean(f'covered {n}'):.3f} | {lowest[f'covered {n}']:.3f} ({lowest['set']}) |"
         )
+    print("\n| checks | coverage of classes, mean | lowest family | of bands of confidence, mean | lowest family |")
+    print("|---|---|---|---|---|")
+    for n in SIZES:
+        shown = []
+        for part in ("class", "band"):
+            key = f"covered {part} {n}"
+            by_family = {f: [row[key] for row in rows if row["family"] == f and key in row] for f in families}
+            means = {f: float(np.mean(values)) for f, values in by_family.items() if values}
+            lowest_family = min(means, key=lambda f: means[f])
+            shown.append(f"{np.mean(list(means.values())):.3f} | {means[lowest_family]:.3f} ({lowest_family})")
+        print(f"| {n} | {' | '.join(shown)} |")
     print("\n| risk | checks | possible | accepted | promise broken, mean | promise broken, worst set |")
     print("|---|---|---|---|---|---|")
     for risk, n in RISKS:

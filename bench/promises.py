@@ -2,6 +2,7 @@
 
 python bench/promises.py           sets of ../shared/real with less than 400,000 votes x classes: ten minutes
 python bench/promises.py --all     all of them
+python bench/promises.py --split   limits of spammers and advice, chosen on half of the families, measured on the others
 
 A promise of a set is the share of cases in which it held: of annotators whose interval contains their accuracy, of
 advice that was right by the truths, and so on. The table has the mean over families (`families.json`), the lowest
@@ -26,21 +27,34 @@ import numpy as np
 
 from finegold.api.job import fit
 from finegold.api.result import Result
-from finegold.insight import trust
+from finegold.insight import calibration, coefficients, next_votes, trust
+from finegold.insight import spam as spam_module
+from finegold.insight.measures import MIN_TASKS, agreement
 from finegold.insight.next_votes import expected_gains, plan
 from finegold.insight.spam import spam
 from finegold.methods.lookup import make_method
+from finegold.results.metrics import BINS, bin_of, expected_scores
 from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_polars
 from real_data import RealSet, load
 
 LEAST_KNOWN = 10  # votes on tasks with a truth from which an annotator's accuracy is known
 GOLDS = 50
 NEAR_CHANCE = 0.15  # balanced accuracy above chance below which votes are useless
 LEAST_TRUTHS = 100
+ORDERED = {"abc_truth_s3", "covid_s6", "politifact_s6", "politifact_ecir_s6", "llmjudge_trecdl", "adult"}
+DRAWS = 20  # samples of tasks or truths of each set
+LIMITS = [(votes, gap) for votes in (5, 10, 20, 40) for gap in (0.0, 0.05, 0.1)]
+SPLITS, WANTED = 20, 0.9
+
+Held = tuple[str, float, int]
 
 
 def main() -> None:
     options = _options()
+    if options.split:
+        report_split([measure_limits(data) for data in load(options.shared, options.only, fast=not options.all)])
+        return
     rows: list[dict[str, Any]] = []
     for data in load(options.shared, options.only, fast=not options.all):
         if (data.truth >= 0).sum() < LEAST_TRUTHS:
@@ -53,7 +67,7 @@ def main() -> None:
         options.json.write_text(json.dumps(rows, indent=1))
 
 
-def promises(data: RealSet) -> Iterator[tuple[str, float, int]]:
+def promises(data: RealSet) -> Iterator[Held]:
     """Yield the name of a promise, how many cases held, and how many were shown."""
     generator = np.random.default_rng(1)
     votes = data.annotations()
@@ -72,6 +86,20 @@ def promises(data: RealSet) -> Iterator[tuple[str, float, int]]:
         f"interval of an annotator (95 %), {len(golds) and GOLDS} random truths",
         *intervals(taught, accuracy, n_known),
     )
+    yield from suspicions(result, accuracy, n_known, balanced, chance)
+    yield "interval of alpha (95 %), 100 tasks", *agreements(data, generator)
+    yield "interval of a bin of the calibration curve (95 %), 100 random truths", *curves(data, result, generator)
+    if data.name in ORDERED:
+        _, low, high = expected_scores(result.posterior.astype(float), np.arange(float(data.n_classes)))
+        inside = (low <= data.truth) & (data.truth <= high)
+        yield "central 95 % of the score of ordered classes", float(inside[known].sum()), int(known.sum())
+    yield "correlated pair errs together", *pairs(data, result)
+    yield "flip of the majority is right", *flips(data, result)
+    yield "tasks with more gain gain more from a vote", *gains(data, generator)
+
+
+def suspicions(result: Result, accuracy: Any, n_known: Any, balanced: Any, chance: Any) -> Iterator[Held]:
+    """Yield how often named spammers and annotators with advice deserve it by the truths."""
     judged = n_known >= LEAST_KNOWN
     kind = spam(result).kind
     flagged = np.flatnonzero((kind != "") & judged)
@@ -82,9 +110,90 @@ def promises(data: RealSet) -> Iterator[tuple[str, float, int]]:
     for action, holds in (("drop", balanced < chance + NEAR_CHANCE), ("retrain", accuracy < usual)):
         some = [one.annotator for one in advice if one.action == action and judged[one.annotator]]
         yield f"advice to {action}", float(holds[some].sum()), len(some)
-    yield "correlated pair errs together", *pairs(data, result)
-    yield "flip of the majority is right", *flips(data, result)
-    yield "tasks with more gain gain more from a vote", *gains(data, generator)
+
+
+def agreements(data: RealSet, generator: np.random.Generator) -> tuple[float, int]:
+    """Return how many intervals of alpha, each from 100 tasks, contain that of all tasks."""
+    several = np.flatnonzero(np.bincount(data.votes[:, 0]) >= 2)
+    whole = coefficients.alpha(coefficients.cells_of(data.annotations())).value
+    if len(several) < 4 * MIN_TASKS or np.isnan(whole):
+        return 0.0, 0
+    held = []
+    for _ in range(DRAWS):
+        rows = data.votes[np.isin(data.votes[:, 0], generator.choice(several, MIN_TASKS, replace=False))]
+        low, high = agreement(Annotations.from_arrays(*rows.T, classes=list(range(data.n_classes)))).interval("alpha")
+        if np.isfinite(low):
+            held.append(low <= whole <= high)
+    return float(sum(held)), len(held)
+
+
+def curves(data: RealSet, result: Result, generator: np.random.Generator) -> tuple[float, int]:
+    """Return how many intervals of the bins of a calibration curve contain the share of all right labels there."""
+    known = np.flatnonzero(data.truth >= 0)
+    if len(known) < 2 * MIN_TASKS:
+        return 0.0, 0
+    right = (result.label_codes == data.truth)[known]
+    of_bin = bin_of(result.posterior[known].max(axis=1).astype(float))
+    share = np.bincount(of_bin, right, minlength=BINS) / np.maximum(np.bincount(of_bin, minlength=BINS), 1)
+    held = []
+    for _ in range(DRAWS):
+        truth = np.full(len(data.truth), -1, np.int32)
+        chosen = generator.choice(known, MIN_TASKS, replace=False)
+        truth[chosen] = data.truth[chosen]
+        curve = to_polars(calibration(result, truth).curve()).to_dicts()
+        held += [row["accuracy_low"] <= share[round(row["low"] * BINS)] <= row["accuracy_high"] for row in curve]
+    return float(sum(held)), len(held)
+
+
+def measure_limits(data: RealSet) -> dict[str, Any]:
+    """Return how often suspicions and advice held, for each choice of the limits."""
+    row: dict[str, Any] = {"family": data.family}
+    if (data.truth >= 0).sum() < LEAST_TRUTHS:
+        return row
+    result, by_truth = fitted(data.annotations()), annotators_by_truth(data)
+    for least_votes, gap in LIMITS:
+        spam_module.MIN_VOTES = next_votes.MIN_VOTES = least_votes
+        next_votes.MIN_GAP = gap
+        for name, held, shown in suspicions(result, *by_truth):
+            row[name, least_votes, gap] = held, shown
+    print(data.name, flush=True)
+    return row
+
+
+def report_split(rows: list[dict[str, Any]]) -> None:
+    """Choose on half of the families the limits that name most people and hold in 90 %, and measure on the others."""
+    rows = [row for row in rows if len(row) > 1]
+    families = sorted({row["family"] for row in rows})
+
+    def figures(name: str, limit: tuple[int, float], some: set[str]) -> tuple[float, int]:
+        cases: dict[str, list[float]] = {}
+        for row in rows:
+            held, shown = row[name, *limit]
+            if shown and row["family"] in some:
+                cases.setdefault(row["family"], []).append(held / shown)
+        n = sum(row[name, *limit][1] for row in rows if row["family"] in some)
+        return float(np.mean([np.mean(case) for case in cases.values()])) if cases else np.nan, n
+
+    generator = np.random.default_rng(1)
+    print("\n| promise | shipped, all families | chosen half | other half | people there | limits chosen most often |")
+    print("|---|---|---|---|---|---|")
+    for name in dict.fromkeys(key[0] for row in rows for key in row if isinstance(key, tuple)):
+        inside, outside, people, chosen = [], [], [], []
+        for _ in range(SPLITS):
+            half = set(generator.permutation(families)[: len(families) // 2].tolist())
+            good = [limit for limit in LIMITS if figures(name, limit, half)[0] >= WANTED]
+            best = max(good or [LIMITS[-1]], key=lambda limit: figures(name, limit, half)[1])
+            held, n = figures(name, best, set(families) - half)
+            inside.append(figures(name, best, half)[0])
+            outside.append(held)
+            people.append(n)
+            chosen.append(best)
+        often = max(set(chosen), key=chosen.count)
+        shipped = figures(name, (20, 0.05), set(families))[0]
+        print(
+            f"| {name} | {shipped:.3f} | {np.nanmean(inside):.3f} | {np.nanmean(outside):.3f} | {np.mean(people):.0f} "
+            f"| {often[0]} votes, {100 * often[1]:.0f} points ({chosen.count(often)} of {SPLITS}) |"
+        )
 
 
 def fitted(votes: Annotations) -> Result:
@@ -200,6 +309,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--shared", type=Path, default=Path(__file__).parents[2] / "shared")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--split", action="store_true")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 

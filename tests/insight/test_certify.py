@@ -161,10 +161,25 @@ def test_labels_accepted_by_strata_keep_the_promise() -> None:
     assert c.accepted_strata(few[1], few[0][few[3]], np.zeros(28, bool), np.ones(8), 0.1) == 0
 
 
+def test_labels_are_accepted_by_strata_as_by_an_exact_test_of_one_tail() -> None:
+    def accepted(n: int, n_wrong: int) -> int:
+        wrong = np.arange(n) < n_wrong
+        return c.accepted_strata(np.array([1000]), np.zeros(n, np.int64), wrong, np.array([0.9]), 0.05)
+
+    assert [accepted(58, 0), accepted(59, 0), accepted(92, 1), accepted(93, 1)] == [0, 1000, 0, 1000]
+
+
+def test_the_first_union_of_strata_has_half_of_the_tasks() -> None:
+    sizes, stratum = np.array([300, 300, 200, 200]), np.repeat(np.arange(4), 100)
+    for wrong_in, expected in ((0, 700), (1, 0)):  # the third stratum from above is part of the first union
+        wrong = (stratum == wrong_in) & (np.arange(400) % 100 < 30)
+        assert c.accepted_strata(sizes, stratum, wrong, np.full(4, 0.9), 0.05) == expected
+
+
 def test_ways_to_be_wrong_have_a_shift_and_a_slope_of_spread_one() -> None:
     ends = c.set_sizes(200)
     even = logit(1 - c._worlds(np.full(200, 0.5), ends, np.random.default_rng(0)))
-    assert even.shape == (400, 20)
+    assert even.shape == (2000, 20)
     assert even[:, 0].std() == pytest.approx(1.0, abs=0.1)
     sure = logit(1 - c._worlds(np.full(200, expit(3.0)), ends, np.random.default_rng(0)))[:, 0]
     slope = np.maximum(np.random.default_rng(1).normal(1, 1, 100_000), 0)

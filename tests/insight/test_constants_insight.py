@@ -104,14 +104,14 @@ def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: b
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
-    one = finegold.simulate(50, 6, 3, votes_per_task=4, seed=3).annotations
+    one = finegold.simulate(100, 6, 3, votes_per_task=4, seed=3).annotations
     task, who, label = one.votes()
-    copies = (task[None] + 50 * np.arange(4)[:, None]).ravel()
+    copies = (task[None] + 100 * np.arange(4)[:, None]).ravel()
     four = Annotations.from_arrays(copies, np.tile(who, 4), np.tile(label, 4))
     small, large = finegold.agreement(one), finegold.agreement(four)
     low, high = small.interval("alpha")
     for name in ("alpha", "fleiss", "ac1"):
-        assert large.errors[name] / small.errors[name] == pytest.approx(np.sqrt(49 / 199), rel=0.01)
+        assert large.errors[name] / small.errors[name] == pytest.approx(np.sqrt(99 / 399), rel=0.01)
     assert (high - low) / (2 * small.errors["alpha"]) == pytest.approx(1.96, abs=0.001)
 
 
@@ -137,12 +137,19 @@ def test_temperatures_go_up_to_twenty() -> None:
     assert found == pytest.approx(20, rel=0.01)
 
 
-def test_the_interval_of_a_share_of_right_labels_is_jeffreys() -> None:
+def test_agreement_has_an_interval_from_a_hundred_tasks_on() -> None:
+    for n, shown in ((99, False), (100, True)):
+        found = finegold.agreement(finegold.simulate(n, 6, 3, votes_per_task=4, seed=3).annotations)
+        assert np.isfinite(found.interval("alpha")).all() == shown
+
+
+def test_the_interval_of_a_share_of_right_labels_is_exact() -> None:
     votes = finegold.simulate(60, 5, 2, votes_per_task=3, seed=5)
     found = reliability.calibration(finegold.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist())))
     for _, _, n, _, accuracy, low, high in found.curve().rows():
         right = accuracy * n
-        assert (low, high) == pytest.approx(beta.interval(0.95, right + 0.5, n - right + 0.5))
+        assert low == pytest.approx(beta.ppf(0.025, right, n - right + 1) if right else 0)
+        assert high == pytest.approx(beta.ppf(0.975, right + 1, n - right) if right < n else 1)
 
 
 def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:

@@ -182,8 +182,9 @@ def agreement(
         value: float = getattr(measured, name)
         is_defined = value == value  # NaN differs from itself
         text = f"{value:.3f}" if is_defined else "undefined"
-        if is_defined and name in measured.errors:
-            text += "  ({:.3f} to {:.3f})".format(*measured.interval(name))
+        low, high = measured.interval(name) if name in measured.errors else (value, value)
+        if low < high:
+            text += f"  ({low:.3f} to {high:.3f})"
         if name == "alpha" and measured.level != "nominal":
             title = f"{title}, {measured.level}"
         if is_defined or name != "self_agreement":  # undefined without repeated votes

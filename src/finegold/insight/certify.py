@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, logit
-from scipy.stats import binom
+from scipy.special import bdtr, betaincinv, expit, logit
 
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
@@ -34,7 +33,7 @@ N_STRATA = 8
 LEAST, MOST = 0.05, 0.95  # confidences beyond are not believed when checks are planned
 PRIOR_CHECKS = 2.0  # what the confidence of a stratum weighs in its variance, in checks
 GRID = 20  # nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
-N_WORLDS = 400  # ways in which confidences may be wrong that a plan of acceptance is tried on
+N_WORLDS = 2000  # ways in which confidences may be wrong that a plan of acceptance is tried on
 SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0  # standard deviations of A around 0 and of B around 1
 
 
@@ -136,10 +135,7 @@ def strata_for(n: int) -> int:
 @cache
 def allowed_errors(n: int, risk: float, certainty: float = CERTAINTY) -> int:
     """Return how many of n checked labels may be wrong so that the error is at most `risk`; -1 if none may."""
-    most = int(binom.ppf(1 - certainty, n, risk))
-    while most >= 0 and binom.cdf(most, n, risk) > 1 - certainty:
-        most -= 1
-    return most
+    return int((bdtr(np.arange(n + 1), n, risk) <= 1 - certainty).sum()) - 1  # the binomial distribution
 
 
 def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:

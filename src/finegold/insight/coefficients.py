@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from finegold.votes.annotations import Annotations
 
@@ -127,6 +126,8 @@ class AnnotatorVotes(NamedTuple):
 
     def of_tasks(self, cells: Cells, weight: Floats) -> Floats:
         """[annotators, K] Sum everybody's votes on their tasks, weighted by the annotator's vote on each task."""
+        from scipy.sparse import csr_array  # takes longer to import than a small report to write
+
         n_tasks = len(cells.per_task)
         voted = csr_array((weight, (self.who, self.task)), shape=(self.shape[0], n_tasks))
         counts = csr_array((cells.m, (cells.task, cells.label)), shape=(n_tasks, cells.n_classes))

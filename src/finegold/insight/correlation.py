@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
@@ -262,8 +260,15 @@ def _groups(copying: Integers, evidence: Evidence, llm_families: list[Family]) -
     links += [(chain[:-1], chain[1:]) for chain in chains]
     one, other = (np.concatenate(side) for side in zip(*links, strict=True))
     n = len(copying)
-    graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
-    _, component = connected_components(graph, directed=False)
+    component = np.arange(n)  # the first annotator that each is connected with
+    while True:
+        least, lower = np.minimum(component[one], component[other]), component.copy()
+        np.minimum.at(lower, one, least)
+        np.minimum.at(lower, other, least)
+        if np.array_equal(lower, component):
+            break
+        component = lower[lower]
+    component = np.unique(component, return_inverse=True)[1]
     several = np.bincount(component, minlength=n) > 1
     group: Integers = np.where(several, np.cumsum(several) - 1, -1)[component]
     return group

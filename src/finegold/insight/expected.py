@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.insight.certify import exact_interval
 from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
 from finegold.methods.registry import DEFAULT_METHOD
@@ -68,7 +69,7 @@ class Calibration:
         n = np.bincount(of_bin, minlength=metrics.BINS)
         used = n > 0
         n, hits = n[used], np.bincount(of_bin, right, minlength=metrics.BINS)[used]
-        low, high = (betaincinv(hits + 0.5, n - hits + 0.5, tail) for tail in (0.025, 0.975))
+        low, high = zip(*map(exact_interval, hits.tolist(), n.tolist()), strict=True)
         edges = np.arange(metrics.BINS + 1) / metrics.BINS
         columns = {
             "low": edges[:-1][used],
@@ -76,8 +77,8 @@ class Calibration:
             "n": n,
             "confidence": np.bincount(of_bin, confidence, minlength=metrics.BINS)[used] / n,
             "accuracy": hits / n,
-            "accuracy_low": low,
-            "accuracy_high": high,
+            "accuracy_low": np.array(low),
+            "accuracy_high": np.array(high),
         }
         return make_frame(columns, like=self.names)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from finegold.insight.judges.answers import Share
@@ -31,8 +31,8 @@ def agreement_html(found: Agreement) -> str:
     rows = []
     for name, words in COEFFICIENTS.items():
         value, interval = getattr(found, name), ""
-        if name in found.errors and isfinite(value):
-            low, high = found.interval(name)
+        low, high = found.interval(name) if name in found.errors else (nan, nan)
+        if isfinite(low):
             interval = f"{low:.3f} to {high:.3f}"
         rows.append([words, cell_html(_number(value)), cell_html(interval)])
     return page_html(
