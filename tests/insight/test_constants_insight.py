@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 import finegold
 from finegold import Annotations
-from finegold.insight import correlated_pairs, correlation, next_votes, overview
+from finegold.insight import correlated_pairs, correlation, majority, next_votes, overview
 from finegold.insight import expected as reliability
 from finegold.insight.correlation import Family
 from finegold.insight.spam import spam
@@ -213,7 +213,7 @@ def test_words_of_a_report_are_those_of_climate_assessments() -> None:
 def test_ties_are_warned_of_from_30_percent_of_the_tasks_on(n_tied: int, warns: bool) -> None:
     task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
     label = np.where((task < n_tied) & (who == 1), 1, 0)
-    said = overview.tie_warnings(finegold.aggregate(Annotations.from_arrays(task, who, label, classes=[0, 1])))
+    said = majority.tie_warnings(finegold.aggregate(Annotations.from_arrays(task, who, label, classes=[0, 1])))
     assert bool(said) == warns
     assert not warns or said[0].startswith("the votes of 3 of 10 tasks are tied")
 

@@ -33,7 +33,7 @@ N_STRATA = 8
 LEAST, MOST = 0.05, 0.95  # confidences beyond are not believed when checks are planned
 PRIOR_CHECKS = 2.0  # what the confidence of a stratum weighs in its variance, in checks
 GRID = 20  # nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
-N_WORLDS = 2000  # ways in which confidences may be wrong that a plan of acceptance is tried on
+N_WORLDS = 400  # ways in which confidences may be wrong that a plan of acceptance is tried on
 SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0  # standard deviations of A around 0 and of B around 1
 
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.insight.certify import exact_interval
 from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
 from finegold.methods.registry import DEFAULT_METHOD
@@ -62,7 +61,7 @@ class Calibration:
 
     def curve(self) -> Any:
         """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
-        from scipy.special import betaincinv
+        from finegold.insight.certify import exact_interval  # loads scipy.special
 
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
