@@ -36,7 +36,7 @@ def log_of(*rows: tuple[Any, ...], columns: str = "item judge verdict gold") -> 
 
 
 @kills(VERDICTS, "candidates = [_plain(each[-1]) for each in", "candidates = [_plain(each[0]) for each in")
-@kills(VERDICTS, 'yield f"answer {found[-1].casefold()}"', 'yield f"answer {found[0].casefold()}"')
+@kills(VERDICTS, 'else f"answer {found[-1].casefold()}"', 'else f"answer {found[0].casefold()}"')
 def test_the_last_of_several_verdicts_counts() -> None:
     assert meaning_of("At first [[A]] seems best, but the answer is [[B]]") is meaning_of("[[B]]")
     assert meaning_of("Answer A is better in style. In all, answer B is better than answer A.") is meaning_of("B")
