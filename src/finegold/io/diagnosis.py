@@ -500,6 +500,11 @@ def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator
         if len(columns) == 1 and opened.sources and opened.sources[0].separator:
             problem = f"{error.problem}. The separator leaves one column"
             raise InputError(problem, error.where, [leave_out("separator")]) from None
+        if len(columns) == 1 and of_votes and len(error.lost) == 3:
+            name = str(columns[0])[:LONGEST_NAME]
+            problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
+            remedy = use("if a character that was not found separates columns", separator=Placeholder("CHARACTER"))
+            raise InputError(problem, opened.name, [remedy] if opened.is_text else []) from None
         values = opened.head(max(CELLS // len(columns), 100))
         if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.found:
             (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice

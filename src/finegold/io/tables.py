@@ -399,12 +399,14 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
         text = file.read()
     try:
         return pl.read_json(text, infer_schema_length=None, schema_overrides=types).lazy()
-    except pl.exceptions.PolarsError as error:
+    except pl.exceptions.PolarsError:
         rows: Any = None
-        with suppress(ValueError, RecursionError):
+        reason = "it has no rows"
+        try:
             rows = json.loads(text.removeprefix(BOM))
+        except (ValueError, RecursionError) as error:
+            reason = str(error)
         if not rows:
-            reason = str(error).strip().splitlines()[0]
             remedies = [Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")]
             raise InputError(f"{source.name} cannot be read as JSON ({reason})", remedies=remedies) from None
         for row in rows:

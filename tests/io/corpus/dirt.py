@@ -384,6 +384,8 @@ HINTS_CASES = (
     _hint("statistics of workers", table([["worker", "n_tasks", "accuracy"], *([f"w{n}", n % 4 + 3, n / 20] for n in range(12))]), "The columns are"),
     _hint("settings", SETTINGS, "a single JSON object with the fields name, scripts, port", file="package.json"),
     _hint("columns in JSON", COLUMNS, "an object of columns (age, city)", file="v.json"),
+    _hint("one column", b"numpy==1.0\npandas>=2\nscipy\n", 'there is one column, "numpy==1.0", and votes need a task, an annotator and a label', "--separator CHARACTER", file="requirements.txt"),
+    _hint("settings in brackets", b"[server]\nport=80\n", "cannot be read as JSON (Expecting value: line 1 column 2 (char 1))", file="settings.ini"),
     _hint("a list of texts", b'["cat", "dog"]', "the list holds 'cat'; expected rows", file="v.json"),
     _dirt("spaces behind task ids", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "task ids look like 15", "use --normalise to merge them"),
     _dirt("spaces behind task ids, with --normalise", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "on 15 tasks", arguments=("--normalise",)),
