@@ -30,11 +30,13 @@ from finegold.insight.judges.answers import Share, merge
 from finegold.insight.judges.panels import Members, cascade
 from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
+from finegold.io.judge_logs import only_judges
 from finegold.judges import JudgeLog, JudgeReport
 from finegold.votes.simulation import draw_judges, simulate_log
 
 GIVEN = (0, 25, 50, 100)  # numbers of known truths
 N_KNOWN = 50
+MOST_ITEMS = 1000  # for coverage and labels, drawn at random
 
 
 def main() -> None:
@@ -73,8 +75,9 @@ def logs(folder: Path, n_draws: int) -> None:
             print(f"  {one['judge'][:48]:48s} {shown}  undecided {one['undecided']:.3f}")
         print(f"  largest difference from pandas: {apart:.1e}")
         order(log, n_draws)
-        coverage(log, n_draws)
-        labels(log, report, n_draws=max(n_draws // 10, 3))
+        some = some_items(log)
+        coverage(some, n_draws)
+        labels(some, report, n_draws=max(n_draws // 10, 3))
 
 
 # What a reader computes alone: the calls of each log as a table, and twenty lines of pandas.
@@ -175,6 +178,10 @@ def only(log: JudgeLog, items: np.ndarray) -> JudgeLog:
     return replace(with_truths(log, items), **parts)
 
 
+def some_items(log: JudgeLog) -> JudgeLog:
+    return only(log, np.random.default_rng(0).permutation(known_items(log))[:MOST_ITEMS])
+
+
 def order(log: JudgeLog, n_draws: int) -> None:
     full = {one.judge: one.accuracy.value for one in score_judges(log, merge(log))}
     found = []
@@ -244,7 +251,7 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
             row.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
             if n:
                 panel = found.best_panel(dict.fromkeys(log.judge_names, 1.0))
-                row += [right(finegold.judges.assess(few.only(panel.judges)), log, rest), len(panel.judges)]
+                row += [right(finegold.judges.assess(only_judges(few, panel.judges)), log, rest), len(panel.judges)]
             rows.append(row)
         ours, calls, default, *chosen = np.mean(rows, axis=0)
         panel = f", best panel {chosen[0]:.3f} with {chosen[1]:.1f} of {log.n_judges} judges" if chosen else ""
@@ -252,12 +259,17 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
 
 
 def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
-    """Return how often labels are right; in pairs, one whose classes tie and an item without a label are half."""
-    label = np.full(log.n_items, -1)
-    label[report._answers.labelled] = report.result.label_codes
-    tied = np.ones(log.n_items, bool)
-    tied[report._answers.labelled] = report.result.tied
-    return float(np.where(tied[items] & (log.kind == "pairwise"), 0.5, label[items] == log.gold[items]).mean())
+    """Return how often labels are right; classes that tie share the credit, and an item without a label has chance."""
+    K = len(report._answers.names)
+    posterior = np.full((log.n_items, max(K, len(log.class_names))), -1.0)
+    posterior[:, :K] = 1 / K
+    posterior[report._answers.labelled, :K] = report.result.posterior
+    return shared(posterior[items], log.gold[items])
+
+
+def shared(values: np.ndarray, gold: np.ndarray) -> float:
+    top = values >= values.max(axis=1, keepdims=True) - 1e-9
+    return float((top[np.arange(len(gold)), gold] / top.sum(axis=1)).mean())
 
 
 def majority(log: JudgeLog, items: np.ndarray) -> float:
@@ -265,8 +277,7 @@ def majority(log: JudgeLog, items: np.ndarray) -> float:
     counts = np.zeros((log.n_items, len(log.class_names)))
     used = log.answer >= 0
     np.add.at(counts, (log.item[used], log.answer[used]), 1)
-    top = counts[items] == counts[items].max(axis=1, keepdims=True)
-    return float((top[np.arange(len(items)), log.gold[items]] / top.sum(axis=1)).mean())
+    return shared(counts[items], log.gold[items])
 
 
 def real(folder: Path, n_draws: int) -> None:
@@ -277,11 +288,13 @@ def real(folder: Path, n_draws: int) -> None:
         table = {"item": votes["item"], "judge": votes["worker"], "verdict": "class " + votes["label"]}
         log = finegold.judges.read(pl.DataFrame({key: value.to_numpy() for key, value in table.items()}))
         given = {item: value for item, value in ("class " + truth).items() if value in log.class_names}
-        report = finegold.judges.assess(log, gold=given)
+        log = finegold.judges.read(log, gold=given)
+        report = finegold.judges.assess(some_items(log))
+        log = report.log
         print(f"\n{name}: {log!r}, {report.n_gold:,} truths", flush=True)
-        order(report.log, n_draws)
-        coverage(report.log, n_draws)
-        labels(report.log, report, n_draws=max(n_draws // 10, 3))
+        order(log, n_draws)
+        coverage(log, n_draws)
+        labels(log, report, n_draws=max(n_draws // 10, 3))
 
 
 def ranking(n_draws: int) -> None:

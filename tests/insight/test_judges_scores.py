@@ -19,6 +19,7 @@ from finegold.insight.judges.answers import (
     share_of,
 )
 from finegold.insight.judges.scores import MIN_GOLD
+from finegold.io.judge_logs import only_judges
 from finegold.votes.simulation import draw_judges, simulate_log
 
 
@@ -318,7 +319,7 @@ def test_labels_of_the_best_panel_for_the_money():
     panel = assessed.best_panel({"dear": 5.0})
     assert panel.judges == ("good",)
     assert assessed.labels(panel.judges)["n_judges"].to_list() == [1] * 200
-    assert assessed.log.only(["bad", "good"]).judge_names == ["bad", "good"]
+    assert only_judges(assessed.log, ["bad", "good"]).judge_names == ["bad", "good"]
     with pytest.raises(InputError, match="there is no judge 'nobody'"):
         assessed.labels(["nobody"])
     halves = pl.concat([panel_of(60, {"one": 0.9}), panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)])

@@ -69,7 +69,9 @@ def test_figures_are_those_of_the_library_field_by_field(studio, frame):
     assert all(chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values())
 
 
-@pytest.mark.parametrize("choice", [{"verdicts": "answer"}, {"kind": "pointwise"}], ids=str)
+@pytest.mark.parametrize(
+    "choice", [{"verdicts": "answer"}, {"kind": "pointwise"}, {"verdict_map": "[[A]]=B,[[B]]=A"}], ids=str
+)
 def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
     calls = frame.select("item", "judge", "order", "verdict")
     calls.write_csv(studio.folder / "calls.csv")

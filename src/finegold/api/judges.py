@@ -33,7 +33,7 @@ from finegold.insight.judges.panels import (
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
 from finegold.insight.judges.scores import FIGURES, MIN_GOLD, JudgeScore, best_first, places, score_judges
 from finegold.insight.notebook import judges_html
-from finegold.io.judge_logs import TIED, JudgeLog, read_judge_log, with_gold
+from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
 from finegold.io.verdicts import LogReading
 from finegold.options import documented
 from finegold.results.data import summarise
@@ -140,7 +140,7 @@ class JudgeReport:
         """
         if panel is not None:
             self._refuse_unknown(panel)
-            return assess(self.log.only(panel)).labels()
+            return assess(only_judges(self.log, panel)).labels()
         log, result, items = self.log, self.result, self._answers.labelled
         n_judges = np.bincount(self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items)[items]
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}

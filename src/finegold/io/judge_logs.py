@@ -124,26 +124,6 @@ class JudgeLog:
             f"{self.n_failed:,} failed)"
         )
 
-    def only(self, judges: Sequence[str]) -> JudgeLog:
-        """Return the log with the calls of some judges.
-
-        Parameters
-        ----------
-        judges : sequence of str
-            Their names.
-
-        Returns
-        -------
-        JudgeLog
-            Their calls, on the same items.
-        """
-        names = [name for name in self.judge_names if name in set(judges)]
-        kept = np.isin(self.judge, [self.judge_names.index(name) for name in names])
-        of_calls = ("item", "judge", "answer", "first", "failure", "cost", "time")
-        parts = {name: values[kept] for name in of_calls if (values := getattr(self, name)) is not None}
-        new = np.array([names.index(name) if name in names else MISSING for name in self.judge_names], np.int32)
-        return replace(self, **parts | {"judge": new[parts["judge"]], "judge_names": names})
-
     def failures(self) -> dict[str, dict[str, int]]:
         """Return the number of failed calls of each judge, by reason.
 
@@ -192,6 +172,16 @@ class JudgeLog:
         if self.length_a is not None and self.length_b is not None:
             columns["length_a"], columns["length_b"] = self.length_a[self.item], self.length_b[self.item]
         return pl.DataFrame(columns)
+
+
+def only_judges(log: JudgeLog, judges: Sequence[str]) -> JudgeLog:
+    """Return the log with the calls of some judges, on the same items."""
+    names = [name for name in log.judge_names if name in set(judges)]
+    kept = np.isin(log.judge, [log.judge_names.index(name) for name in names])
+    of_calls = ("item", "judge", "answer", "first", "failure", "cost", "time")
+    parts = {name: values[kept] for name in of_calls if (values := getattr(log, name)) is not None}
+    new = np.array([names.index(name) if name in names else MISSING for name in log.judge_names], np.int32)
+    return replace(log, **parts | {"judge": new[parts["judge"]], "judge_names": names})
 
 
 # Which column is what.
@@ -589,17 +579,8 @@ def pairwise_log(
 ) -> JudgeLog:
     """Make the log of a table of calls that compare two answers.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        One row per call, with the columns item, judge and verdict and, if known, order, system_a, system_b, error, gold
-        (all of them text), cost, time, length_a and length_b.
-    source : str
-        The name of the log in messages.
-    reading : LogReading, optional
-        How verdicts are written.
-    is_placed : bool, default True
-        Whether system_a is the answer that was shown first where there is no order.
+    The table has the columns item, judge and verdict and, if known, order, system_a, system_b, error, gold (all of them
+    text), cost, time, length_a and length_b. Without an order, system_a is shown first if `is_placed`.
     """
     reading = reading or LogReading()
     flip, items, systems = np.zeros(table.height, bool), table.get_column("item"), []
@@ -662,7 +643,7 @@ def _doubts(log: JudgeLog) -> list[str]:
         .group_by("judge")
         .agg(pl.len(), ff=(said == "01").sum(), ss=(said == "10").sum())
     )
-    n, ff, ss = (pairs[name].to_numpy() for name in ("len", "ff", "ss"))
+    n, ff, ss = (pairs[name].cast(pl.Float64).to_numpy() for name in ("len", "ff", "ss"))
     share = (ff + ss).sum() / max(n.sum(), 1)
     is_odd = (2 * np.sqrt(ff * ss) - (n - ff - ss) > SIGNIFICANT * np.sqrt(n)).any()
     if not is_odd and (share <= 1 - LOWEST_CONSISTENCY or n.sum() < FEWEST_PAIRS):

@@ -48,7 +48,8 @@ PREVIEWED_BATCHES = 8  # of an export, to list its questions
 OPTIONS = options_of(ReadOptions, "studio")
 DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]  # options of text files
 TITLES = {"alias": "Spellings", "header": "Names of the columns"}  # in the form, if not the name of the option
-DEFAULTS = {field.name: field.default for field in fields(ReadOptions)}
+JUDGE_OPTIONS = [name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")]  # of other fields
+DEFAULTS = {field.name: field.default for declared in (ReadOptions, LogReading) for field in fields(declared)}
 
 
 def _request_field(name: str, option: Option) -> Any:
@@ -61,13 +62,15 @@ def _request_field(name: str, option: Option) -> Any:
         about |= {"ge": option.low, "le": option.high}
         return (int | None, Field(None, **about)) if default is None else (int, Field(int(default), **about))
     if option.kind == "choice":
-        return Literal[option.choices], Field(default=default, **about)
+        kind: Any = Literal[option.choices]
+        return kind if default is not None else kind | None, Field(default=default, **about)
     kinds: dict[str, Any] = {"list": list[str], "path": dict[str, str]}  # a table of two columns comes as JSON
     return kinds.get(option.kind, str) | None, Field(default=None, max_length=MAX_LENGTH, **about)
 
 
 def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
-    return create_model("Declared", __base__=base, **{name: _request_field(name, OPTIONS[name]) for name in names})
+    options = OPTIONS | options_of(LogReading)
+    return create_model("Declared", __base__=base, **{name: _request_field(name, options[name]) for name in names})
 
 
 class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy does not see the declared fields
@@ -78,21 +81,10 @@ class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy doe
     sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
 
 
-class JudgeColumns(BaseModel, extra="forbid"):
+class JudgeColumns(_model_of(JUDGE_OPTIONS)):  # type: ignore[misc]
     """How to read a judge log, besides its items, judges and verdicts. Columns are found by their usual names."""
 
-    order: str | None = Field(default=None, description="The column that says which answer was shown first: AB or BA.")
-    system_a: str | None = Field(default=None, description="The column with the first system.")
-    system_b: str | None = Field(default=None, description="The column with the second system.")
-    repeat: str | None = Field(default=None, description="The column with the number of the repeat.")
-    cost: str | None = Field(default=None, description="The column with the price of the call.")
-    error: str | None = Field(default=None, description="The column with the error or the status of the call.")
-    kind: Literal["pairwise", "pointwise"] | None = Field(
-        default=None, description="Whether verdicts compare two answers or judge one."
-    )
-    verdicts: Literal["position", "answer"] = Field(
-        default="position", description="Whether A and B mean the positions of the answers, or the answers themselves."
-    )
+    model_config = ConfigDict(extra="forbid")
 
 
 class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fields], Layout)):  # type: ignore[misc]

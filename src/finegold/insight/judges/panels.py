@@ -177,31 +177,18 @@ def log_odds(right: Floats, n: Floats, n_classes: int) -> Floats:
 
 
 def frontier(members: Members) -> list[Panel]:
-    """Return the panels that are more accurate on the gold than every cheaper one, the cheapest first.
-
-    All panels are considered or, with many judges, extensions of the best ones of each size.
-    """
-    J = len(members.names)
-    if J <= ALL_PANELS_OF:
-        panels = (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
-    else:
-        sizes = [single := np.eye(J, dtype=bool)]
-        for size in range(2, min(LARGEST_PANEL, J) + 1):
-            longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
-            longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
-            order = np.argsort(-members.credit_or_chance(longer).mean(axis=1), kind="stable")
-            sizes.append(longer[order[:BEAM]])
-        panels = np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
+    """Return the panels that are more accurate on the gold than every cheaper one, the cheapest first."""
+    panels = _candidates(members, np.ones(len(members.gold), bool))
     accuracy, cost = members.credit_or_chance(panels).mean(axis=1), panels @ members.price
-    folds = _folds(len(members.gold))
-    taught, held = np.empty((FOLDS, len(panels))), np.empty((len(panels), len(folds)))
+    folds, trials = _folds(len(members.gold)), []
     for fold in range(FOLDS):
-        credit = members.with_weights(folds != fold).credit_or_chance(panels)
-        taught[fold], held[:, folds == fold] = credit[:, folds != fold].mean(axis=1), credit[:, folds == fold]
+        taught = members.with_weights(folds != fold)
+        rivals = _candidates(taught, folds != fold)
+        trials.append((rivals @ members.price, taught.credit_or_chance(rivals)))
     best, kept = -np.inf, []
     for row in np.lexsort((-accuracy, cost)).tolist():
         if accuracy[row] > best + MIN_GAIN:
-            share = _cross_validated(taught, held, folds, np.flatnonzero(cost <= cost[row]))
+            share = _cross_validated([credit[price <= cost[row]] for price, credit in trials], folds)
             if share.value > best + MIN_GAIN:
                 best = share.value
                 judges = tuple(name for name, is_in in zip(members.names, panels[row], strict=True) if is_in)
@@ -210,18 +197,34 @@ def frontier(members: Members) -> list[Panel]:
     return kept
 
 
+def _candidates(members: Members, is_known: Flags) -> Flags:
+    """Return all panels as rows of booleans or, with many judges, extensions of the best ones of each size."""
+    J = len(members.names)
+    if J <= ALL_PANELS_OF:
+        return (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
+    sizes = [single := np.eye(J, dtype=bool)]
+    for size in range(2, min(LARGEST_PANEL, J) + 1):
+        longer = (sizes[-1][:, None, :] | single[None]).reshape(-1, J)
+        longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
+        order = np.argsort(-members.credit_or_chance(longer)[:, is_known].mean(axis=1), kind="stable")
+        sizes.append(longer[order[:BEAM]])
+    return np.concatenate([*sizes, np.ones((1, J), dtype=bool)])
+
+
 def _folds(n: int) -> Integers:
     return np.asarray(np.random.default_rng(0).permutation(n) % FOLDS)
 
 
-def _cross_validated(taught: Floats, held: Floats, folds: Integers, rivals: Integers) -> Share:
+def _cross_validated(trials: Sequence[Floats], folds: Integers) -> Share:
     """Return the accuracy of the best of some rivals, which is less than it has on the truths that choose it.
 
-    `taught` [folds, rivals] are accuracies on the truths outside of each fold, by which the best is chosen, and `held`
-    [rivals, T] is how accurate each is on the truths of the fold.
+    For each fold there are the credits [rivals, T] that the truths of the other folds lead to. These choose the best
+    rival, which is measured on the fold. Where folds choose differently, the interval is wider by their differences.
     """
-    chosen = rivals[taught[:, rivals].argmax(axis=1)]
-    return mean_of(held[chosen[folds], np.arange(len(folds))])
+    chosen = [credit[credit[:, folds != fold].mean(axis=1).argmax()] for fold, credit in enumerate(trials)]
+    value, low, high = mean_of(np.array(chosen)[folds, np.arange(len(folds))])
+    apart = 2 * float(np.std([credit.mean() for credit in chosen]))
+    return Share(value, max(value - np.hypot(value - low, apart), 0.0), min(value + np.hypot(high - value, apart), 1.0))
 
 
 def choose(panels: Sequence[Panel]) -> Panel:
@@ -254,8 +257,6 @@ def cascade(members: Members) -> Cascade | None:
     both = members.credit_of(np.array([members.share[one] + members.share[other] for one, other in pairs]))
     credit, asked = np.where(agree, both, decided), (~agree).mean(axis=1)
     credit = np.where(np.isnan(credit), HALF if members.is_pairwise else 1 / members.share.shape[2], credit)
-    folds = _folds(len(members.gold))
-    taught = np.array([credit[:, folds != fold].mean(axis=1) for fold in range(FOLDS)])
     cost = np.array([members.price[[one, other]].sum() for one, other in pairs]) + asked * members.price[last]
     best = int(np.lexsort((cost, -credit.mean(axis=1)))[0])
     return Cascade(
@@ -263,7 +264,7 @@ def cascade(members: Members) -> Cascade | None:
         then=members.names[last],
         asked=float(asked[best]),
         cost=float(cost[best]),
-        accuracy=_cross_validated(taught, credit, folds, np.arange(len(pairs))),
+        accuracy=_cross_validated([credit] * FOLDS, _folds(len(members.gold))),
         alone=mean_of(decided),
         cost_alone=float(members.price[last]),
     )

@@ -170,16 +170,13 @@ class Standing:
 
     def plain(self) -> dict[str, Any]:
         """Return the figures as JSON and tables have them."""
-        shares = {"": self.strength, "win_": self.win_rate, "people_": self.people}
-        known = {start: share for start, share in shares.items() if share.value == share.value}
-        named = {"": "strength", "win_": "win_rate", "people_": "people_win_rate"}
-        figures = {
-            name: value
-            for start, share in known.items()
-            for name, value in zip((named[start], f"{start}low", f"{start}high"), share, strict=True)
-        }
         ranks = "-".join(str(rank) for rank in dict.fromkeys((self.rank_low, self.rank_high)))
-        return {"system": self.system, "rank": self.rank, "ranks": ranks} | figures | {"n_verdicts": self.n_verdicts}
+        row: dict[str, Any] = {"system": self.system, "rank": self.rank, "ranks": ranks}
+        figures = {"strength": self.strength, "win_rate": self.win_rate, "people_win_rate": self.people}
+        for (name, share), start in zip(figures.items(), ("", "win_", "people_"), strict=True):
+            if share.value == share.value:
+                row |= {name: share.value, f"{start}low": share.low, f"{start}high": share.high}
+        return row | {"n_verdicts": self.n_verdicts}
 
 
 @dataclass(frozen=True, eq=False)

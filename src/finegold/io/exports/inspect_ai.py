@@ -38,8 +38,7 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    head = _head(seen)
-    return in_batches(_all_votes(seen, head, options))
+    return in_batches(_all_votes(seen, _head(seen), options))
 
 
 def _all_votes(seen: Peek, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
