@@ -43,3 +43,14 @@ def test_merging_swaps_and_families_helps_and_own_matrices_harm(printed):
     assert right["ds, merged"] < right["vote, merged"] - 0.02
     assert right["ds, merged"] < right["anchored, merged"] < right["vote, merged"]
     assert right["anchored, merged by family"] == max(right.values())
+
+
+def test_the_page_on_training_has_the_figures_of_its_example():
+    command = [sys.executable, ROOT / "examples" / "training.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    measured = {name: float(x) for name, x in re.findall(r"^(\S.*?)  .* (0\.\d+)$", done.stdout, re.MULTILINE)}
+    page = (ROOT / "docs" / "training.md").read_text()
+    told = dict(re.findall(r"^\| ([a-z0-9][^|]+?) \|[^|]*\| (0\.\d+) \|$", page, re.MULTILINE))
+    assert {name: float(x) for name, x in told.items()} == pytest.approx(measured, abs=0.01)
+    assert measured["majority vote"] + 0.03 < measured["aggregated labels"] <= measured["soft labels, weights"]
