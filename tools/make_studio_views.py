@@ -17,7 +17,7 @@ from make_screenshots import CHROMIUM, FLAGS, IMAGES, SAMPLE, started
 from playwright.sync_api import Browser, Page, sync_playwright
 
 PLACE = IMAGES / "studio"
-SHAPES = [(scheme, width) for scheme in ("light", "dark") for width in (1440, 420)]
+SHAPES = [(scheme, width) for scheme in ("light", "dark") for width in (1440, 1024, 420)]
 QUALITY = 72  # of the JPEG files
 SURE = 0.8  # probability that the model of the sample gives to its class
 
@@ -30,6 +30,8 @@ VIEWS = {
     "annotators": ("annotators", "#annotators tr.open", "#annotators tr.open >> nth=0"),
     "classes": ("classes", "h1:has-text('Classes')", ""),
     "judge": ("judge", "#judging", ""),
+    "measure": ("measure", "#measured", ""),
+    "people": ("people", "#people", ""),
     "export": ("export", ".exports", ""),
 }
 
@@ -55,6 +57,7 @@ def views_of_votes(browser: Browser, folder: Path) -> None:
             client.post("/api/projects/1/predictions?name=model.csv").raise_for_status()
             client.post("/api/projects/1/fits", json={}).raise_for_status()
             wait(client)
+            check_a_sample(client)
         for scheme, width in SHAPES:
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
             page.goto(link)
@@ -71,6 +74,24 @@ def views_of_votes(browser: Browser, folder: Path) -> None:
             page.locator("main small", has_text="is stored in").evaluate("one => one.remove()")
             take(page, "start", scheme, width)
             page.close()
+
+
+def check_a_sample(client: httpx.Client) -> None:
+    """Two people check tasks that were drawn at random, and disagree on the first."""
+    tokens = [client.post("/api/projects/1/people", json={"name": name}).json()["token"] for name in ("Kim", "Lou")]
+    drawn = client.post("/api/projects/1/audit", json={"n": 40, "auditors": ["Kim", "Lou"], "overlap": 0.2})
+    drawn.raise_for_status()
+    with (SAMPLE / "truth.csv").open(newline="") as file:
+        truths = {row[0]: row[1] for row in csv.reader(file)}
+    classes, wrong = drawn.json()["classes"], 0
+    for place, token in enumerate(tokens):
+        headers = {"authorization": f"Bearer {token}"}
+        while task := client.get("/api/projects/1/audit/next", headers=headers).json()["task"]:
+            truth = truths.get(str(task["name"]), classes[0])
+            label = next(name for name in classes if name != truth) if place and not wrong else truth
+            wrong += place
+            answer = {"task": task["name"], "label": label}
+            client.post("/api/projects/1/audit/answers", json=answer, headers=headers).raise_for_status()
 
 
 def view_of_judges(browser: Browser, folder: Path) -> None:

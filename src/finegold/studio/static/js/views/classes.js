@@ -32,16 +32,16 @@ function table(classes, names) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, ["class", "labels", "share of labels", "recall of votes", "mean probability", "confused with"].map((text, i) => h("th", { class: i === 1 || i > 2 && i < 5 ? "number" : "" }, text)))),
+      h("thead", {}, h("tr", {}, ["class", "labels", "share of labels", "recall of votes", "mean probability", "confused with"].map((text, i) => h("th", { class: `${i === 1 || i > 2 && i < 5 ? "number" : ""} ${i === 3 || i === 5 ? "wide-only" : ""}` }, text)))),
       h("tbody", {}, classes.rows.map((row) => h(
         "tr",
         {},
         h("td", {}, classLabel(row.label, names)),
         h("td", { class: "number" }, number(row.n_labels)),
         h("td", {}, meter(row.share)),
-        h("td", { class: "number" }, row.recall === null ? "" : percent(row.recall)),
+        h("td", { class: "number wide-only" }, row.recall === null ? "" : percent(row.recall)),
         h("td", { class: "number" }, row.confidence === null ? "" : percent(row.confidence)),
-        h("td", {}, row.taken_for === null ? "" : h("span", {}, row.taken_for, " ", h("small", {}, percent(row.taken_share, 0)))),
+        h("td", { class: "wide-only" }, row.taken_for === null ? "" : h("span", {}, row.taken_for, " ", h("small", {}, percent(row.taken_share, 0)))),
       ))),
     ),
   );

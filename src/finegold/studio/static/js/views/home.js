@@ -50,7 +50,7 @@ function dropZone(folder, open) {
     h("h2", {}, "Drop a file with votes here"),
     words,
     h("div", { class: "row" }, h("button", { class: "primary", onclick: () => input.click() }, "Choose a file"), h("button", { id: "sample", onclick: async () => open(await post("/sample")) }, "Try a sample")),
-    h("small", {}, "The sample: simulated votes of 30 annotators on 300 tasks, without pictures or texts."),
+    h("small", {}, "The sample: two LLM judges and two people compare the answers to 300 instructions."),
     input,
   );
   async function send(files) {

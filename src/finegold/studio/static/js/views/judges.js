@@ -65,11 +65,12 @@ function judgeColumns(rows) {
     ["drift", "drift", (one) => figure2(one.drift)],
     ["cost", "cost per verdict", (one) => price(one.cost)],
   ];
-  const known = optional.filter(([name]) => rows.some((one) => one[name] !== null)).map(([, title, cell]) => [title, cell, "number"]);
-  const partners = rows.some((one) => one.partners.length) ? [["errs like", (one) => one.partners.join(", "), ""]] : [];
+  const known = optional.filter(([name]) => rows.some((one) => one[name] !== null)).map(([name, title, cell]) => [title, cell, `number ${ROOM[name] ?? "wide-only"}`]);
+  const partners = rows.some((one) => one.partners.length) ? [["errs like", (one) => one.partners.map((name, i) => [i ? ", " : "", h("span", { class: "name" }, name)]), "roomy"]] : [];
   return [["judge", (one) => h("b", {}, one.judge), "who"], ...(rows.some((one) => one.accuracy) ? [["accuracy", accuracy, ""]] : []), ["possible ranks", (one) => ranks(one), ""], ...known, ...partners];
 }
 
+const ROOM = { agreement: "", ties: "roomy", failed: "roomy" }; // other columns need a screen that is not narrow
 const figure2 = (value) => (value === null ? "–" : value.toFixed(2));
 const ranks = (one) => [...new Set(one.ranks)].join(" to ");
 
@@ -95,8 +96,8 @@ const PANELS = [
 const RANKING = [
   ["rank", (one) => number(one.rank), "number"],
   ["system", (one) => h("b", {}, one.system), "who"],
-  ["possible ranks", (one) => one.ranks.replace("-", " to "), ""],
-  ["strength", (one) => h("div", { class: "lines" }, h("span", {}, signed(one.strength, 2)), interval(one.low, one.high, (value) => signed(value, 2))), "number"],
+  ["possible ranks", (one) => one.ranks.replace("-", " to "), "roomy"],
+  ["strength", (one) => h("div", { class: "lines" }, h("span", {}, signed(one.strength, 2)), interval(one.low, one.high, (value) => signed(value, 2))), "number wide-only"],
   ["wins against the average", (one) => h("div", { class: "lines" }, h("span", {}, percent(one.win_rate)), interval(one.win_low, one.win_high, percent)), "number"],
 ];
 

@@ -72,7 +72,7 @@ function nextSteps(project, overview) {
   const judge = overview.doubts.any
     ? step("Judge doubtful tasks", "judge", `Start with the ${number(Math.min(BUDGET, overview.doubts.any))} tasks that gain most.`, "primary")
     : step("Judge tasks", "judge", "No votes are tied or contested; the least certain tasks come first.");
-  const measure = step("Measure the labels", "measure", `A random sample shows how many of the ${number(overview.quality.n_tasks)} labels are right.`);
+  const measure = step("Measure the labels", "measure", `A random sample shows how many of the ${number(overview.quality.n_tasks + overview.n_predicted)} labels are right.`);
   const look = step("Look at the annotators", "annotators", "See who is often wrong, and who votes alike.");
   fill(list, judge, measure, look, step("Export the labels", "export", "As a table, into your file, or back into your tool."));
   get(`/projects/${project.id}/plan?budget=1`).then((plan) => {
