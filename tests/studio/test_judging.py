@@ -1,9 +1,11 @@
 """Judging through the HTTP interface: undo, skipped tasks, tasks sent back, notes, reviewers, content that is kept."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
+from finegold.studio.gold import set_truth
 from finegold.studio.services import Holds
 from tests.support.studio_helpers import studio_in_thread
 
@@ -69,6 +71,22 @@ def test_skipped_tasks_are_remembered_and_come_last(studio, project):
     undo(studio, project, "bob")
     studio.services.holds.hold(project, "bob", None)
     assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == [task]
+
+
+def test_nobody_is_handed_a_task_that_was_judged_while_the_next_one_was_chosen(studio, project, monkeypatch):
+    """As with ten reviewers at once: the first judges a task and holds another while the second waits."""
+    one, two = (task["name"] for task in queue(studio, project, "ann")["tasks"][:2])
+    choosing = studio.services.holds.choosing
+
+    @contextmanager
+    def wait_for_turn():
+        set_truth(studio.services.store, project, one, "cat", reviewer="ann")
+        studio.services.holds.hold(project, "ann", two)
+        with choosing():
+            yield
+
+    monkeypatch.setattr(studio.services.holds, "choosing", wait_for_turn)
+    assert first(studio, project, "bob") not in (one, two)
 
 
 def test_a_task_that_was_sent_back_returns_when_it_has_more_votes(studio, project):

@@ -178,6 +178,7 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#items")).to_contain_text("120 rows")
         page.click("#label-them")
         lead.fitted(2)
+        assert page.evaluate("window.scrollY") == 0  # the button was far down the page before
         lead.picture("overview")
 
         # A better name.
@@ -351,6 +352,7 @@ def audit_of(browser, studio, lead, links):
                     wrong, truth = task, next(other for other in CLASSES if other != truth)
                 if n == 3:
                     assert fits_the_width(page)
+                    expect(page.locator("#checking .content")).to_contain_text("somebody wrote")
                     if PICTURES and name == "Kim":
                         page.screenshot(path=Path(PICTURES) / "auditor.png")
                 page.click(f'#checking .choice:has-text("{truth}") >> nth=0')

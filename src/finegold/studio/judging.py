@@ -84,17 +84,18 @@ def next_tasks(
         return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
 
     store, holds = services.store, services.holds
-    given = shown.codes_of(truths_of(store, project))
     skipped = codes_of(tasks_aside(store, project, SKIP, reviewer))
     sent_back = codes_of(tasks_aside(store, project, SEND_BACK))
     used, known, order = shown.result.gold, services.workspace.truths_of_file(project), shown.view(by_gain)
-    is_open = used == MISSING
-    is_open[list(given)] = False
-    n_left = int(np.count_nonzero(is_open))
-    is_open[[task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]] = False
-    is_skipped = np.zeros(len(is_open), dtype=bool)
+    is_skipped = np.zeros(len(used), dtype=bool)
     is_skipped[list(skipped)] = True
     with holds.choosing():
+        # Truths are read here: whoever judged a task meanwhile does not hold it any more.
+        given = shown.codes_of(truths_of(store, project))
+        is_open = used == MISSING
+        is_open[list(given)] = False
+        n_left = int(np.count_nonzero(is_open))
+        is_open[[task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]] = False
         is_open[[code for name in holds.by_others(project, reviewer) if (code := shown.task_code(name)) >= 0]] = False
         first, later = order[(is_open & ~is_skipped)[order]], order[(is_open & is_skipped)[order]]
         codes = np.append(first, later)[:most].tolist()

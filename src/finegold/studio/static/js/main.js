@@ -25,6 +25,7 @@ const main = document.getElementById("main");
 const watch = new ProjectWatch(heard, lost);
 let current = null; // the view that is shown: { name, update, keys, leave }
 let turn = 0; // increases with each navigation, so that a view that loads late is not shown
+let lastView = ""; // its project and name
 
 function address() {
   const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
@@ -54,6 +55,8 @@ async function show() {
     if (mine !== turn) return made.leave?.();
     current = { name, ...made };
     fill(main, place);
+    if (lastView !== `${project?.id} ${name}`) window.scrollTo(0, 0); // another view begins at its top
+    lastView = `${project?.id} ${name}`;
     showTop(project, name);
     document.title = project ? `${project.name} · Finegold Studio` : "Finegold Studio";
     if (watch.project !== project) heard(watch.project, project); // it changed while the view was loaded
