@@ -30,10 +30,10 @@ def table() -> str:
 
 def main() -> None:
     page = HERE / "crowdkit.md"
-    head, rest = page.read_text().split(BEGIN)
+    head, rest = page.read_text("utf-8").split(BEGIN)
     versions = ", ".join(f"{name} {version}" for name, version in GOLDEN["versions"].items())
     text = f"{table()}\n\nVersions: {versions}."
-    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def _section(name: str, made: type[Method]) -> str:
     path = EQUATIONS / f"{name}.md"
     if not path.is_file():
         raise FileNotFoundError(f"write the equations of {name} into {path}, then run python tools/make_methods.py")
-    equations = path.read_text().strip()
+    equations = path.read_text("utf-8").strip()
     return (
         f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
         f"```pycon\n>>> {example.strip()}\n```\n\n{_settings(made, text)}\n\n"
@@ -125,12 +125,12 @@ def registry() -> str:
     """The registry with every class in src/finegold/methods that has a name; a new one comes last."""
     homes: dict[str, str] = {}
     for path in sorted((SOURCE / "methods").glob("*.py")):
-        for made in ast.parse(path.read_text()).body:
+        for made in ast.parse(path.read_text("utf-8")).body:
             if isinstance(made, ast.ClassDef) and (name := NAMED.search(ast.unparse(made))):
                 homes[name[1]] = f"finegold.methods.{path.stem}:{made.name}"
     ordered = [*(name for name in REGISTRY if name in homes), *(name for name in homes if name not in REGISTRY)]
     lines = "".join(f'    "{name}": "{homes[name]}",\n' for name in ordered)
-    return GENERATED.sub(f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text())
+    return GENERATED.sub(f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text("utf-8"))
 
 
 def settings() -> str:
@@ -186,8 +186,8 @@ MADE = {
 
 if __name__ == "__main__":
     path = SOURCE / "methods" / "registry.py"
-    if (text := registry()) != path.read_text():
-        path.write_text(text)
+    if (text := registry()) != path.read_text("utf-8"):
+        path.write_text(text, "utf-8")
         os.execv(sys.executable, [sys.executable, *sys.argv])  # all others begin with the new registry
     for path, make in MADE.items():
-        path.write_text(make())
+        path.write_text(make(), "utf-8")

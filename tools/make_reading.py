@@ -105,4 +105,4 @@ def _code(text: str) -> str:
 
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "1000"
-    (ROOT / "docs" / "reading.md").write_text(page())
+    (ROOT / "docs" / "reading.md").write_text(page(), "utf-8")

@@ -93,7 +93,7 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
 def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
     """The same dirty file in the studio and in the report."""
     folder.mkdir()
-    rows = (ANIMALS / "votes.csv").read_text().splitlines()
+    rows = (ANIMALS / "votes.csv").read_text("utf-8").splitlines()
     for place, old, new in (
         (7, "dog", "Dog"),
         (11, "cat", " cat"),

@@ -109,3 +109,17 @@ def test_a_misspelt_name_is_answered_with_the_nearest(words: str, nearest: str) 
     result = run(*words.split())
     assert result.exit_code == 2
     assert (f"did you mean {nearest}?" in result.stderr) == bool(nearest)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("agregate votes.csv", "there is no command 'agregate'; did you mean aggregate?"),
+        ("datasets ftch", "there is no command 'ftch'; did you mean fetch?"),
+        ("xyz", "there is no command 'xyz' "),
+    ],
+)
+def test_a_command_that_is_misspelt_is_met_with_the_right_one(words: str, said: str) -> None:
+    done = run(*words.split())
+    assert done.exit_code == 2
+    assert said in done.stderr

@@ -69,7 +69,7 @@ def test_extras_are_named_one_way(folder: str) -> None:
     wrong = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
         for file in files
-        for line in file.read_text().splitlines()
+        for line in file.read_text("utf-8").splitlines()
         for found in EXTRA.finditer(line)
         if not line[: found.start()].endswith("pip install '") or not line[found.end() :].startswith("'")
     ]
@@ -83,6 +83,6 @@ def test_the_report_names_no_file_that_it_did_not_write(tmp_path: Path) -> None:
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + "\n".join(rows) + "\n")
     page = tmp_path / "page.html"
     assert run("report", votes, "-o", page, "--method", "mv").exit_code == 0
-    text = page.read_text()
+    text = page.read_text("utf-8")
     assert "the rest is in" in text  # the lists are cut
     assert not re.search(r"(the rest is in|confidence in) [\w.]+\.csv", text)

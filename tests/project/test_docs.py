@@ -44,7 +44,7 @@ NEW = (
 
 def examples():
     for page in PAGES:
-        blocks = FENCE.findall(page.read_text())
+        blocks = FENCE.findall(page.read_text("utf-8"))
         for number, (kind, code) in enumerate(blocks):
             follows = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
             expected = follows[1] if follows[0] == "text" else None
@@ -175,7 +175,7 @@ def test_pages_that_scripts_make_are_current(name):
 
 def test_the_readme_has_the_gains_of_the_page_on_choosing():
     """By kind of annotators: majority vote, the best of crowd-kit's methods, the default."""
-    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))
+    readme, page = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/choosing.md"))
     measured = {
         cells[0]: [float(cell) for cell in cells[1:7] if cell != "–"]
         for cells in table_cells(page[page.index("## Other libraries") :])
@@ -203,18 +203,20 @@ def table_cells(page):
 def test_files_that_pages_name_exist():
     """Paths such as `fitting/solve.py`, and the files of each folder in the table of the architecture."""
     package = ROOT / "src" / "finegold"
-    named = [(page.name, path) for page in PAGES for path in re.findall(r"`([\w/]+/[\w/]*\w\.py)`", page.read_text())]
+    named = [
+        (page.name, path) for page in PAGES for path in re.findall(r"`([\w/]+/[\w/]*\w\.py)`", page.read_text("utf-8"))
+    ]
     assert len(named) > 40
     places = (ROOT, ROOT / "docs", package, package / "io")
     assert [name for name in named if not any((place / name[1]).exists() for place in places)] == []
-    rows = [row for row in table_cells((ROOT / "docs" / "architecture.md").read_text()) if row[0].endswith("/`")]
+    rows = [row for row in table_cells((ROOT / "docs" / "architecture.md").read_text("utf-8")) if row[0].endswith("/`")]
     assert {row[0].strip("`/") for row in rows} == {path.parent.name for path in package.glob("*/__init__.py")}
     beginnings = [(row[0].strip("`"), name) for row in rows for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])]
     assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
 
 
 def test_terminal_pictures_show_what_is_printed_today():

@@ -28,7 +28,7 @@ def test_the_panel_tells_what_the_guide_is_about(printed):
 
 
 def test_the_guides_table_is_what_the_example_measures(printed):
-    guide = (ROOT / "docs" / "llm_judges.md").read_text()
+    guide = (ROOT / "docs" / "llm_judges.md").read_text("utf-8")
     told = dict(re.findall(r"^\| ([a-z][^|]+?) \| (0\.\d+ \| 0\.\d+) \|$", guide, re.MULTILINE))
     found = re.findall(r"^(\S.*?)\s+(0\.\d+)\s+(0\.\d+)$", printed, re.MULTILINE)
     assert len(found) == len(told) == 10

@@ -13,7 +13,7 @@ import finegold
 
 HOME = Path(finegold.__file__).parent
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-LINTER = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]
+LINTER = tomllib.loads(PROJECT.read_text("utf-8"))["tool"]["importlinter"]
 LAYERS = LINTER["contracts"][0]["layers"]  # the highest first
 
 
@@ -53,7 +53,7 @@ def upward(module: str, tree: ast.AST) -> list[str]:
 
 
 def test_no_import_goes_up_a_layer() -> None:
-    found = {path: upward(name_of(path), ast.parse(path.read_text())) for path in sources()}
+    found = {path: upward(name_of(path), ast.parse(path.read_text("utf-8"))) for path in sources()}
     assert {path.name: names for path, names in found.items() if names} == {}
 
 
@@ -74,7 +74,7 @@ def test_every_kind_of_import_is_found(line: str) -> None:
 
 
 def test_the_linter_has_no_exceptions_and_knows_all_folders() -> None:
-    assert "ignore_imports" not in PROJECT.read_text()
+    assert "ignore_imports" not in PROJECT.read_text("utf-8")
     names = {path.stem for path in HOME.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert names - {"__init__"} == set(LAYERS)
     assert sum((HOME / name).is_dir() for name in names) <= 15
@@ -86,7 +86,7 @@ def test_the_linter_counts_imports_inside_functions() -> None:
     lazy = [
         (name_of(path), node.module)
         for path in sources()
-        for function in ast.walk(ast.parse(path.read_text()))
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("finegold.")

@@ -36,7 +36,7 @@ class Fetched(HTMLParser):
         self.needed: list[str] = []
         self.links: list[str] = []
         self.ids: set[str] = set()
-        self.feed(page.read_text())
+        self.feed(page.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attributes}
@@ -53,7 +53,7 @@ def test_every_page_is_made(site: Path) -> None:
     sources = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     pages = [path.with_suffix(".html") for path in sources if path.parts[0] != "equations"]
     assert [str(page) for page in pages if not (site / page).exists()] == []
-    assert "one label per task" in (site / "index.html").read_text()
+    assert "one label per task" in (site / "index.html").read_text("utf-8")
 
 
 def test_nothing_is_fetched_from_the_network(site: Path) -> None:
@@ -61,7 +61,7 @@ def test_nothing_is_fetched_from_the_network(site: Path) -> None:
         remote = [source for source in Fetched(page).needed if re.match(r"(https?:)?//", source)]
         assert remote == [], page.name
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"url\(\s*['\"]?(https?:)?//", sheet.read_text()), sheet.name
+        assert not re.search(r"url\(\s*['\"]?(https?:)?//", sheet.read_text("utf-8")), sheet.name
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
@@ -82,7 +82,7 @@ def leads_somewhere(page: Path, link: str, pages: dict[Path, Fetched]) -> bool:
 
 
 def test_equations_are_drawn_and_can_be_read_aloud(site: Path) -> None:
-    page = (site / "methods.html").read_text()
+    page = (site / "methods.html").read_text("utf-8")
     assert "```" not in page
     assert 'aria-label="\\phi_{ik}"' in page
     drawn = page.count('class="equations"')
@@ -112,14 +112,14 @@ def test_docstrings_become_lists_and_code() -> None:
 
 def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference.html").ids
-    methods = (site / "methods.html").read_text()  # has the classes of the methods, with their settings
+    methods = (site / "methods.html").read_text("utf-8")  # has the classes of the methods, with their settings
     shown = [name for name in finegold._HOME if f"finegold.{name}" in ids or f"</code>: {name}" in methods]
     assert shown == list(finegold._HOME)
     assert "finegold.Result.labels" in ids
 
 
 def test_sections_of_numpydoc_become_tables(site: Path) -> None:
-    page = (site / "reference.html").read_text()
+    page = (site / "reference.html").read_text("utf-8")
     shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
     assert "----" not in page

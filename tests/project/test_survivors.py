@@ -40,7 +40,7 @@ ANCHORED, SETS = "methods/anchored.py", "results/sets.py"
 
 def test_the_code_has_each_line_that_is_changed_once() -> None:
     for mutant in MUTANTS:
-        assert (ROOT / "src/finegold" / mutant.file).read_text().count(mutant.line) == 1, mutant
+        assert (ROOT / "src/finegold" / mutant.file).read_text("utf-8").count(mutant.line) == 1, mutant
 
 
 def test_the_tests_that_the_page_on_robustness_names_exist() -> None:
@@ -261,7 +261,7 @@ def test_bytes_are_written_as_text_or_not_at_all(tmp_path: Path, capfd: pytest.C
     from finegold.io.writers import write_frame
 
     write_frame(BYTES, tmp_path / "v.jsonl")
-    assert json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])["label"] == "x"
+    assert json.loads((tmp_path / "v.jsonl").read_text("utf-8").splitlines()[0])["label"] == "x"
     with pytest.raises(OutputError, match="invalid utf8"):
         write_frame(BYTES.with_columns(label=pl.lit(b"\xff")), tmp_path / "v.jsonl")
     assert "panicked" not in capfd.readouterr().err

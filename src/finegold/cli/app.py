@@ -16,6 +16,7 @@ from typer.models import CommandInfo
 
 import finegold
 from finegold.cli.messages import CommandLine, guarded
+from finegold.system.memory import did_you_mean
 
 # By panel of the help: the commands, the module of each, and its function if that has another name.
 PANELS = {
@@ -76,6 +77,11 @@ class DataSets(PlainHelp, TyperGroup):
         if cmd_name in self.homes and cmd_name not in self.commands:
             self.commands[cmd_name] = self.make(cmd_name)
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.homes and args[0].isidentifier():
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.homes)}")
+        return super().resolve_command(ctx, args)
 
     def make(self, name: str, panel: str | None = None) -> Any:
         module, _, function = self.homes[name].partition(":")
