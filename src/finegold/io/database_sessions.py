@@ -27,7 +27,7 @@ MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
 
 
-class Session(ABC):
+class Transaction(ABC):
     """One transaction in a database. Errors of drivers are raised as errors of Finegold."""
 
     def __init__(self, database: Database, connection: Any, failure: type[FinegoldError]) -> None:
@@ -40,21 +40,6 @@ class Session(ABC):
     def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
         with self._execute(sql, values) as cursor:
             return list(cursor.fetchall())
-
-    @abstractmethod
-    def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
-        """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
-
-    @abstractmethod
-    def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a query in batches."""
-
-    @abstractmethod
-    def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
-        """Create a temporary table of these rows, and return its columns."""
-
-    @abstractmethod
-    def commit(self) -> None: ...
 
     @abstractmethod
     def _execute(self, sql: str, values: Any) -> AbstractContextManager[Any]:
@@ -75,7 +60,7 @@ def connect(database: Database, *, read_only: bool, failure: type[FinegoldError]
         yield session
 
 
-class SQLiteSession(Session):
+class SQLiteSession(Transaction):
     """A transaction. SQLite has types for values, not for columns, so all columns are read as text."""
 
     @staticmethod
@@ -91,21 +76,26 @@ class SQLiteSession(Session):
         self.run("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
+        """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
         with self._execute(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
             return {column[0]: pl.String() for column in cursor.description}
 
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a query in batches."""
         with self._execute(sql, values) as cursor:
             schema = {column[0]: pl.String() for column in cursor.description}
             while rows := cursor.fetchmany(FETCHED):
                 yield pl.DataFrame(rows, schema=schema, orient="row")
 
     def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
+        """Create a temporary table of these rows, and return its columns."""
         columns: list[str] = []
         for piece in pieces:
             if not columns:
                 columns = piece.columns
-                types = ", ".join(f"{quoted(name)} {_affinity(dtype)}" for name, dtype in piece.schema.items())
+                kinds = [(cs.float(), "REAL"), (cs.boolean(), "BOOLEAN"), (cs.integer(), "INTEGER")]
+                known = {name: kind for which, kind in kinds for name in piece.select(which).columns}
+                types = ", ".join(f"{quoted(name)} {known.get(name, 'TEXT')}" for name in columns)
                 self.run(f"CREATE TEMPORARY TABLE {quoted(table)} ({types})")
             rows = piece.with_columns((~(cs.numeric() | cs.boolean())).cast(pl.String)).iter_rows()
             marks = ", ".join("?" for _ in columns)
@@ -124,15 +114,7 @@ class SQLiteSession(Session):
                 yield cursor
 
 
-def _affinity(dtype: pl.DataType) -> str:
-    if dtype.is_float():
-        return "REAL"
-    if dtype == pl.Boolean:
-        return "BOOLEAN"
-    return "INTEGER" if dtype.is_integer() else "TEXT"
-
-
-class ArrowSession(Session):
+class ArrowSession(Transaction):
     """A transaction through ADBC."""
 
     @staticmethod
@@ -213,6 +195,9 @@ class ArrowSession(Session):
             if not table.num_rows:
                 return
             yield from table.to_batches()
+
+
+Session = SQLiteSession | ArrowSession
 
 
 def _driver(module: str) -> Any:

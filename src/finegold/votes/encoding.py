@@ -121,7 +121,9 @@ def as_column(values: ArrayLike) -> NDArray[Any]:
     if column.ndim != 1 or hasattr(values, "dtype"):
         return column.reshape(-1)
     items = list(values)  # type: ignore[arg-type]  # a sequence, or there would be no dimension
-    return column if _keeps_kinds(column, items) else _objects(items)
+    kinds = kinds_of(items)  # did NumPy keep them?
+    is_kept = len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
+    return column if is_kept else _objects(items)
 
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
@@ -173,7 +175,9 @@ def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
         return encode_integers(column)
     if column.dtype.kind == "O":
         return _encode_objects(column)
-    missing = _is_missing(column)
+    missing = np.zeros(column.size, dtype=bool)
+    if column.dtype.kind in "fmM":
+        missing = np.asarray(column != column)  # NaN and NaT differ from themselves
     names, inverse = np.unique(column[~missing], return_inverse=True)
     codes = np.full(column.size, MISSING, dtype=np.int32)
     codes[~missing] = inverse
@@ -204,7 +208,9 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
     if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:
         names = _hash(signed, parts).view(np.uint64).astype(dtype)
-        return _in_order(codes, names)
+        order = np.argsort(names)
+        renumber(codes, rank_of(order))
+        return codes, names[order]
     present = np.zeros(high - low + 1, dtype=bool)
     base = int(_wrapped(low).view(np.int64))
     in_threads(lambda piece: sort_votes.mark(piece, base, present), signed)
@@ -226,12 +232,6 @@ def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.
                 names, table = np.append(names, names), np.full(2**bits, sort_votes.EMPTY, np.int32)
                 sort_votes.refill(table, names, n, 64 - bits)
     return names[:n]
-
-
-def _in_order(codes: Codes, names: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    order = np.argsort(names)
-    renumber(codes, rank_of(order))
-    return codes, names[order]
 
 
 def rank_of(order: NDArray[Any]) -> Codes:
@@ -257,7 +257,11 @@ def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any
     """Encode the labels, followed by the gold truths, with one list of classes."""
     if classes is None and not truths:
         return encode(labels)
-    both = _join(labels, as_column(truths) if truths else labels[:0])
+    known = as_column(truths) if truths else labels[:0]
+    if labels.dtype.kind == known.dtype.kind:
+        both = np.concatenate([labels, known])
+    else:  # NumPy would turn 1 into "1" here
+        both = as_column([*to_values(labels), *to_values(known)])
     if classes is None:
         return encode(both)
     given = as_column(list(classes))
@@ -268,12 +272,6 @@ def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any
             f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
         )
     return np.append(codes, np.int32(MISSING))[present], given
-
-
-def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
-        return as_column([*to_values(first), *to_values(second)])
-    return np.concatenate([first, second])
 
 
 def look_up(values: ArrayLike, names: Names | NDArray[Any]) -> Codes:
@@ -311,12 +309,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return column
 
 
-def _keeps_kinds(column: NDArray[Any], values: list[Any]) -> bool:
-    """Return whether NumPy converted these values without changing the type of any."""
-    kinds = kinds_of(values)
-    return len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
-
-
 def kinds_of(values: Sequence[Any]) -> set[type]:
     """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
     found = {_kind(kind) for kind in set(map(type, values))}
@@ -326,12 +318,6 @@ def kinds_of(values: Sequence[Any]) -> set[type]:
 def _kind(kind: type) -> type:
     kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
     return next((pair[0] for pair in kinds if issubclass(kind, pair)), kind)
-
-
-def _is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    if column.dtype.kind in "fmM":
-        return np.asarray(column != column)  # NaN and NaT differ from themselves
-    return np.zeros(column.size, dtype=bool)
 
 
 def _absent(item: object) -> bool:

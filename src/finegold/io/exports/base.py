@@ -141,16 +141,14 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
     """Yield votes as tables of text. Python strings take much memory, so they are kept for one batch only."""
     rest = iter(votes)
     while rows := list(islice(rest, MOST_VOTES)):
-        columns = zip(*rows, strict=True)
-        yield pl.DataFrame({name: _as_texts(values) for name, values in zip(Vote._fields, columns, strict=True)})
-
-
-def _as_texts(values: tuple[Any, ...]) -> pl.Series:
-    texts = [value if value is None or value.__class__ is str else _as_text(value) for value in values]
-    try:
-        return pl.Series(texts, dtype=pl.String)
-    except UnicodeEncodeError:  # half of a pair of surrogates: JSON can hold it, but it is not text
-        raise DamagedExport("a name or a label is not valid Unicode text") from None
+        texts = {
+            name: [value if value is None or value.__class__ is str else _as_text(value) for value in values]
+            for name, values in zip(Vote._fields, zip(*rows, strict=True), strict=True)
+        }
+        try:
+            yield pl.DataFrame(texts, schema=dict.fromkeys(Vote._fields, pl.String))
+        except UnicodeEncodeError:  # half of a pair of surrogates: JSON can hold it, but it is not text
+            raise DamagedExport("a name or a label is not valid Unicode text") from None
 
 
 def _as_text(value: Any) -> str:

@@ -15,7 +15,7 @@ from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, le
 from finegold.io.diagnosis import reading
 from finegold.io.encoders import Encoder
 from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
-from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
+from finegold.io.layouts import assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
@@ -183,7 +183,11 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
         annotators = Coded(annotators.codes, annotators.names.of(export.shorten(names)))
     labels = read_labels(table.values("label"), options, of_export=True)
     if not labels.are_sets:
-        annotators, labels = _without_empty(annotators, labels)
+        nobody = labels.coded.names.values == NOTHING  # answers in which nothing was chosen: the task was only asked
+        if nobody.any():
+            is_empty = np.isin(labels.coded.codes, np.flatnonzero(nobody.to_numpy()))
+            annotators = Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names)
+            labels = labels._replace(coded=without(labels.coded, lambda name: name == NOTHING))
         export_options.left_out.update(export_options.empty)
     refuse_lost_ids("task", tasks.codes, labels.coded.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.coded.codes, table.where)
@@ -198,13 +202,3 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
     annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
-
-
-def _without_empty(annotators: Coded, labels: Labels) -> tuple[Coded, Labels]:
-    """Take answers in which nothing was chosen as tasks that were only asked, unless votes are sets."""
-    empty = [code for code, name in enumerate(to_list(labels.coded.names)) if name == NOTHING]
-    if not empty:
-        return annotators, labels
-    people = np.where(labels.coded.codes == empty[0], np.int32(MISSING), annotators.codes)
-    kept = without(labels.coded, lambda name: name == NOTHING)
-    return Coded(people, annotators.names), labels._replace(coded=kept)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -223,15 +223,18 @@ def check_folder(target: Path, *inputs: Any) -> None:
         raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
     if target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file; name a folder, or remove it first")
-    for source in _paths_among(inputs):
+    given = [each for some in inputs for each in (some if isinstance(some, list | tuple) else [some])]
+    for source in (Path(each).expanduser().resolve() for each in given if isinstance(each, str | Path)):
         if target == source or target in source.parents or (source.is_dir() and source in target.parents):
             raise InputError(
                 f"the votes are read from {source}, and the labels cannot go to {target}; name another folder"
             )
     if not target.is_dir() or not any(target.iterdir()):
         return
-    sizes = _listed_sizes(target / MANIFEST)
-    if sizes is None:
+    sizes: Any = None  # of the parts by name
+    with suppress(OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+        sizes = json.loads(pl.read_parquet_metadata(target / MANIFEST)[KEY])
+    if not isinstance(sizes, dict):
         raise OutputError(
             f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST}), so it is not replaced; "
             "remove it, or name another folder"
@@ -239,23 +242,6 @@ def check_folder(target: Path, *inputs: Any) -> None:
     for file in sorted(target.iterdir()):
         if file.name != MANIFEST and (not file.is_file() or file.stat().st_size != sizes.get(file.name)):
             raise OutputError(f"{file} is not as Finegold wrote it, so {target} is not replaced; name another folder")
-
-
-def _paths_among(inputs: Iterable[Any]) -> Iterator[Path]:
-    """Yield the paths among the inputs, which may also be data frames or lists."""
-    for given in inputs:
-        for source in given if isinstance(given, list | tuple) else [given]:
-            if isinstance(source, str | Path):
-                yield Path(source).expanduser().resolve()
-
-
-def _listed_sizes(manifest: Path) -> dict[str, int] | None:
-    """Return the sizes of the parts by name, or None if there is no such list."""
-    try:
-        sizes = json.loads(pl.read_parquet_metadata(manifest)[KEY])
-    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
-        return None
-    return sizes if isinstance(sizes, dict) else None
 
 
 @contextmanager
@@ -273,7 +259,12 @@ def replacing_folder(target: Path) -> Iterator[Path]:
                 (staging / "labels").mkdir(parents=True)
                 (staging / "votes").mkdir()
                 yield staging
-                _list_parts(staging / "labels")
+                labels = staging / "labels"
+                parts = sorted(labels.glob(PARTS))
+                for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
+                    stray.unlink()
+                sizes = json.dumps({part.name: part.stat().st_size for part in parts})
+                pl.read_parquet(parts[0], n_rows=0).write_parquet(labels / MANIFEST, metadata={KEY: sizes})
                 check_folder(target)  # again, because the work may have taken days
                 if target.exists():
                     move(target, staging / "old")
@@ -284,12 +275,3 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         if isinstance(error, OutputError):
             raise
         raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
-
-
-def _list_parts(labels: Path) -> None:
-    parts = sorted(labels.glob(PARTS))
-    for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
-        stray.unlink()
-    sizes = {part.name: part.stat().st_size for part in parts}
-    empty = pl.read_parquet(parts[0], n_rows=0)
-    empty.write_parquet(labels / MANIFEST, metadata={KEY: json.dumps(sizes)})

@@ -130,19 +130,8 @@ def read_votes(
         counts=Counts(rows, rows - n_votes - repeated, repeated, unused, disagreeing=disagreeing),
         label=columns[2],
     )
-    findings = [*known.findings, *_examine(remote, passes, known, options)]
-    if truth is not None and unused:
-        findings += find_unused_gold(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
-    warn_of(findings)
-    return remote
-
-
-def _examine(
-    remote: RemoteVotes, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions
-) -> list[Finding]:
-    """Return what looks wrong, as on one machine."""
     words: Counter[str] = sum((Counter(part.no_vote) for part in passes), Counter())
-    totals = Totals(
+    totals = Totals(  # what looks wrong is reported as on one machine
         remote.n_votes,
         remote.n_tasks,
         remote.n_annotators,
@@ -152,11 +141,17 @@ def _examine(
         remote.annotators.head(NAMES_EXAMINED).to_list(),
         remote.counts.disagreeing,
     )
-    doubtful = find_doubtful_words(words) if options.no_vote is None else []
-    if options.no_vote is None and options.classes is None:
-        labels = zip(map(text_of, known.labels.to_list()), known.n_labels.tolist(), strict=True)
-        doubtful += find_doubtful_labels(dict(labels), words)
-    return [*doubtful, *examine_votes(totals, options.repeated)]
+    findings = list(known.findings)
+    if options.no_vote is None:
+        findings += find_doubtful_words(words)
+        if options.classes is None:
+            labels = zip(map(text_of, known.labels.to_list()), known.n_labels.tolist(), strict=True)
+            findings += find_doubtful_labels(dict(labels), words)
+    findings += examine_votes(totals, options.repeated)
+    if truth is not None and unused:
+        findings += find_unused_gold(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
+    warn_of(findings)
+    return remote
 
 
 # ---- Parts: files, and slices of large Parquet and Arrow files
