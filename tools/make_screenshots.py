@@ -5,6 +5,8 @@ Needs the dependency group "dev", and Chromium (on Debian: apt-get install chrom
 
 from __future__ import annotations
 
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -150,10 +152,17 @@ def started(folder: Path, file: str = "votes.csv") -> Iterator[str]:
     studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert studio.stdout is not None
     link = studio.stdout.readline().strip()
-    time.sleep(3)  # it prints the address a moment before it listens
-    yield link
-    studio.terminate()
-    studio.wait()
+    port = int(re.search(r":(\d+)/", link)[1])
+    for _ in range(600):  # it prints the address a moment before it listens
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.1)
+    try:
+        yield link
+    finally:
+        studio.terminate()
+        studio.wait()
 
 
 def picture(page: Page, selector: str, name: str) -> None:
