@@ -58,7 +58,7 @@ def _checkpoint(name: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Checkpoint(Path(folder) / "half")
-        checkpoint.due = lambda ended: True  # type: ignore[method-assign]
+        checkpoint.due = lambda: True  # type: ignore[method-assign]
         with suppress(Stopped):
             fit(method_class(name)(), finegold.read(_votes(folder)), on_step=watch, checkpoint=checkpoint)
         return checkpoint.path.read_bytes()
