@@ -2,8 +2,8 @@
 
 PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--methods 8e7] [--timed ds] [--out FILE]
 
---data: every method on both, on the data sets of the paper. --votes: sweeps of PTBCC. --fit: a fit of PTBCC. --methods:
-whole fits of the methods in --timed on both.
+Every method on both is compared on simulated votes, and on the data sets of the paper (--data). --votes: sweeps of
+PTBCC. --kernels: sweeps of the methods in --timed. --fit: whole fits of them, by parts. --methods: the same on both.
 
 It needs neither Polars nor Narwhals. What it ran on is printed first and kept with the figures.
 """
@@ -26,7 +26,6 @@ from finegold.engines.local import LocalEngine
 from finegold.fitting.solve import descend, fit
 from finegold.kernels.cuda import ptbcc as kernels
 from finegold.methods.lookup import method_class
-from finegold.methods.ptbcc import PTBCC
 from finegold.votes.annotations import Annotations
 from gpu_votes import VOTES_PER_TASK, Launches, Timer, copy_bandwidth, on_host, random_votes
 from machine import describe
@@ -178,31 +177,36 @@ def time_kernels(n_votes: int, n_annotators: int, names: list[str], sweeps: int 
     return found
 
 
-def time_fit(n_votes: int, n_annotators: int, sweeps: int = 43) -> dict[str, Any]:
-    """A whole fit: device time of the kernels, and the time that passes, with parameters worked out by the host."""
+def time_fit(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any]:
+    """Seconds of a whole fit from votes on the host to a result there, by parts."""
     annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
     cp.get_default_memory_pool().free_all_blocks()
-    engine, method, timers = GPUEngine(), PTBCC(tolerance=0.0, max_iterations=sweeps), []
-    plain = {name: getattr(kernels, name) for name in ("start", "launch")}
-    for name in plain:
+    found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
+    for name in names:
+        method = method_class(name)(max_iterations=TIMED[name])
+        fit(method, simulated(CLASSES), engine=GPUEngine())  # what is not yet compiled is compiled before
+        seconds: dict[str, float] = {}
+        engine = GPUEngine()
+        for part in ("scatter", "sum", "gather", "records"):
+            setattr(engine, part, _timed(getattr(engine, part), part, seconds))
+        began = time.perf_counter()
+        result = fit(method, annotations, engine=engine)
+        whole = time.perf_counter() - began
+        found[name] = {**seconds, "rest": whole - sum(seconds.values()), "whole": whole, "sweeps": result.iterations}
+        print(name, json.dumps(found[name]), flush=True)
+        engine.close()
+    return found
 
-        def timed(*arguments: Any, kernel: Any = plain[name]) -> Any:
-            with Timer() as timer:
-                found = kernel(*arguments)
-            timers.append(timer)
-            return found
 
-        setattr(kernels, name, timed)
-    engine.accept(method)
-    began = time.perf_counter()
-    engine.scatter(annotations)
-    sent = time.perf_counter()
-    descend(method, engine)
-    end = time.perf_counter()
-    for name, kernel in plain.items():
-        setattr(kernels, name, kernel)
-    device = sum(timer.seconds for timer in timers)
-    return {"votes": n_votes, "sweeps": sweeps, "device": device, "transfer": sent - began, "fit": end - sent}
+def _timed(function: Any, part: str, seconds: dict[str, float]) -> Any:
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        began = time.perf_counter()
+        returned = function(*arguments, **keywords)
+        cp.cuda.Device().synchronize()
+        seconds[part] = seconds.get(part, 0.0) + time.perf_counter() - began
+        return returned
+
+    return call
 
 
 def time_methods(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any]:
@@ -226,7 +230,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder with the data sets of the paper")
     parser.add_argument("--votes", type=float, nargs="*", default=[1e8, 8e8])
     parser.add_argument("--kernels", type=float, nargs="*", default=[8e7], help="sweeps of the methods in --timed")
-    parser.add_argument("--fit", type=float, nargs="*", default=[1e9])
+    parser.add_argument("--fit", type=float, nargs="*", default=[1e9], help="fits of the methods in --timed, by parts")
     parser.add_argument("--methods", type=float, nargs="*", default=[8e7])
     parser.add_argument("--timed", nargs="*", default=list(TIMED), choices=TIMED)
     parser.add_argument("--annotators", type=int, default=1_000_000)
@@ -248,7 +252,7 @@ def main() -> None:
     parts = {
         "sweeps": time_sweeps,
         "kernels": partial(time_kernels, names=options.timed),
-        "fits": time_fit,
+        "fits": partial(time_fit, names=options.timed),
         "methods": partial(time_methods, names=options.timed),
     }
     for part, sizes in zip(parts, (options.votes, options.kernels, options.fit, options.methods), strict=True):

@@ -40,6 +40,10 @@ class Engine(Protocol):
         """Return the array that the blocks keep under this name, in the order of tasks."""
         ...
 
+    def records(self) -> tuple[NDArray[Any], ...] | None:
+        """Return labels, ties, and counts by annotator as `summarise` takes them, or None to compute them here."""
+        ...
+
     def notes(self) -> list[str]:
         """Return notes for the user, one sentence each."""
         ...

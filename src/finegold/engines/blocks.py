@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Votes
+from finegold.kernels.cuda import cupy
 from finegold.kernels.jit import fixed_length
 from finegold.kernels.sort_votes import MAX_VOTES
 from finegold.votes.annotations import Annotations, kernel_votes
@@ -24,6 +25,7 @@ FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
 MAX_BLOCKS = 64
 MIN_UNROLLED_VOTES = 60_000  # per block; below, versions for one number of classes are not worth their compilation
+TABLE = 2**10  # rows that are summed apart first on a GPU
 MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
@@ -45,6 +47,7 @@ class Block:
     posterior: NDArray[np.float64]  # [n, K]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
     kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
+    zeros: Callable[..., Any] = np.zeros  # makes arrays for sums by annotator where these are computed
 
     @property
     def n_tasks(self) -> int:
@@ -75,11 +78,11 @@ class Block:
         return np.arange(n) if cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]] < MIN_UNROLLED_VOTES else fixed_length(n)
 
     def own_votes(self) -> Votes:
-        """Return the votes of these tasks only, with pointers that begin at 0."""
+        """Return the votes of these tasks only. Pointers still count from the first cell and vote of all."""
         task_ptr, cell_ptr, cell_class, annotator = self.votes
         cells = slice(int(task_ptr[0]), int(task_ptr[-1]))
         ends = cell_ptr[cells.start : cells.stop + 1]
-        return Votes(task_ptr - task_ptr[0], ends - ends[0], cell_class[cells], annotator[int(ends[0]) : int(ends[-1])])
+        return Votes(task_ptr, ends, cell_class[cells], annotator[int(ends[0]) : int(ends[-1])])
 
     def class_sums(self) -> NDArray[np.float64]:
         """[K] Return the sum of the posteriors."""
@@ -87,9 +90,25 @@ class Block:
 
 
 def sum_tasks(table: Any) -> NDArray[np.float64]:
-    """[K] Sum a table [n, K] on the device of the block's arrays."""
-    sums: Any = table.sum(axis=0, dtype=np.float64)
-    return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # an array of a GPU must be copied to the host
+    """[K] Sum a table [n, K] where it is, and return the sum on the host."""
+    n, rest = table.shape[1], 0.0
+    if not isinstance(table, np.ndarray):  # CuPy has a block of threads per sum: let there be many sums
+        rows = len(table) // TABLE * TABLE
+        table, rest = table[:rows].reshape(-1, TABLE * n), on_host(table[rows:].sum(axis=0, dtype=np.float64))
+    sums: NDArray[np.float64] = np.asarray(on_host(table.sum(axis=0, dtype=np.float64)))
+    return sums.reshape(-1, n).sum(axis=0) + rest if sums.size > n else sums + rest
+
+
+def on_host(value: Any) -> Any:
+    """Return an array, or a named tuple with its arrays, in the memory of the host; a GPU may have computed them."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(on_host, value))
+    return value.get() if hasattr(value, "__cuda_array_interface__") else value
+
+
+def beside(values: NDArray[Any], array: Any) -> Any:
+    """Return the values in the memory where the array is: NumPy and CuPy do not add arrays of each other."""
+    return values if isinstance(array, np.ndarray) else cupy().asarray(values)
 
 
 def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
@@ -100,7 +119,7 @@ def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes
 
 def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
     """Return blocks that begin at the first task with at least the wanted number of votes before it."""
-    inner = np.searchsorted(annotations.cell_ptr[annotations.task_ptr], wanted)
+    inner = np.searchsorted(annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int)))
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     return [
         Block(

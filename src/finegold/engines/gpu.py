@@ -11,7 +11,9 @@ posteriors are within 1e-4 of the CPU's (measured by bench/gpu.py).
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -20,10 +22,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block, add_up, cut
+from finegold.engines.blocks import Block, add_up, cut, sum_tasks
 from finegold.errors import InputError, use
 from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
+from finegold.kernels.votes import preference_of
 from finegold.votes.annotations import Annotations
 
 SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "ibcc")
@@ -35,6 +38,10 @@ MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
 MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
 MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
 
+PARAMETERS = 6  # arrays of a matrix per annotator that are on the device at one time
+PIECE = 2**25  # bytes of a copy between host and device
+COPYING_THREADS = 8
+
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
@@ -43,14 +50,64 @@ class Device:
 
     pointer = np.uint32
 
+    def __init__(self) -> None:
+        cupy()  # raises an error that says what is missing
+        self.local = threading.local()
+
     def free_memory(self) -> int:
         return int(cupy().cuda.Device().mem_info[0])
 
-    def upload(self, array: NDArray[Any]) -> Any:
-        return cupy().asarray(array)
+    def zeros(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return cupy().zeros(shape, dtype)
+
+    def upload(self, array: NDArray[Any], dtype: Any = None, start: int = 0) -> Any:
+        """Copy an array to the device, less `start`, as this type."""
+        source, there = np.ascontiguousarray(array), cupy().empty(array.shape, dtype or array.dtype)
+
+        def send(piece: slice) -> None:
+            stream, staging = self._staging(source.dtype)
+            size = piece.stop - piece.start
+            staging[:size] = source.reshape(-1)[piece]
+            with stream:
+                values = cupy().empty(size, source.dtype)
+                values.set(staging[:size], stream)
+                there.reshape(-1)[piece] = values - values.dtype.type(start) if start else values
+            stream.synchronize()
+
+        self._in_pieces(send, source)
+        return there
 
     def download(self, array: Any) -> NDArray[Any]:
-        return np.asarray(array.get())
+        source, here = cupy().ascontiguousarray(array), np.empty(array.shape, array.dtype)
+        cupy().cuda.get_current_stream().synchronize()
+
+        def fetch(piece: slice) -> None:
+            stream, staging = self._staging(here.dtype)
+            size = piece.stop - piece.start
+            source.reshape(-1)[piece].get(stream=stream, out=staging[:size], blocking=True)
+            here.reshape(-1)[piece] = staging[:size]
+
+        self._in_pieces(fetch, here)
+        return here
+
+    def _in_pieces(self, copy: Callable[[slice], None], array: NDArray[Any]) -> None:
+        """Copy pieces of an array in several threads: one of them would wait for the host's memory most of the time."""
+        step = PIECE // array.itemsize
+        pieces = [slice(first, min(first + step, array.size)) for first in range(0, array.size, step)]
+        if len(pieces) < 2:
+            for piece in pieces:
+                copy(piece)
+        else:
+            with ThreadPoolExecutor(min(COPYING_THREADS, len(pieces))) as pool:
+                list(pool.map(copy, pieces))
+
+    def _staging(self, dtype: Any) -> tuple[Any, NDArray[Any]]:
+        """Return a stream, and memory that the device reads and writes at full speed, of this thread."""
+        if not hasattr(self.local, "stream"):
+            from cupyx import empty_pinned
+
+            self.local.stream, self.local.memory = cupy().cuda.Stream(non_blocking=True), empty_pinned(PIECE, np.uint8)
+        return self.local.stream, self.local.memory.view(dtype)
 
     def kernels(self, name: str) -> Any:
         return import_module(f"finegold.kernels.cuda.{name}")
@@ -71,7 +128,7 @@ class GPUEngine:
         memory: int | None = None,  # bytes of device memory to use
         device: Device | None = None,
     ) -> None:
-        self.device = device or _find_device()
+        self.device = device or Device()
         self.memory = memory
         self.precision: Any = np.float32
         self.resident = True
@@ -92,12 +149,8 @@ class GPUEngine:
         one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
         self.resident = not one_by_one
         wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
-        blocks = [replace(block, votes=self._own_votes(block)) for block in cut(annotations, self.posterior, wanted)]
-        self.blocks = [self._uploaded(block) for block in blocks] if self.resident else blocks
-
-    def _own_votes(self, block: Block) -> Votes:
-        votes, pointer = block.own_votes(), self.device.pointer
-        return votes._replace(task_ptr=votes.task_ptr.astype(pointer), cell_ptr=votes.cell_ptr.astype(pointer))
+        blocks = cut(annotations, self.posterior, wanted)
+        self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         return add_up(self._step(block, step, arguments) for block in self.blocks)
@@ -119,15 +172,24 @@ class GPUEngine:
         del there
         self.device.clear()
 
-    def _uploaded(self, block: Block) -> Block:
-        upload = self.device.upload
+    def _uploaded(self, block: Block, *, fresh: bool = False) -> Block:
+        """Return the block on the device. The posteriors of a fresh one are zero."""
+        upload, zeros, pointer = self.device.upload, self.device.zeros, self.device.pointer
+        task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
+        votes = Votes(
+            upload(task_ptr, pointer, int(task_ptr[0])),
+            upload(cell_ptr, pointer, int(cell_ptr[0])),
+            upload(cell_class),
+            upload(annotator),
+        )
         return replace(
             block,
-            votes=Votes(*map(upload, block.votes)),
+            votes=votes,
             gold=upload(block.gold),
-            posterior=upload(block.posterior),
+            posterior=zeros(block.posterior.shape, self.precision) if fresh else upload(block.posterior),
             state={name: upload(values) for name, values in block.state.items()},
             kernels=self.device.kernels,
+            zeros=zeros if self.resident else np.zeros,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -145,10 +207,30 @@ class GPUEngine:
         """Return posteriors as float64 with rows that sum to one."""
         if name != "posterior":
             return np.concatenate([self._to_host(block.state[name]) for block in self.blocks])
+        return _join([self._to_host(self._normalised(block)) for block in self.blocks])
+
+    def _normalised(self, block: Block) -> Any:
         if self.precision == np.float64:
-            return self._posterior()
-        rows = [block.posterior.astype(np.float64) for block in self.blocks]  # on the device, if the blocks are there
-        return _join([self._to_host(part / part.sum(axis=1, keepdims=True)) for part in rows])
+            return block.posterior
+        rows = block.posterior.astype(np.float64)  # on the device, if the block is there
+        return rows / rows.sum(axis=1, keepdims=True)
+
+    def records(self) -> tuple[NDArray[Any], ...] | None:
+        """Compute labels, ties, and counts by annotator on the device, if the blocks are there."""
+        if not self.resident:
+            return None
+        kernels, posteriors = self.device.kernels("votes"), [self._normalised(block) for block in self.blocks]
+        preference = preference_of(np.sum([sum_tasks(rows) for rows in posteriors], axis=0))
+        n = self.blocks[0].n_annotators
+        cast, agreed, expected = (self.device.zeros((n,), dtype) for dtype in (np.int64, np.int64, np.float64))
+        labels = []
+        for block, rows in zip(self.blocks, posteriors, strict=True):
+            label, tied = (self.device.zeros((block.n_tasks,), dtype) for dtype in (np.int32, np.bool_))
+            kernels.decide(rows, preference, label, tied)
+            kernels.agreement(block.votes, rows, label, cast, agreed, expected)
+            labels.append((label, tied))
+        per_task = (_join([self._to_host(part) for part in parts]) for parts in zip(*labels, strict=True))
+        return *per_task, *map(self._to_host, (cast, agreed, expected))
 
     def notes(self) -> list[str]:
         return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
@@ -171,14 +253,10 @@ def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _find_device() -> Device:
-    cupy()  # raises an error that says what is missing
-    return Device()
-
-
 def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
     """Return whether the blocks must be copied one after another, and their number."""
     cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
-    needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes
+    parameters = PARAMETERS * annotations.n_annotators * annotations.n_classes**2
+    needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes + 8 * parameters
     one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
     return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces

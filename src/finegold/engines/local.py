@@ -56,6 +56,9 @@ class LocalEngine:
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])
 
+    def records(self) -> None:
+        """Leave them to the caller."""
+
     def notes(self) -> list[str]:
         return []
 

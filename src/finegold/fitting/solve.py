@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.engines.base import Engine, one_blas_thread
+from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
 from finegold.kernels.compiling import seconds_compiling
+from finegold.kernels.jit import in_threads, ranges
 from finegold.methods.base import Method
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
@@ -61,17 +63,19 @@ def fit(
                     posterior = posterior.copy() if method.n_restarts > 1 else posterior  # the next one overwrites it
                     per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
-            if not np.isfinite(posterior.sum()):
+            records = engine.records()
+            totals = in_threads(lambda run: float(posterior[slice(*run)].sum()), ranges(len(posterior)))
+            if not np.isfinite(totals).all():
                 defaults, settings = method.defaults(), method.settings.items()
                 changed = [f"{name}={value}" for name, value in settings if str(value) != str(defaults[name])]
                 given = f" with {', '.join(changed)}" if changed else ""
                 reason = "ended in probabilities that are not numbers (NaN); choose other settings"
                 raise InputError(f"{method.name}{given} {reason}")
-            learned = method.learned(best.parameters)
+            learned = method.learned(on_host(best.parameters))
         if order is not None:
             learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
         learned.statistics.update(per_task)
-        result = summarise(method.name, method.settings, annotations, posterior, best.steps, learned)
+        result = summarise(method.name, method.settings, annotations, posterior, best.steps, learned, records)
         if checkpoint is not None:
             checkpoint.done()
         notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
@@ -108,7 +112,7 @@ def descend(
     steps: list[Step] = []
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
-    if checkpoint is not None and (saved := checkpoint.load(parameters, engine.state)) is not None:
+    if checkpoint is not None and (saved := checkpoint.load(on_host(parameters), engine.state)) is not None:
         parameters, state, steps = saved
         engine.restore(state)
         done = bool(steps) and method.converged(steps)
@@ -122,7 +126,7 @@ def descend(
             if on_step is not None:
                 on_step(steps[-1])
             if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
-                checkpoint.save(parameters, engine.state(), steps)
+                checkpoint.save(on_host(parameters), engine.state(), steps)
             if interrupted.is_set():
                 raise KeyboardInterrupt
     return Descent(method, parameters, steps, done)

@@ -39,7 +39,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.blocks import Block, beside, sum_tasks
 from finegold.kernels.anchored import Model, Sums
 from finegold.methods.base import POSITIVE, Floats, Limits, Method, Range, SufficientStatistics
 from finegold.methods.common import start_from_shares
@@ -147,7 +147,7 @@ class AnchoredVote(Method):
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
         K = block.n_classes
-        n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
+        n, pairs = block.zeros((block.n_annotators, K, K)), np.zeros(2)
         block.kernels("anchored").start(block.few, block.votes, block.gold, block.posterior, n, pairs)
         return First(0.0, block.class_sums(), n, pairs)
 
@@ -201,13 +201,13 @@ class AnchoredVote(Method):
     def _parameters(self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
         K = len(tau)
         if self.earlier is not None:
-            n = n + self.earlier
+            n = n + beside(self.earlier, n)
         a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
-        mu = n.sum(axis=0) + self.coin_share * n.sum() / K * coin(a, K)
+        mu = sum_tasks(n.reshape(len(n), -1)).reshape(K, K) + self.coin_share * float(n.sum()) / K * coin(a, K)
         mu /= mu.sum(axis=0)
-        pi = n + self.prior_votes * mu
+        pi = n + beside(self.prior_votes * mu, n)
         log_v = np.log(pi / pi.sum(axis=1, keepdims=True))
-        log_v = self.own_share * log_v + (1 - self.own_share) * np.log(mu)
+        log_v = self.own_share * log_v + beside((1 - self.own_share) * np.log(mu), n)
         log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
         right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (n.sum(axis=(1, 2)) + self.prior_votes)
         skill = np.maximum((right - 1 / K) / max(1 - 1 / K, LEAST_SKILL), LEAST_SKILL)
@@ -258,6 +258,8 @@ def _entropy(counts: Floats) -> float:
 
 def _x_log_x(x: Floats) -> Floats:
     """Return x log(x), and 0 at 0. Few numbers take Python's logarithm, which has SciPy's bits without its import."""
+    if not isinstance(x, np.ndarray):  # on the GPU
+        return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
     if x.size <= FEW_NUMBERS:
         return np.array([value * log(value) if value > 0 else 0.0 for value in x.ravel().tolist()]).reshape(x.shape)
     from scipy.special import xlogy

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
+from finegold.kernels.cuda import expected_logs as expected_logs_on_gpu
 from finegold.kernels.numerics import expected_logs
 from finegold.methods.base import Floats
 
@@ -36,7 +37,7 @@ def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSu
 
 def count_votes(block: Block) -> Floats:
     """[W, L, K] Return the expected votes of each annotator by truth."""
-    n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
+    n: Floats = block.zeros((block.n_annotators, block.n_classes, block.n_classes))
     block.kernels("confusion").counts(block.classes, block.votes, block.posterior, n)
     return n
 
@@ -50,6 +51,8 @@ class Dirichlets(NamedTuple):
 
 
 def dirichlets(counts: Floats) -> Dirichlets:
+    if not isinstance(counts, np.ndarray):
+        return Dirichlets(counts, *expected_logs_on_gpu(counts))
     rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
     logs = np.empty_like(rows)
     log_beta = expected_logs(rows, logs)

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.blocks import Block, beside
 from finegold.methods.base import SHARE, Floats, Limits, Method, SufficientStatistics
 from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
@@ -81,16 +81,16 @@ class DS(Method):
     def start(self, block: Block, restart: int) -> ConfusionSums:
         start_from_shares(block)  # the first sweep replaces these; known truths stay
         K = block.n_classes
-        return ConfusionSums(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)))
+        return ConfusionSums(0.0, block.class_sums(), block.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         """Start with equally likely classes; classes without votes have probability 0."""
         n_annotators, _, K = statistics.n.shape
         occurs = statistics.tau > 0
-        v = np.tile(self.first_confusion(K), (n_annotators, 1, 1))
+        v = np.tile(beside(self.first_confusion(K), statistics.n), (n_annotators, 1, 1))
         if self.earlier is not None:
-            v = _shares(self.earlier, v)
-        return _parameters(occurs / occurs.sum(), v, np.zeros((n_annotators, K)))
+            v = _shares(beside(self.earlier, v), v)
+        return _parameters(occurs / occurs.sum(), v, np.zeros_like(statistics.n[:, 0]))
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         return sweep_confusion(block, parameters.log_p, parameters.log_v)
@@ -98,8 +98,8 @@ class DS(Method):
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
-        n = statistics.n if self.earlier is None else statistics.n + self.earlier
-        return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
+        n = statistics.n if self.earlier is None else statistics.n + beside(self.earlier, statistics.n)
+        return _parameters(p, _shares(n, beside(self.first_confusion(len(p)), n)), n.sum(axis=1))
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the log-likelihood of votes and known truths for the parameters that the sweep used."""
@@ -129,8 +129,8 @@ class DS(Method):
 def _shares(n: Floats, otherwise: Floats) -> Floats:
     """[W, L, K] Return the share of each vote l where the truth is k, or `otherwise` if there are no votes."""
     total = n.sum(axis=1, keepdims=True)
-    v = np.divide(n, total, out=np.zeros_like(n), where=total > 0)
-    return np.asarray(np.where(total > 0, v, otherwise))
+    shares: Floats = np.where(total > 0, n / np.where(total > 0, total, 1.0), otherwise)
+    return shares
 
 
 def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.blocks import Block, on_host
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Limits, Method, SufficientStatistics
@@ -108,7 +108,7 @@ class HDS(Method):
         return First(0.0, shares, count_votes(block), shares)
 
     def begin(self, first: First) -> Parameters:
-        pooled = first.n.sum(axis=0)  # [L, K]
+        pooled = on_host(first.n).sum(axis=0)  # [L, K]
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
         return self._parameters(self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n)
 
@@ -153,7 +153,7 @@ class HDS(Method):
         return np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
 
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
-        n = counts if self.earlier is None else counts + self.earlier
+        n = on_host(counts) if self.earlier is None else on_host(counts) + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         jobs = zip(_batches(n), _batches(log_v), strict=True)

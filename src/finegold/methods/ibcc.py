@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from finegold.engines.blocks import Block
+from finegold.engines.blocks import Block, beside
 from finegold.kernels.ibcc import Messages
 from finegold.methods.base import POSITIVE, Floats, Limits, Method, SufficientStatistics
 from finegold.methods.common import ConfusionSums, count_votes, dirichlets, mean, start_from_shares, sweep_confusion
@@ -131,7 +131,7 @@ class IBCC(Method):
             return ConfusionSums(0.0, block.class_sums(), count_votes(block))
         K = block.n_classes
         block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
-        return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
+        return ConfusionSums(0.0, np.zeros(K), block.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         return self.expect(statistics)
@@ -149,13 +149,13 @@ class IBCC(Method):
 
     def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
         b = self._expected(len(statistics.tau))
-        g, a = 1 + statistics.tau, b + statistics.n
+        g, a = 1 + statistics.tau, beside(b, statistics.n) + statistics.n
         if self.inference == "ep":
             return Parameters(g, a, None)
         tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
         of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
         prior = dirichlets(np.ones_like(g)).log_beta + of_v
-        log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
+        log_v = v.log.transpose(0, 2, 1).copy()
         return Parameters(g, a, Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior))
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
@@ -164,7 +164,9 @@ class IBCC(Method):
             return super().bound(parameters, statistics)
         log_tau, log_v, log_beta = parameters.vb
         b = self._expected(len(parameters.g))
-        prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + np.vdot(b - parameters.a, log_v)
+        prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + float(
+            np.vdot(beside(b, log_v) - parameters.a, log_v)
+        )
         return float(statistics.log_norm + prior_less_posterior + log_beta)
 
     def learned(self, parameters: Parameters) -> Learned:

@@ -21,7 +21,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from finegold.engines.blocks import Block
+from finegold.engines.blocks import Block, beside
 from finegold.errors import InputError
 from finegold.kernels.ptbcc import Model
 from finegold.methods.base import COUNT, POSITIVE, Floats, Limits, Method, SufficientStatistics
@@ -167,7 +167,7 @@ class PTBCC(Method):
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
         v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))  # [L, S, K]
-        pi = np.zeros((block.n_annotators, v.shape[1]))
+        pi = block.zeros((block.n_annotators, v.shape[1]))
         sums = First(0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v))
         block.kernels("ptbcc").start(block.votes, block.posterior, v, *sums[2:])
         return sums
@@ -180,7 +180,7 @@ class PTBCC(Method):
         beta = np.maximum(self.pi_strength * first.raw_pi, LEAST_COUNT)
         a = np.maximum(self.v_strength * first.raw_v, LEAST_COUNT).transpose(1, 2, 0)
         if self.earlier is not None:
-            beta, a = beta + self.earlier.pi, a + self.earlier.v
+            beta, a = beta + beside(self.earlier.pi, beta), a + self.earlier.v
         log_beta = sum(dirichlets(prior).log_beta for prior in (u, beta, a))
         return Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
 
@@ -205,12 +205,12 @@ class PTBCC(Method):
         pi_sums, confusion = _with_first(statistics, parameters)
         expectations = (
             np.vdot(u - tau.counts + statistics.tau, tau.log)
-            + np.vdot(beta - pi.counts + pi_sums, pi.log)
+            + float(np.vdot(beta - pi.counts + pi_sums, pi.log))
             + np.vdot(a - v.counts + confusion, v.log)
         )
         normalisers = tau.log_beta + pi.log_beta + v.log_beta - prior_log_beta
         phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
-        theta_entropy = statistics.entropy - np.vdot(statistics.pi, _against_first(pi.log))
+        theta_entropy = statistics.entropy - float(np.vdot(statistics.pi, _against_first(pi.log)))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -274,7 +274,7 @@ def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> P
 
 def _against_first(log_p: Floats) -> Floats:
     """Return the log-odds of the other prototypes (second axis) against the first."""
-    return np.ascontiguousarray(log_p[:, 1:] - log_p[:, :1])
+    return (log_p[:, 1:] - log_p[:, :1]).copy()  # contiguous
 
 
 def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats, Floats]:

@@ -244,23 +244,13 @@ def summarise(
     posterior: Floats,
     steps: list[Step],
     learned: Learned,
+    records: tuple[Any, ...] | None = None,
 ) -> ResultData:
-    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods."""
-    n = len(posterior)
-    runs = _runs(n, TASKS_PER_RUN)
-    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
-    preference = preference_of(np.sum(totals, axis=0))
-    label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
-    in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
+    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods.
 
-    def count(run: slice) -> list[NDArray[Any]]:
-        """Return each annotator's votes, those that agree with the label, and the expected number of right ones."""
-        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
-        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
-        return counts
-
-    counted = in_threads(count, _runs(n, max(TASKS_PER_RUN, -(-n // MAX_RUNS))))
-    votes, agreed, expected = (sum(parts[1:], parts[0]) for parts in zip(*counted, strict=True))
+    records: labels, ties, and the counts by annotator of `_records`, if an engine has computed them.
+    """
+    label_codes, tied, votes, agreed, expected = records or _records(annotations, posterior)
     accuracy = accuracies(votes, expected)
     low, high = exact_intervals(annotations, accuracy)
     return ResultData(
@@ -285,6 +275,24 @@ def summarise(
         counts=annotations.counts,
         annotations=annotations,
     )
+
+
+def _records(annotations: Annotations, posterior: Floats) -> tuple[Any, ...]:
+    """Return labels and ties; of each annotator the votes, those that agree with the label, and expected right ones."""
+    n = len(posterior)
+    runs = _runs(n, TASKS_PER_RUN)
+    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+    preference = preference_of(np.sum(totals, axis=0))
+    label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
+    in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
+
+    def count(run: slice) -> list[NDArray[Any]]:
+        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
+        return counts
+
+    counted = in_threads(count, _runs(n, max(TASKS_PER_RUN, -(-n // MAX_RUNS))))
+    return label_codes, tied, *(sum(parts[1:], parts[0]) for parts in zip(*counted, strict=True))
 
 
 def _runs(n_tasks: int, size: int) -> list[slice]:

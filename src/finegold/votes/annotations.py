@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
+from finegold.kernels.jit import in_threads, ranges
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
 from finegold.votes.hygiene import Hygiene
 
@@ -148,7 +149,9 @@ class Annotations:
     @property
     def votes_per_task(self) -> NDArray[np.int64]:
         """The number of votes of each task."""
-        return np.diff(self.cell_ptr[self.task_ptr])
+        n_tasks = len(self.task_ptr) - 1
+        parts = in_threads(lambda run: np.diff(self.cell_ptr[self.task_ptr[run[0] : run[1] + 1]]), ranges(n_tasks))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,7 @@ import numpy as np
 
 from finegold.errors import InputError, use
 
-__all__ = ["FIXED_ONE", "THREADS", "compiled", "cupy", "grid", "types_of"]
+__all__ = ["FIXED_ONE", "THREADS", "add", "compiled", "cupy", "expected_logs", "grid", "types_of"]
 
 HERE = Path(__file__).parent
 THREADS = 128
@@ -56,6 +56,19 @@ def types_of(cell_class: Any, phi: Any) -> dict[str, str]:
         "CLASS": "unsigned char" if cell_class.dtype == np.uint8 else "unsigned short",
         "REAL": "float" if phi.dtype == np.float32 else "double",
     }
+
+
+def add(total: Any, values: Any) -> None:
+    """Add values on the device to sums, which are there or on the host."""
+    total += values.get() if isinstance(total, np.ndarray) else values
+
+
+def expected_logs(counts: Any) -> tuple[Any, float]:
+    """Return E log p for p ~ Dirichlet(counts) along the last axis, and the sum of log B(counts)."""
+    from cupyx.scipy.special import digamma, gammaln
+
+    total = counts.sum(axis=-1, keepdims=True)
+    return digamma(counts) - digamma(total), float(gammaln(counts).sum() - gammaln(total).sum())
 
 
 def grid(tasks: int) -> int:

@@ -20,13 +20,6 @@ start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
     add_up(tasks, sums + blockIdx.x * 2 + 1);
 }
 
-// Loops over the classes are unrolled if there are few, so that all data of a task stay in registers.
-#if K <= 16
-#define EACH_CLASS(k) _Pragma("unroll") for (int k = 0; k < K; ++k)
-#else
-#define EACH_CLASS(k) for (int k = 0; k < K; ++k)
-#endif
-
 struct Totals {  // over the votes of a task: weights, probabilities of being right, their squares, deviations, squares
     double weights, chances, squares, deviations, variances;
 };

@@ -8,7 +8,7 @@ import numpy as np
 
 from finegold.kernels import Floats, Votes
 from finegold.kernels.anchored import GOLD_WEIGHT, Model
-from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from finegold.kernels.cuda import THREADS, add, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
 
@@ -18,7 +18,7 @@ def start(few: bool, votes: Votes, known: Any, phi: Any, n: Floats, pairs: Float
     kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(votes.cell_class, phi))
     sums = cp.empty((blocks, 2))
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), votes.task_ptr, votes.cell_ptr, sums))
-    n += sum_by_annotator(votes, _taught(phi, known), len(n)).get()
+    add(n, sum_by_annotator(votes, _taught(phi, known), len(n)))
     pairs += sums.sum(axis=0).get()
 
 
@@ -31,7 +31,7 @@ def sweep(few: bool, votes: Votes, known: Any, model: Model, phi: Any, sums: Any
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, of_blocks))
     totals = of_blocks.sum(axis=0).get()
     tau += totals[:K]
-    n += sum_by_annotator(votes, _taught(shares, known), len(n)).get()
+    add(n, sum_by_annotator(votes, _taught(shares, known), len(n)))
     excess += totals[K:]
     return float(change.view(np.float32).get()[0])
 

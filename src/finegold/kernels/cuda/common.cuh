@@ -6,6 +6,13 @@ __device__ const float ONE = 4294967296.0f;  // one in fixed-point numbers: 2^32
 
 #define EACH_TASK(i, n) (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
 
+// Loops over the classes are unrolled if there are few, so that all data of a task stay in registers.
+#if K <= 16
+#define EACH_CLASS(k) _Pragma("unroll") for (int k = 0; k < K; ++k)
+#else
+#define EACH_CLASS(k) for (int k = 0; k < K; ++k)
+#endif
+
 __device__ void add_up(double value, double *sum) {
     // The sum over the threads of this block, always in the same order.
     __shared__ double of_warp[THREADS / 32];

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Votes
-from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from finegold.kernels.cuda import THREADS, add, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
 
 def counts(K: Any, votes: Votes, phi: Any, n: Floats) -> None:
     """Add phi_ik to n_jlk for every vote of j for l on task i."""
-    n += sum_by_annotator(votes, phi, len(n)).get()
+    add(n, sum_by_annotator(votes, phi, len(n)))
 
 
 def sweep(
@@ -22,9 +22,10 @@ def sweep(
     """Return the largest change of phi and the sum of its log-normalisers."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(votes.cell_class, phi))
-    change, sums = cp.zeros(1, dtype=np.uint32), cp.empty(blocks)
+    change, sums = cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K) + 1))
     parameters = (cp.asarray(log_tau), cp.asarray(log_v))
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, change, sums))
-    tau += phi.sum(axis=0, dtype=np.float64).get()
-    n += sum_by_annotator(votes, phi, len(n)).get()
-    return float(change.view(np.float32).get()[0]), float(sums.sum())
+    *of_classes, log_norm = sums.sum(axis=0).get()
+    tau += of_classes
+    add(n, sum_by_annotator(votes, phi, len(n)))
+    return float(change.view(np.float32).get()[0]), float(log_norm)

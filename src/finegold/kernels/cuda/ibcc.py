@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Votes
-from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from finegold.kernels.cuda import THREADS, add, compiled, cupy, grid, types_of
 from finegold.kernels.cuda.by_annotator import sum_by_slot
 from finegold.kernels.ibcc import Messages
 
@@ -32,5 +32,5 @@ def sweep(K: Any, known: Any, messages: Messages, model: tuple[Floats, ...], phi
     kept = (delta, eps, phi, change, of_blocks)
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), first_vote, slot, known, *parameters, *kept))
     sum_eps += of_blocks.sum(axis=0).get()
-    sum_delta += sum_by_slot(slot, delta.reshape(-1, len(K)), len(sum_delta)).get()
+    add(sum_delta, sum_by_slot(slot, delta.reshape(-1, len(K)), len(sum_delta)))
     return float(change.view(np.float32).get()[0])

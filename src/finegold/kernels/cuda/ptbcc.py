@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Votes
-from finegold.kernels.cuda import FIXED_ONE, THREADS, compiled, cupy, grid, types_of
+from finegold.kernels.cuda import FIXED_ONE, THREADS, add, compiled, cupy, grid, types_of
 from finegold.kernels.ptbcc import Model
 
 MAX_FEW_CLASSES = 10  # whose sums a thread can hold
@@ -23,7 +23,7 @@ def start(votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: 
     given = (phi, cp.asarray(v, dtype=np.float32), *by_annotator, sums)
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *given))
     for total, fixed in zip((raw_pi, pi), by_annotator, strict=True):
-        total += fixed.get() / FIXED_ONE
+        add(total, fixed / FIXED_ONE)
     _share_out(sums.sum(axis=0).get(), (raw_v, confusion))
 
 
@@ -34,7 +34,7 @@ def sweep(
     tau, pi, total, confusion = sums
     parameters = [cupy().asarray(values, dtype=np.float32) for values in model]
     by_annotator, change, of_blocks = launch(votes, known, parameters, phi)
-    pi += by_annotator.get() / FIXED_ONE
+    add(pi, by_annotator / FIXED_ONE)
     log_norm, entropy = _share_out(of_blocks.sum(axis=0).get(), (tau, total, confusion))
     return float(change.view(np.float32).get()[0]), float(log_norm), float(entropy)
 
