@@ -5,7 +5,7 @@ PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--met
 Every method on both is compared on simulated votes, and on the data sets of the paper (--data). --votes: sweeps of
 PTBCC. --kernels: sweeps of the methods in --timed. --fit: whole fits of them, by parts. --methods: the same on both.
 
-It needs neither Polars nor Narwhals. What it ran on is printed first and kept with the figures.
+What it ran on is printed first and kept with the figures.
 """
 
 from __future__ import annotations
