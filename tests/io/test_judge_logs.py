@@ -268,6 +268,9 @@ def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
         assert 'set the option verdicts to "answer"' in read(frame).notes[0]
         assert read(frame, verdicts="answer").notes == []
     assert read(both_orders(30, by_name=False)[0]).notes == []
+    fair, odd = (both_orders(30, by_name=by_name)[0] for by_name in (False, True))
+    mixed = pl.concat([fair, fair.with_columns(judge=pl.lit("i")), odd.with_columns(judge=pl.lit("k"))])
+    assert "in 40% of the swapped pairs a judge contradicts itself" in read(mixed).notes[0]  # one of them, in both ways
 
 
 def test_two_verdicts_of_unknown_order_are_repeats_or_refused():
