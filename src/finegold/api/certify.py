@@ -157,7 +157,7 @@ class Certificate:
             )
         if self.missing:
             said.append(
-                f"{self.missing:,} of {plan.n:,} tasks of the sheet lack an answer: the interval allows for any, "
+                f"{self.missing:,} of the {plan.n:,} tasks of the sheet have no answer: the interval allows for any, "
                 "and they count as wrong for acceptance."
             )
         if plan.purpose == "choice":
