@@ -158,6 +158,7 @@ def _listed(cell: str) -> list[str] | None:
 
 HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\u00ad\u200b-\u200f\u2060\ufeff]")  # characters that nobody sees
 AROUND = " _.,;:!%()[]{}\"'`´‘’“”„«»"  # marks that change no label
+SHORTEST_ACCENTED = 3  # letters; a and ä are two labels, cafe and café one
 ACCENT = re.compile(r"([a-z])[\u0300-\u036f]+")
 BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")  # of two words: very_good, very-good
 CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")  # look like Latin letters
@@ -306,7 +307,8 @@ def _key(text: str) -> str:
     plain = html.unescape(text)
     with suppress(UnicodeError):  # UTF-8 that was read as Western text: cafÃ©
         plain = plain.encode("cp1252").decode("utf-8")
-    plain = ACCENT.sub(r"\1", unicodedata.normalize("NFKD", HIDDEN.sub("", plain)).casefold())
+    plain = unicodedata.normalize("NFKD", HIDDEN.sub("", plain)).casefold()
+    plain = ACCENT.sub(r"\1", plain) if len(plain) > SHORTEST_ACCENTED else plain
     plain = " ".join(unicodedata.normalize("NFC", plain.translate(CYRILLIC)).split())
     bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain  # the sign and the dot of a number stay
     return _number(plain) or _number(bare) or bare
