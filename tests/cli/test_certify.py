@@ -169,7 +169,8 @@ def test_missing_answers_are_counted_and_widen_the_interval(votes: Path) -> None
         half["accuracy"]["high"] - half["accuracy"]["low"] > 0.4 > whole["accuracy"]["high"] - whole["accuracy"]["low"]
     )
     assert (
-        "50 of the 100 tasks of the sheet have no answer" in run("certify", votes, "--checks", filled(sheet, n=50)).stdout
+        "50 of the 100 tasks of the sheet have no answer"
+        in run("certify", votes, "--checks", filled(sheet, n=50)).stdout
     )
 
 
