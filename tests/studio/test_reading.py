@@ -12,7 +12,7 @@ from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.options import ReadOptions
 from finegold.options import options_of
 from finegold.studio.problems import rename_files, words_of
-from finegold.studio.reading import Reading, advice_on, choices_that_repair, read_votes
+from finegold.studio.reading import Reading, advice_on, choices_that_repair
 from tests.support.studio_helpers import OPTION, studio_in_thread
 
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
@@ -336,11 +336,3 @@ def test_a_project_of_posted_votes_only_can_merge_spellings(studio):
     batch = studio.at(project, "GET", "/posted")[0]["id"]
     studio.at(project, "DELETE", f"/posted/{batch}")
     assert classes(facts_of(studio.settled(project))) == {"cat": 3}
-
-
-def test_sets_of_labels_become_questions_of_yes_or_no(tmp_path):
-    path = tmp_path / "votes.csv"
-    path.write_text("task,worker,label\nt1,a,x;y\nt1,b,x\nt2,a,y\nt2,b,[]\n")
-    votes = read_votes(path, Reading(task="task", annotator="worker", label="label", multi=True), lambda progress: None)
-    assert (votes.multi, list(votes.class_names)) == (False, ["no", "yes"])
-    assert list(votes.task_names) == ["t1: x", "t1: y", "t2: x", "t2: y"]
