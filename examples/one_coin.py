@@ -20,8 +20,9 @@ import numpy as np
 from finegold import Method
 from finegold.engines.blocks import Block
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import POSITIVE, Learned, SufficientStatistics
+from finegold.methods.base import POSITIVE, SufficientStatistics
 from finegold.methods.common import start_from_shares
+from finegold.results.data import Learned
 
 
 class Sums(NamedTuple):
