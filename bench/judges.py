@@ -27,7 +27,6 @@ from scipy.stats import spearmanr
 
 import finegold
 from finegold.insight.judges.answers import Share, merge
-from finegold.insight.judges.panels import Members, cascade
 from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
 from finegold.io.judge_logs import only_judges
@@ -220,21 +219,11 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
         for panel in few.panels(prices):
             members = np.isin(log.judge_names, panel.judges)
             hold("panels", panel.accuracy, float(others.credit_or_chance(members[None]).mean()))
-        if (steps := few.cascade(prices)) is not None:
-            agreed = cascade(others_of(rest._members, [*steps.first, steps.then], prices))
-            hold("cascade", steps.accuracy, agreed.accuracy.value)
         best = [one.judge for one in few.scores if one.n_gold >= MIN_GOLD and truth[one.judge].n_gold >= MIN_GOLD][:2]
         with contextlib.suppress(finegold.InputError):  # judges that share no item
             hold("compare", few.compare(*best).difference, rest.compare(*best).difference.value)
     shown = ", ".join(f"{figure} {np.mean(hits):.1%}" for figure, hits in inside.items())
     print(f"  95 % intervals from {N_KNOWN} items that hold the figure of all others: {shown}")
-
-
-def others_of(members: Members, names: list[str], prices: dict[str, float]) -> Members:
-    """Return three members, of which the last is the dearest."""
-    kept = [members.names.index(name) for name in names]
-    price = np.array([prices[name] for name in names])
-    return members._replace(names=names, share=members.share[kept], weight=members.weight[kept], price=price)
 
 
 def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
