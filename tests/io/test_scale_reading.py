@@ -18,8 +18,7 @@ from finegold.io.read import read
 from finegold.io.tables import Opened, Progress
 from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import encode_integers, encode_pieces, to_list
-from finegold.votes.names import match
+from finegold.votes.encoding import encode_integers, encode_pieces, match, to_list
 from tests.support.readers_votes import write
 
 ROWS = 60
@@ -210,7 +209,7 @@ def test_integers_that_are_codes_already_are_not_copied() -> None:
 def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:
     vocabulary = nw.from_native(names, series_only=True)
     few = match(values, vocabulary)
-    monkeypatch.setattr("finegold.votes.names.MIN_NAMES_FOR_JOIN", 0)
+    monkeypatch.setattr("finegold.votes.encoding.MIN_NAMES_FOR_JOIN", 0)
     many = match(values, vocabulary)
     assert many.tolist() == few.tolist()
     assert many.dtype == np.int32

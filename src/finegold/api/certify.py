@@ -34,8 +34,7 @@ from finegold.io.tables import open_table
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
 from finegold.system.files import write_bytes
-from finegold.votes.encoding import text_of, to_list
-from finegold.votes.names import match
+from finegold.votes.encoding import match, text_of, to_list
 
 if TYPE_CHECKING:
     from finegold.api.options import Fitting

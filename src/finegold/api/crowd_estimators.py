@@ -23,9 +23,8 @@ from finegold.methods.base import Floats
 from finegold.methods.common import ConfusionSums, count_votes, start_from_shares
 from finegold.results.data import Learned, Step, summarise
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.encoding import MISSING, match, to_list
 from finegold.votes.labels import is_missing
-from finegold.votes.names import match
 
 
 class Skilled(Estimator):

@@ -31,10 +31,9 @@ from finegold.results.matrices import votes_by_truth
 from finegold.results.metrics import temper
 from finegold.results.sets import refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, match, to_list
 from finegold.votes.labels import listed
 from finegold.votes.merging import Joined, Merged, Piece, stitch
-from finegold.votes.names import match
 
 Floats = NDArray[np.float64]
 

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.source import READABLE
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, text_of, to_list
+from finegold.votes.encoding import MISSING, Coded, text_of, to_list
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import drop_missing
-from finegold.votes.names import Coded
 
 if TYPE_CHECKING:
     from finegold.io.tables import Opened, Table

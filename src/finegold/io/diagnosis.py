@@ -45,9 +45,8 @@ from finegold.io.columns import (
 )
 from finegold.io.limits import AGAIN
 from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
-from finegold.votes.encoding import MISSING, Codes, Names, text_of
+from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
 from finegold.votes.labels import is_missing
-from finegold.votes.names import Coded
 
 if TYPE_CHECKING:
     from finegold.io.tables import Opened

@@ -9,8 +9,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.kernels.sort_votes import renumber
-from finegold.votes.encoding import MISSING, Codes, Names, encode_pieces, rank_of
-from finegold.votes.names import Coded, as_integers, encode_column, encode_series, integer_names, without_blanks
+from finegold.votes.encoding import (
+    MISSING,
+    Coded,
+    Codes,
+    Names,
+    as_integers,
+    encode_column,
+    encode_pieces,
+    encode_series,
+    integer_names,
+    rank_of,
+    without_blanks,
+)
 
 INT32 = np.iinfo(np.int32)
 TEXT = (pl.String, pl.Categorical, pl.Enum)

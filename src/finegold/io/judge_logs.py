@@ -28,8 +28,7 @@ from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, NO_ERROR, LogReading, Meaning, class_of, is_clearly_pairwise, number_of
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names, to_list
-from finegold.votes.names import encode_column
+from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
 
 Kind = Literal["pairwise", "pointwise"]
 Floats = NDArray[np.float64]

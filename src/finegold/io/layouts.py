@@ -46,7 +46,18 @@ from finegold.io.truth import (
     read_gold,
 )
 from finegold.votes.annotations import Annotations, Counts, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
+from finegold.votes.encoding import (
+    MISSING,
+    Coded,
+    Codes,
+    Names,
+    encode_series,
+    integer_names,
+    match,
+    renumber,
+    text_of,
+    to_list,
+)
 from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
 from finegold.votes.labels import (
@@ -61,7 +72,6 @@ from finegold.votes.labels import (
     unify,
     unify_ids,
 )
-from finegold.votes.names import Coded, encode_series, integer_names, match, renumber
 
 Where = Callable[[int], str]  # describes a row, or a cell
 

@@ -18,10 +18,9 @@ from finegold.io.source import is_files
 from finegold.io.tables import open_table
 from finegold.io.truth import Truth, read_truth
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, as_column, text_of, to_list
+from finegold.votes.encoding import MISSING, as_column, match, text_of, to_list
 from finegold.votes.labels import as_classes, listed
 from finegold.votes.merging import ModelOutput, align
-from finegold.votes.names import match
 
 Floats = NDArray[np.float64]
 

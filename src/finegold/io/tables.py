@@ -40,11 +40,10 @@ from finegold.io.source import (
     text_start,
 )
 from finegold.io.writers import unescape_cells, unescape_name
-from finegold.votes.encoding import Names, text_of
+from finegold.votes.encoding import Coded, Names, encode_column, encode_series, text_of
 from finegold.votes.frames import names_of
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
-from finegold.votes.names import Coded, encode_column, encode_series
 
 MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show

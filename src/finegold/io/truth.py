@@ -17,11 +17,10 @@ from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
-from finegold.votes.encoding import MISSING, Codes, Names, text_of, to_list
+from finegold.votes.encoding import MISSING, Coded, Codes, Names, integer_names, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
 from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes, match_ids
-from finegold.votes.names import Coded, integer_names, match
 
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")

@@ -32,8 +32,7 @@ from finegold.studio.services import (
 )
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
-from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.names import match
+from finegold.votes.encoding import MISSING, match, to_list
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 

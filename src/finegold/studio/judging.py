@@ -24,8 +24,7 @@ from finegold.studio.gold import (
 )
 from finegold.studio.services import Name, ProjectId, Reviewer, ServicesDep, Shown, StoreDep, plain_name
 from finegold.studio.tables import TaskView, blinded, view_task
-from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.names import match
+from finegold.votes.encoding import MISSING, Codes, match
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 

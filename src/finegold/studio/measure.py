@@ -32,8 +32,7 @@ from finegold.studio.services import (
 from finegold.studio.store import Row, Store, now
 from finegold.studio.tables import TaskView, blinded, view_task
 from finegold.studio.workspace import Browser
-from finegold.votes.encoding import text_of
-from finegold.votes.names import match
+from finegold.votes.encoding import match, text_of
 
 router = APIRouter(tags=["measure"], prefix="/projects/{project}/audit")
 

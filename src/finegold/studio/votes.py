@@ -43,11 +43,10 @@ from finegold.studio.services import (
 from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, text_of, to_list
+from finegold.votes.encoding import MISSING, Names, is_integer_text, match, text_of, to_list
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
 from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
-from finegold.votes.names import is_integer_text, match
 
 router = APIRouter(tags=["votes"])
 

@@ -34,9 +34,8 @@ from finegold.studio.files import Files
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.store import Store
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, match, text_of, to_list
 from finegold.votes.key import make_key
-from finegold.votes.names import match
 
 MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
 DAMAGED = (

@@ -7,8 +7,10 @@ Integers are never converted to float64, which cannot represent all integers abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -17,15 +19,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.kernels import sort_votes
 from finegold.kernels.jit import in_threads, ranges
-from finegold.kernels.sort_votes import renumber
 
 MISSING = -1
 MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
 PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type
+SCALARS = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
 INITIAL_TABLE_BITS = 12  # the hash table starts with 2**12 entries
+INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"  # an integer as Python writes it: 7, not 007 or +7
+MIN_NAMES_FOR_JOIN = 100_000  # from this number of names on, Polars joins replace Python dictionaries
+NOT_BLANK = r"[^\s\x1c-\x1f]"  # Python's str.strip also removes \x1c to \x1f
 
 Codes = NDArray[np.int32]
 
@@ -202,21 +207,25 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
         names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
         return inverse.astype(np.int32), names.astype(dtype)
     low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
-    signed = [_signed(piece) for piece in pieces]
+    kind = (
+        np.int32 if pieces[0].dtype.itemsize < 4 or pieces[0].dtype == np.int32 else np.int64
+    )  # kernels take these two
+    signed = [piece.view(np.int64) if piece.dtype == np.uint64 else piece.astype(kind, copy=False) for piece in pieces]
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     codes = np.empty(ends[-1], dtype=np.int32)
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
     if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:
         names = _hash(signed, parts).view(np.uint64).astype(dtype)
         order = np.argsort(names)
-        renumber(codes, rank_of(order))
+        sort_votes.renumber(codes, rank_of(order))
         return codes, names[order]
     present = np.zeros(high - low + 1, dtype=bool)
-    base = int(_wrapped(low).view(np.int64))
+    lowest = np.uint64(low % 2**64)  # sums and differences modulo 2^64 are right for signed and unsigned integers
+    base = int(lowest.view(np.int64))
     in_threads(lambda piece: sort_votes.mark(piece, base, present), signed)
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
     in_threads(lambda job: sort_votes.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
-    return codes, (np.flatnonzero(present).astype(np.uint64) + _wrapped(low)).astype(dtype)
+    return codes, (np.flatnonzero(present).astype(np.uint64) + lowest).astype(dtype)
 
 
 def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
@@ -239,18 +248,6 @@ def rank_of(order: NDArray[Any]) -> Codes:
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank
-
-
-def _wrapped(number: int) -> np.uint64:
-    """Return the number modulo 2^64. Sums and differences are then right for signed and unsigned integers."""
-    return np.uint64(number % 2**64)
-
-
-def _signed(piece: NDArray[Any]) -> NDArray[Any]:
-    """Convert integers to int32 or int64, the types that kernels are compiled for."""
-    if piece.dtype == np.uint64:
-        return piece.view(np.int64)
-    return piece.astype(np.int32 if piece.dtype.itemsize < 4 or piece.dtype == np.int32 else np.int64, copy=False)
 
 
 def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None) -> tuple[Codes, NDArray[Any]]:
@@ -311,14 +308,153 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 def kinds_of(values: Sequence[Any]) -> set[type]:
     """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
-    found = {_kind(kind) for kind in set(map(type, values))}
-    return found - {type(None)}
-
-
-def _kind(kind: type) -> type:
-    kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
-    return next((pair[0] for pair in kinds if issubclass(kind, pair)), kind)
+    found = set(map(type, values)) - {type(None)}
+    return {next((pair[0] for pair in SCALARS if issubclass(kind, pair)), kind) for kind in found}
 
 
 def _absent(item: object) -> bool:
     return item is None or item != item  # NaN differs from itself
+
+
+# Columns of names
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as codes (MISSING for null) and the sorted names."""
+
+    codes: Codes
+    names: Names
+
+
+def encode_column(column: Names, is_text: bool) -> Coded:
+    """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes integers."""
+    if is_text and (numbers := as_integers(column.values)) is not None:  # they are encoded faster than text
+        column = Names(numbers)
+    coded = encode_series(column)
+    if not coded.names.values.dtype.is_numeric():
+        coded = without_blanks(coded)
+    return integer_names(coded) if is_text else coded
+
+
+def encode_series(column: Names) -> Coded:
+    """Encode a column. The names are rows of the column, so they keep their type."""
+    values = column.values
+    if values.dtype == pl.Object:
+        values = series_of(values.to_list()).alias(values.name)
+    is_null = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
+    if not is_null.any():
+        codes = _codes(values)
+        return Coded(
+            codes, Names(values.gather(sort_votes.first_rows(codes, int(codes.max(initial=-1)) + 1)), column.like)
+        )
+    rows = np.flatnonzero(~is_null.to_numpy())
+    coded = encode_series(Names(values.gather(rows), column.like))
+    codes = np.full(len(values), MISSING, dtype=np.int32)
+    codes[rows] = coded.codes
+    return Coded(codes, coded.names)
+
+
+def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
+    """Set the names for which `is_missing` is true to MISSING."""
+    keep = np.array([not is_missing(name) for name in coded.names], dtype=bool)
+    if keep.all():
+        return coded
+    return Coded(renumber(coded.codes, np.where(keep, np.cumsum(keep) - 1, MISSING)), coded.names[np.flatnonzero(keep)])
+
+
+def without_blanks(coded: Coded) -> Coded:
+    """Set blank names to MISSING. Text in Polars is checked at once, without Python objects."""
+    names = coded.names.values
+    if names.dtype == pl.String and names.str.contains(NOT_BLANK).all():
+        return coded
+    return without(coded, is_blank)
+
+
+def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
+    """Replace old codes by new ones; MISSING stays MISSING."""
+    return np.append(new_code, MISSING).astype(np.int32)[codes]
+
+
+def integer_names(coded: Coded) -> Coded:
+    """Convert names from text to integers, in numerical order, if every name is an integer."""
+    numbers = as_integers(coded.names.values)
+    if numbers is None:
+        return coded
+    order = numbers.arg_sort().to_numpy()
+    return Coded(renumber(coded.codes, rank_of(order)), Names(numbers.gather(order)))
+
+
+def is_blank(name: Any) -> bool:
+    return isinstance(name, str) and not name.strip()
+
+
+def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
+    """Return the code of the name that is written like each value, or MISSING.
+
+    The task 7 of a data frame matches "7" of a text file, but not "007".
+    """
+    values = list(values)
+    if not values:
+        return np.empty(0, dtype=np.int32)
+    codes = _match_many(values, names.values) if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names) else None
+    if codes is not None:
+        return codes
+    try:
+        set(values)
+    except TypeError as error:  # a list or a dict cannot be a name
+        raise InputError(f"{error}; expected text, numbers or booleans") from None
+    return look_up(values, names)
+
+
+def _match_many(values: list[Any], names: pl.Series) -> Codes | None:
+    """Match by a join, which needs less memory; None unless names and values are all text or all integers."""
+    kinds = {type(value) for value in values}
+    dtype = names.dtype
+    if kinds != {str} if dtype == pl.String else kinds != {int} or not dtype.is_integer():
+        return None
+    try:
+        wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
+    except OverflowError:
+        return None
+    known = pl.DataFrame({"name": names.cast(wanted.schema["name"]), "code": np.arange(len(names), dtype=np.int32)})
+    found = wanted.with_row_index("row").join(known, on="name")  # an inner join makes its table of the shorter side
+    codes = np.full(len(values), MISSING, dtype=np.int32)
+    codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
+    return codes
+
+
+def is_integer_text(name: Any) -> bool:
+    return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
+
+
+def _codes(column: pl.Series) -> Codes:
+    """Return the code of each value; text by the physical values of a Polars Enum of the sorted names."""
+    dtype = column.dtype
+    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
+        return encode_integers(column.to_numpy())[0]
+    if dtype == pl.Boolean or dtype.is_float():
+        return encode(column.to_numpy())[0]
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        text = column.cast(pl.String)
+        names = text.unique()
+        names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
+        codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+        return codes
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_list()
+    try:
+        return encode(values)[0]
+    except TypeError:  # a list or a dict cannot be a name
+        kind = type(next(value for value in values if getattr(value, "__hash__", None) is None)).__name__
+        problem = f'column "{column.name}" holds a {kind}; expected text, numbers or booleans'
+        remedy = use("if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool")
+        raise InputError(problem, remedies=[remedy]) from None
+
+
+def as_integers(text: pl.Series) -> pl.Series | None:
+    """Return text that holds only integers as such, or None."""
+    if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(INTEGER_PATTERN).all():
+        return None
+    numbers = text.cast(pl.Int64, strict=False)
+    return numbers if numbers.null_count() == text.null_count() else None  # too long for 64 bits

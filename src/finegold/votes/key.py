@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from finegold.votes.encoding import MISSING, Codes, Names, encode, text_of, to_list
-from finegold.votes.names import match
+from finegold.votes.encoding import MISSING, Codes, Names, encode, match, text_of, to_list
 
 
 @dataclass(frozen=True, eq=False)

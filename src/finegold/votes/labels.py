@@ -17,18 +17,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, text_of, to_list
-from finegold.votes.hygiene import Finding, Groups
-from finegold.votes.names import (
+from finegold.votes.encoding import (
+    MISSING,
     Coded,
+    Codes,
+    Names,
+    as_column,
     encode_series,
     integer_names,
     is_blank,
     is_integer_text,
     match,
     renumber,
+    text_of,
+    to_list,
     without,
 )
+from finegold.votes.hygiene import Finding, Groups
 
 # Which labels are votes?
 

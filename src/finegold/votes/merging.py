@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated, kernel_votes
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of, text_of, to_values
-from finegold.votes.names import match
+from finegold.votes.encoding import (
+    MISSING,
+    Codes,
+    Names,
+    as_column,
+    encode,
+    match,
+    of_one_kind,
+    rank_of,
+    text_of,
+    to_values,
+)
 
 
 class Joined(NamedTuple):

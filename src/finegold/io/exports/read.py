@@ -20,9 +20,8 @@ from finegold.io.options import ReadOptions
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, to_list
+from finegold.votes.encoding import MISSING, Coded, to_list, without
 from finegold.votes.labels import NOTHING, drop_missing
-from finegold.votes.names import Coded, without
 
 COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}  # and whether they hold ids
 FEWEST_ROWS = 2**12  # in a batch, but for the last

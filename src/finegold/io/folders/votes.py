@@ -39,7 +39,7 @@ from finegold.io.tables import Opened, Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
-from finegold.votes.encoding import MISSING, Codes, Names, rank_of, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, encode_series, match, rank_of, renumber, text_of, to_list
 from finegold.votes.hygiene import (
     NAMES_EXAMINED,
     Finding,
@@ -50,7 +50,6 @@ from finegold.votes.hygiene import (
     warn_of,
 )
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
-from finegold.votes.names import encode_series, match, renumber
 
 ROWS_PER_RANGE = 2**22
 MOST_ROWS_PER_PART = 2**22  # of Parquet and Arrow files; text has to be read from its beginning

@@ -35,8 +35,7 @@ from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix, percent, plain, texts
 from finegold.results import matrices as predictions
 from finegold.results.data import ResultData
-from finegold.votes.encoding import MISSING
-from finegold.votes.names import match
+from finegold.votes.encoding import MISSING, match
 
 MAX_CLASSES_WITH_NUMBERS = 12  # with more, numbers do not fit into the cells
 MANY_CLASSES = 25  # with more, a heat map takes the full width and small letters
