@@ -210,7 +210,9 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
     kind = (
         np.int32 if pieces[0].dtype.itemsize < 4 or pieces[0].dtype == np.int32 else np.int64
     )  # kernels take these two
-    signed = [piece.view(np.int64) if piece.dtype == np.uint64 else piece.astype(kind, copy=False) for piece in pieces]
+    signed: list[Any] = [
+        piece.view(np.int64) if piece.dtype == np.uint64 else piece.astype(kind, copy=False) for piece in pieces
+    ]
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     codes = np.empty(ends[-1], dtype=np.int32)
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
