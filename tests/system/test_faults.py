@@ -244,7 +244,7 @@ FAULTS = {
     "read-only folder": (read_only_folder, {2}),
     "no descriptor": (few_descriptors(0), {2}),
     "few descriptors": (few_descriptors(2), {0, 2}),
-    "Ctrl-C before it is written": (ctrl_c("_check_target"), {130}),
+    "Ctrl-C before it is written": (ctrl_c("_writing"), {130}),
     "Ctrl-C while it is put in place": (ctrl_c("_sync"), {0}),  # that takes no time, and is not interrupted
 }
 

@@ -44,11 +44,10 @@ ADVICE = "make one with finegold aggregate, which can save its model, or with Re
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
 PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
 LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
-LISTS = ("beside_settings", "columns", "more", "notes", "models", "label_sets", "gold_sets")
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("method", "stopped"), str),
     **dict.fromkeys(("settings", "counts", "hygiene"), dict),
-    **dict.fromkeys(LISTS, list),
+    **dict.fromkeys(("beside_settings", "columns", "more", "notes", "models", "label_sets", "gold_sets"), list),
     "converged": bool,
     "seconds": int | float,
 }
@@ -184,7 +183,13 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
         raise TypeError("notes are not text")
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
-    values |= _settings(manifest)
+    values["settings"] = settings = dict(manifest["settings"])  # they also hold the fields of BESIDE_SETTINGS
+    names = [name for name in manifest["beside_settings"] if name in settings]
+    values |= {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
+    if not isinstance(values.get("known_annotators", 0), int):
+        raise TypeError("the prior is not a number")
+    if not 0 < values.get("temperature", 1.0) < np.inf:
+        raise ValueError("the temperature is not positive")
     values |= {name: _names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     K: int = sizes["K"]
@@ -209,18 +214,6 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         combined=_combined(arrays, manifest, sizes),
         label_sets=sets.get("label_sets"),
     )
-
-
-def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with the fields of BESIDE_SETTINGS."""
-    settings = dict(manifest["settings"])
-    names = [name for name in manifest["beside_settings"] if name in settings]
-    done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
-    if not isinstance(done.get("known_annotators", 0), int):
-        raise TypeError("the prior is not a number")
-    if not 0 < done.get("temperature", 1.0) < np.inf:
-        raise ValueError("the temperature is not positive")
-    return {"settings": settings, **done}
 
 
 def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Names:

@@ -248,9 +248,28 @@ def summarise(
 ) -> ResultData:
     """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods.
 
-    records: labels, ties, and the counts by annotator of `_records`, if an engine has computed them.
+    records: labels and ties; of each annotator the votes, those that agree with the label, and expected right ones, if
+        they have been computed.
     """
-    label_codes, tied, votes, agreed, expected = records or _records(annotations, posterior)
+    if records is None:  # runs do not depend on the number of threads, so that sums do not either
+        n = len(posterior)
+        runs, long_runs = (
+            [slice(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
+            for size in (TASKS_PER_RUN, max(TASKS_PER_RUN, -(-n // MAX_RUNS)))
+        )
+        totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+        preference = preference_of(np.sum(totals, axis=0))
+        label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
+        in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
+
+        def count(run: slice) -> list[NDArray[Any]]:
+            counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+            agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
+            return counts
+
+        counted = zip(*in_threads(count, long_runs), strict=True)
+        records = label_codes, tied, *(sum(parts[1:], parts[0]) for parts in counted)
+    label_codes, tied, votes, agreed, expected = records
     accuracy = accuracies(votes, expected)
     low, high = exact_intervals(annotations, accuracy)
     return ResultData(
@@ -275,26 +294,3 @@ def summarise(
         counts=annotations.counts,
         annotations=annotations,
     )
-
-
-def _records(annotations: Annotations, posterior: Floats) -> tuple[Any, ...]:
-    """Return labels and ties; of each annotator the votes, those that agree with the label, and expected right ones."""
-    n = len(posterior)
-    runs = _runs(n, TASKS_PER_RUN)
-    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
-    preference = preference_of(np.sum(totals, axis=0))
-    label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
-    in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
-
-    def count(run: slice) -> list[NDArray[Any]]:
-        counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
-        agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
-        return counts
-
-    counted = in_threads(count, _runs(n, max(TASKS_PER_RUN, -(-n // MAX_RUNS))))
-    return label_codes, tied, *(sum(parts[1:], parts[0]) for parts in zip(*counted, strict=True))
-
-
-def _runs(n_tasks: int, size: int) -> list[slice]:
-    """Split the tasks into runs that do not depend on the number of threads, so that sums do not either."""
-    return [slice(first, min(first + size, n_tasks)) for first in range(0, max(n_tasks, 1), size)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
-from finegold.results.data import Learned, ResultData, Step, accuracies, votes_of
+from finegold.results.data import Learned, ResultData, Step, summarise, votes_of
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
@@ -142,29 +142,14 @@ def summarise_sets(
         sets = [tuple(np.flatnonzero(chosen[row]).tolist()) for row in first]
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
-    accuracy = accuracies(n_answers, quality_of(answers, posterior).right_answers())
-    unknown = np.full(len(accuracy), np.nan)
-    return ResultData(
-        method=method,
-        settings=settings,
-        task_names=votes.task_names,
-        annotator_names=votes.annotator_names,
+    expected, tied = quality_of(answers, posterior).right_answers(), (posterior == 0.5).any(axis=1)
+    learned = Learned(posterior.mean(axis=0), statistics=statistics or {})
+    records = codes.ravel().astype(np.int32), tied, n_answers, agreed, expected
+    return replace(
+        summarise(method, settings, votes, posterior, steps, learned, records),
         class_names=votes.class_names[: answers.n_options],
-        unlabelled=votes.unlabelled,
-        posterior=posterior,
-        label_codes=codes.ravel().astype(np.int32),
-        tied=(posterior == 0.5).any(axis=1),
         votes_per_task=answers.per_task,
-        gold=votes.gold,
         votes_per_annotator=answers.per_annotator,
-        agreement=agreed / n_answers,
-        accuracy=accuracy,
-        accuracy_low=unknown,
-        accuracy_high=unknown,
-        learned=Learned(posterior.mean(axis=0), statistics=statistics or {}),
-        steps=steps,
-        counts=votes.counts,
-        annotations=votes,
         label_sets=tuple(sets),
     )
 

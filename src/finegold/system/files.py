@@ -29,30 +29,26 @@ RETRY_SECONDS = 0.05  # seconds between two attempts
 
 if sys.platform == "win32":
     import msvcrt
-
-    LOCKED_BYTE = 2**30  # a locked byte cannot be read, so lock one after the content
-
-    def try_lock(handle: int) -> bool:
-        """Lock an open file; False if another process holds the lock."""
-        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            os.lseek(handle, 0, os.SEEK_SET)
-        return True
-
 else:
     import fcntl
 
-    def try_lock(handle: int) -> bool:
-        """Lock an open file; False if another process holds the lock. Raise OSError if locks are not supported."""
-        try:
+
+def _try_lock(handle: int, unsupported: bool) -> bool:
+    """Lock an open file; False if another process holds the lock, `unsupported` on a file system without locks."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(handle, 2**30, os.SEEK_SET)  # a locked byte cannot be read, so lock one after the content
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return unsupported and sys.platform != "win32"
+    finally:
+        if sys.platform == "win32":
+            os.lseek(handle, 0, os.SEEK_SET)
+    return True
 
 
 @contextmanager
@@ -68,7 +64,7 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
-        if _can_lock(handle):
+        if _try_lock(handle, unsupported=True):
             if is_same_file(path, handle):
                 break
             os.close(handle)  # its holder has just removed it
@@ -101,13 +97,6 @@ def is_same_file(path: Path, handle: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
         return False
-
-
-def _can_lock(handle: int) -> bool:
-    try:
-        return try_lock(handle)
-    except OSError:  # a file system without locks, where no run removes abandoned files
-        return True
 
 
 STANDARD_OUTPUT = "-"
@@ -151,8 +140,7 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
             if target in _reserved:
                 moves.append((target, target))
                 continue  # it is a temporary path of an outer block, which moves it
-            stack.enter_context(_explain_errors(target))
-            _check_target(target)
+            stack.enter_context(_writing(target))
             moves.append((stack.enter_context(reserved(target)), target))
         yield [temporary for temporary, _ in moves]
         with _uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
@@ -162,7 +150,14 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
                 _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
                 if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
                     shutil.copymode(final, temporary)
-            with _listed(finals):
+            with ExitStack() as listed:  # while they are made, several moves are listed in each of their folders
+                folders = list(dict.fromkeys(final.parent for _, final in finals)) if len(finals) > 1 else []
+                name = f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
+                lists = [listed.enter_context(_reserving(partial(Path, folder, name))) for folder in folders]
+                text = json.dumps({"moves": [list(map(str, pair)) for pair in finals], "lists": list(map(str, lists))})
+                for path in lists:
+                    path.write_text(text, encoding="utf-8")
+                    _sync(path, os.O_RDWR)
                 for temporary, target in made:
                     if not _is_replaceable(target):
                         with temporary.open("rb") as source, target.open("wb") as device:
@@ -172,20 +167,6 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
                     with suppress(OSError):  # some file systems cannot sync folders
                         _sync(final.parent, os.O_RDONLY)
             WRITTEN.extend(target for _, target in made)
-
-
-@contextmanager
-def _listed(moves: list[tuple[Path, Path]]) -> Iterator[None]:
-    """Keep a list of the moves in each of their folders while the block makes them, unless there is only one."""
-    folders = list(dict.fromkeys(final.parent for _, final in moves)) if len(moves) > 1 else []
-    with ExitStack() as stack:
-        name = f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
-        lists = [stack.enter_context(_reserving(partial(Path, folder, name))) for folder in folders]
-        text = json.dumps({"moves": [list(map(str, move)) for move in moves], "lists": list(map(str, lists))})
-        for path in lists:
-            path.write_text(text, encoding="utf-8")
-            _sync(path, os.O_RDWR)
-        yield
 
 
 def finish_moves(folder: Path) -> list[Path]:
@@ -267,7 +248,7 @@ def _reserving(new_name: Callable[[], Path]) -> Iterator[Path]:
     while True:
         path = new_name()
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
-        if sys.platform == "win32" or (_can_lock(handle) and is_same_file(path, handle)):
+        if sys.platform == "win32" or (_try_lock(handle, unsupported=True) and is_same_file(path, handle)):
             break
         os.close(handle)  # another run removed it as abandoned before it was locked
     if sys.platform == "win32":
@@ -302,7 +283,8 @@ def _held(path: Path) -> Iterator[bool]:
     """Hold the lock of a file, if it is this user's and no process holds it; yield whether that is so."""
     handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     try:
-        yield sys.platform != "win32" and os.fstat(handle).st_uid == os.getuid() and try_lock(handle)
+        is_own = sys.platform != "win32" and os.fstat(handle).st_uid == os.getuid()
+        yield is_own and _try_lock(handle, unsupported=False)  # without locks, nothing is taken for abandoned
     finally:
         os.close(handle)
 
@@ -348,17 +330,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == STANDARD_OUTPUT:
         return
     target = Path(path).expanduser()
-    with _explain_errors(target):
-        _check_target(target)
-        with reserved(target):  # the only reliable check
-            pass
-
-
-def _check_target(target: Path) -> None:
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file")
-    if not target.parent.is_dir():
-        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+    with _writing(target), reserved(target):  # the only reliable check
+        pass
 
 
 def temporary_name(target: Path) -> Path:
@@ -396,8 +369,13 @@ def _sync(path: Path, access: int) -> None:
 
 
 @contextmanager
-def _explain_errors(target: Path) -> Iterator[None]:
+def _writing(target: Path) -> Iterator[None]:
+    """Refuse a folder and a target without one, and explain the errors of the block."""
     try:
+        if target.is_dir():
+            raise OutputError(f"{target} is a folder; name a file")
+        if not target.parent.is_dir():
+            raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
         yield
     except FinegoldError:
         raise

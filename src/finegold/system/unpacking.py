@@ -68,26 +68,24 @@ def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not unpickled."""
-    members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-    return {member.filename.removesuffix(".npy"): _read(archive, member) for member in members}
-
-
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran_order, dtype = header(file)
-        size = math.prod(shape) * dtype.itemsize
-        if dtype.kind not in ALLOWED_KINDS or fortran_order or file.tell() + size != member.file_size:
-            raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
-        array = np.empty(shape, dtype)
-        memory, done = array.reshape(-1).view(np.uint8).data, 0
-        while done < size and (chunk := file.read(min(CHUNK_BYTES, size - done))):
-            memory[done : done + len(chunk)] = chunk
-            done += len(chunk)
-        if done != size:
-            raise EOFError(f"{member.filename} ends too early")
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    arrays = {}
+    for member in (member for member in archive.infolist() if member.filename.endswith(".npy")):
+        with archive.open(member) as file:
+            version = np.lib.format.read_magic(file)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran_order, dtype = header(file)
+            size = math.prod(shape) * dtype.itemsize
+            if dtype.kind not in ALLOWED_KINDS or fortran_order or file.tell() + size != member.file_size:
+                raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
+            array = np.empty(shape, dtype)
+            memory, done = array.reshape(-1).view(np.uint8).data, 0
+            while done < size and (chunk := file.read(min(CHUNK_BYTES, size - done))):
+                memory[done : done + len(chunk)] = chunk
+                done += len(chunk)
+            if done != size:
+                raise EOFError(f"{member.filename} ends too early")
+        arrays[member.filename.removesuffix(".npy")] = array.astype(dtype.newbyteorder("="), copy=False)
+    return arrays
 
 
 FLOAT_SIZES = (4, 8)  # the sizes that compiled code supports

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
 from finegold.kernels.jit import in_threads, ranges
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up, rank_of
 from finegold.votes.hygiene import Hygiene
 
 Integers = NDArray[np.int64]
@@ -403,7 +403,7 @@ class Annotations:
         start = start if has_vote.all() else start[np.append(has_vote, True)]
         has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
         if not has_voted.all():
-            sort_votes.renumber(by_annotator, _renumber(has_voted))
+            sort_votes.renumber(by_annotator, np.cumsum(has_voted, dtype=np.int32) - np.int32(1))
         kept = sort_votes.sort_tasks(start, by_annotator, by_label, SORT_POLICIES[repeated])
         if repeated == "error" and kept < len(by_label):
             problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
@@ -413,7 +413,7 @@ class Annotations:
         if gold is not None:
             known = (gold[0] != MISSING) & (gold[1] != MISSING)
             known[known] = has_vote[gold[0][known]]
-            truths[_renumber(has_vote)[gold[0][known]]] = gold[1][known]
+            truths[(np.cumsum(has_vote) - 1)[gold[0][known]]] = gold[1][known]
             gold_unused = len(known) - int(known.sum())
             warn_of_unused_gold(gold_unused)
         return cls(
@@ -435,11 +435,6 @@ def warn_of_unused_gold(count: int) -> None:
     if count:
         text = f"{count:,} gold truths belong to tasks without votes and are not used"
         warnings.warn(text, FinegoldWarning, stacklevel=3)
-
-
-def _renumber(used: NDArray[np.bool_]) -> Codes:
-    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return numbers
 
 
 def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, NDArray[Any]]:
@@ -542,9 +537,7 @@ def order_by_votes(votes: Annotations) -> Integers:
 
 def reordered(votes: Annotations, order: Integers) -> Annotations:
     """Return the same votes with annotators numbered in this order."""
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    annotator = rank[votes.annotator]
+    annotator = rank_of(order)[votes.annotator]
     cell = np.repeat(np.arange(len(votes.cell_class)), np.diff(votes.cell_ptr))
     sorted_votes = annotator[np.lexsort((annotator, cell))]
     return replace(votes, annotator=sorted_votes, annotator_names=votes.annotator_names[order])

@@ -229,9 +229,19 @@ def unify(
     pairs = zip(spellings.truths, matches, strict=True)
     spellings = spellings._replace(truths=[truth if code == MISSING else values[code] for truth, code in pairs])
     given = list(map(text_of, listed_classes(classes)))
-    spellings, merged = _merge_numbers(spellings, given)
-    findings += merged
     known = spellings.known()
+    numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
+    is_merged = None not in numbers.values() and _group_by(numbers, lambda text: str(numbers[text]))
+    if is_merged and len(set(map(_key, given))) == len(given):  # 1, 01 and 1.0 are one if everything is a number
+        written = {_key(text): text for text in given}
+        forms = {text: written.get(_key(text), str(numbers[text])) for text in known}
+        changed, counts = _changed(forms), spellings.frequency()
+        shown = [f"{name} = {_list_groups([group], counts)}" for name, group in list(changed.items())[:SHOWN_GROUPS]]
+        more = ", ..." if len(changed) > SHOWN_GROUPS else ""
+        text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
+        findings.append(Finding("merged", text, groups=_count_into(changed, counts)))
+        spellings = spellings.renamed({text: known.get(number, number) for text, number in forms.items()})
+        known = spellings.known()
     groups = _group_by([*known, *given], _key)
     if not groups or (given and not normalise):
         return spellings, findings
@@ -278,25 +288,6 @@ def find_look_alikes(class_names: Any, votes: Any) -> list[Finding]:
     counts = {text_of(name): int(n) for name, n in zip(to_list(class_names), votes, strict=True)}
     groups = _group_by(list(counts), _key)
     return [_look_alike_finding(groups, counts, len(counts))] if groups else []
-
-
-def _merge_numbers(spellings: Spellings, given: list[str]) -> tuple[Spellings, list[Finding]]:
-    """Merge 1, 01 and 1.0 if every label and class is a number."""
-    known = spellings.known()
-    numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
-    if None in numbers.values():
-        return spellings, []
-    groups = _group_by(numbers, lambda text: str(numbers[text]))
-    if not groups or len(set(map(_key, given))) < len(given):
-        return spellings, []
-    written = {_key(text): text for text in given}
-    new = {text: written.get(_key(text), str(numbers[text])) for text in known}
-    changed, counts = _changed(new), spellings.frequency()
-    shown = [f"{number} = {_list_groups([group], counts)}" for number, group in list(changed.items())[:SHOWN_GROUPS]]
-    more = ", ..." if len(changed) > SHOWN_GROUPS else ""
-    text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
-    merged = spellings.renamed({text: known.get(number, number) for text, number in new.items()})
-    return merged, [Finding("merged", text, groups=_count_into(changed, counts))]
 
 
 def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:

@@ -81,17 +81,17 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         Piece(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
         Piece(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
     ]
+    gold = np.full(len(tasks.names), MISSING, np.int32)
+    gold[tasks.old] = old.gold
+    known = np.flatnonzero(new.gold != MISSING)
+    gold[tasks.new[known]] = new.gold[known]
     votes = replace(
         stitch(pieces, len(tasks.names)),
-        gold=_gold(old, new, tasks),
+        gold=gold,
         task_names=tasks.names,
         annotator_names=annotators.names,
         class_names=classes.names,
-        unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
-        never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
-        counts=_counts(old, new, fresh.counts.repeated),
-        hygiene=old.hygiene.joined(new.hygiene),
-        columns=old.columns,
+        **_what_was_left_out(old, new, tasks.names, annotators.names, fresh.counts.repeated),
     )
     if repeated == "first":
         place = np.full(len(tasks.names), MISSING, np.int64)
@@ -137,11 +137,7 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
         gold=gold,
         gold_sets=gold_sets,
         multi=True,
-        unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
-        never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
-        counts=_counts(old, new, 0),
-        hygiene=old.hygiene.joined(new.hygiene),
-        columns=old.columns,
+        **_what_was_left_out(old, new, tasks.names, annotators.names, 0),
     )
 
 
@@ -239,36 +235,27 @@ def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
     return replace(votes, cell_class=cell_class, gold=gold, class_names=names)
 
 
-def _gold(old: Annotations, new: Annotations, tasks: Joined) -> Codes:
-    gold = np.full(len(tasks.names), MISSING, np.int32)
-    gold[tasks.old] = old.gold
-    known = np.flatnonzero(new.gold != MISSING)
-    gold[tasks.new[known]] = new.gold[known]
-    return gold
+def _what_was_left_out(
+    old: Annotations, new: Annotations, tasks: Names, annotators: Names, repeated: int
+) -> dict[str, Any]:
+    """Return the fields of annotations that tell of more than votes: those of both sets together."""
 
+    def still_missing(one: Names, other: Names, names: Names) -> Names:
+        both = join_names(one, other).names if len(other) else one
+        return both[np.flatnonzero(_places(both, names) == MISSING)] if len(both) else both
 
-def _still_missing(old: Names, new: Names, names: Names) -> Names:
-    """Return the entries of both lists that are not in the names."""
-    both = join_names(old, new).names if len(new) else old
-    if not len(both):
-        return both
-    left: Names = both[np.flatnonzero(_places(both, names) == MISSING)]
-    return left
-
-
-def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
     one, other = old.counts, new.counts
-    left_out = {
-        what: one.left_out.get(what, 0) + other.left_out.get(what, 0) for what in {**one.left_out, **other.left_out}
+    words = {**one.left_out, **other.left_out}
+    left_out = {what: one.left_out.get(what, 0) + other.left_out.get(what, 0) for what in words}
+    numbers = ("rows", "missing", "repeated", "gold_unused", "disagreeing")
+    totals = {name: getattr(one, name) + getattr(other, name) for name in numbers}
+    return {
+        "unlabelled": still_missing(old.unlabelled, new.unlabelled, tasks),
+        "never_voted": still_missing(old.never_voted, new.never_voted, annotators),
+        "counts": Counts(**{**totals, "repeated": totals["repeated"] + repeated}, left_out=left_out),
+        "hygiene": old.hygiene.joined(new.hygiene),
+        "columns": old.columns,
     }
-    return Counts(
-        rows=one.rows + other.rows,
-        missing=one.missing + other.missing,
-        repeated=one.repeated + other.repeated + repeated,
-        gold_unused=one.gold_unused + other.gold_unused,
-        left_out=left_out,
-        disagreeing=one.disagreeing + other.disagreeing,
-    )
 
 
 class ModelOutput(NamedTuple):
