@@ -52,8 +52,7 @@ TRANSPOSED = "respondent,q1,q2,q3\nann,cat,dog,dog\nbob,cat,cat,dog\n"
 
 
 @pytest.mark.parametrize(
-    ("body", "shape", "columns"),
-    [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])],
+    ("body", "shape", "columns"), [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])]
 )
 def test_rows_with_several_votes_are_seen_and_read(studio, body, shape, columns):
     project = studio.upload("table.csv", body.encode())

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 import finegold
 from finegold.studio.gold import set_truth
-from finegold.studio.judges import MAX_KEPT
 from finegold.studio.reading import guess_log
+from finegold.studio.results import MAX_KEPT
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.support.browser import (  # the fixture is "browser"
     chromium,  # noqa: F401

@@ -82,10 +82,10 @@ def test_nobody_is_handed_a_task_that_was_judged_while_the_next_one_was_chosen(s
     def wait_for_turn():
         set_truth(studio.services.store, project, one, "cat", reviewer="ann")
         studio.services.holds.hold(project, "ann", two)
-        with choosing():
+        with choosing:
             yield
 
-    monkeypatch.setattr(studio.services.holds, "choosing", wait_for_turn)
+    monkeypatch.setattr(studio.services.holds, "choosing", wait_for_turn())
     assert first(studio, project, "bob") not in (one, two)
 
 

@@ -29,10 +29,7 @@ def read_with_gold(studio, body, gold, **wishes):
     return studio.read(project, **{"gold": gold, **wishes})
 
 
-SHAPES = [
-    (TRANSPOSED, {"shape": "transposed"}),
-    (MTURK, {}),
-]
+SHAPES = [(TRANSPOSED, {"shape": "transposed"}), (MTURK, {})]
 
 
 @pytest.mark.parametrize(("body", "wishes"), SHAPES)

@@ -117,10 +117,7 @@ def test_a_file_of_the_same_name_replaces_the_one_before_and_removed_ones_are_no
     ("body", "said"),
     [
         (probabilities([1]).replace("owl", "elk"), 'bert.csv: the column "elk" is not a class of the votes'),
-        (
-            probabilities([1]).replace("0.85", "0.4"),
-            "bert.csv, row 1 (task 1): the probabilities sum to 0.55",
-        ),
+        (probabilities([1]).replace("0.85", "0.4"), "bert.csv, row 1 (task 1): the probabilities sum to 0.55"),
         (probabilities([1001]), "bert.csv: none of the 1 tasks has votes"),
         (probabilities([1, 1]), "the task has several rows of predictions"),
         ("cat,dog\n", "bert.csv"),

@@ -5,44 +5,27 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 
 from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.responses import FileResponse
-from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 import finegold
-from finegold.studio import (
-    content,
-    exports,
-    fits,
-    gold,
-    judges,
-    judging,
-    measure,
-    people,
-    predictions,
-    projects,
-    results,
-    tables,
-    votes,
-)
-from finegold.studio.people import find_visitor
+from finegold.studio import content, exports, fits, gold, measure, predictions, projects, results, tables, votes
 from finegold.studio.problems import ProblemDetails, catch_problems
 from finegold.studio.security import POLICY, Guard, Rules
 from finegold.studio.services import Services, check_visitor
 
 STATIC = Path(__file__).with_name("static")
-RESOURCES = (
-    *(projects, votes, content, fits, results, tables, gold, judging),
-    *(predictions, exports, judges, measure, people),
-)
+RESOURCES = (projects, votes, content, fits, results, tables, gold, predictions, exports, measure)
 # With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
 REMOTE_POLICY = POLICY.replace("img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *")
+NAME_OF = attrgetter("name")  # of a route, as its id in the schema
 ERRORS: dict[int | str, dict[str, object]] = {
     status: {"model": ProblemDetails, "description": words}
     for status, words in {
@@ -57,12 +40,8 @@ ERRORS: dict[int | str, dict[str, object]] = {
 }
 
 
-def _name_of(route: APIRoute) -> str:
-    return route.name
-
-
 def make_app(services: Services, rules: Rules) -> ASGIApp:
-    return Guard(inner_app(services), rules, partial(find_visitor, services.store))
+    return Guard(inner_app(services), rules, partial(projects.find_visitor, services.store))
 
 
 def inner_app(services: Services) -> FastAPI:
@@ -81,7 +60,7 @@ def inner_app(services: Services) -> FastAPI:
         docs_url=None,  # these pages would load scripts from other servers
         redoc_url=None,
         lifespan=running,
-        generate_unique_id_function=_name_of,
+        generate_unique_id_function=NAME_OF,
     )
     app.state.services = services
     catch_problems(app)
@@ -99,14 +78,12 @@ def inner_app(services: Services) -> FastAPI:
 
 @cache
 def _api_routes() -> list[BaseRoute]:
-    """Return the routes of the API. All studios share them: building them takes a quarter of a second.
-
-    The guard checks the token; here it is only documented.
-    """
+    """Return the routes of the API. All studios share them: building them takes a quarter of a second."""
+    # The guard checks the token; here it is only documented.
     token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
     api = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_visitor)])
     for resource in RESOURCES:
         api.include_router(resource.router)
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=_name_of)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF)
     app.include_router(api)
     return app.router.routes

@@ -274,10 +274,7 @@ def _join(
 
 
 def keep_items(services: Services, project: int, name: str, table: pl.DataFrame, batch: int | None = None) -> None:
-    """Keep a table with the column KEY, instead of one of the same name; one without fields is left out.
-
-    `batch` are the votes that it came with.
-    """
+    """Keep a table with fields, instead of one of the same name; `batch` are the votes that it came with."""
     if table.width < 2:
         return
     store = services.store

@@ -200,21 +200,21 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
         text_of(json.loads(row["task"])): row["text"]
         for row in store.rows("SELECT task, text FROM note WHERE project = ?", project)
     }
-    decided: dict[str, list[Any]] = {name: [] for name in DECIDED}
+    decided: list[tuple[Any, ...]] = []
     for code, task in zip(codes.tolist(), map(text_of, tasks), strict=True):
         judged, sent = given.get(task), back.get(task)
         has_votes = code < len(shown.result.gold)
         is_known = has_votes and shown.result.gold[code] != MISSING
         source = "known truth" if is_known else "from the votes" if has_votes else "from predictions"
-        values = (
-            text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
-            1.0 if judged else round(float(shown.confidence[code]), 6),
-            "judged" if judged else "sent back" if sent else source,
-            (judged or sent or {"reviewer": None})["reviewer"],
-            notes.get(task),
+        decided.append(
+            (
+                text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
+                1.0 if judged else round(float(shown.confidence[code]), 6),
+                "judged" if judged else "sent back" if sent else source,
+                (judged or sent or {"reviewer": None})["reviewer"],
+                notes.get(task),
+            )
         )
-        for column, value in zip(decided.values(), values, strict=True):
-            column.append(value)
     parts = [pl.DataFrame({by_task: tasks}, strict=False)]
     fields = [] if contents is None else [name for name in contents.names if name not in (by_task, *DECIDED)]
     if contents is not None and fields:
@@ -224,7 +224,7 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     if json.loads(row["reading"] or "{}").get("ordered"):
         scores = to_polars(scores_table(labelled)).select(pl.col("score").round(4))
         parts.append(scores[codes.tolist()])
-    sheet = pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED)], how="horizontal")
+    sheet = pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED, orient="row")], how="horizontal")
     return _join_options(sheet, questions) if questions.options else sheet
 
 

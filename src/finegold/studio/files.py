@@ -57,7 +57,6 @@ class Files:
         self.scratch, self.close = self._scratch.path, self._scratch.close
 
     def temporary(self, suffix: str = "") -> Path:
-        """Return a new, unique path in the scratch folder."""
         return self.scratch / f"{secrets.token_hex(8)}{suffix}"
 
     @contextmanager
@@ -106,7 +105,6 @@ class Files:
         return None
 
     def path_of(self, project: Row) -> Path:
-        """Return the path of a project's file."""
         if project["place"] is not None:
             return self.resolve(project["place"])
         if project["upload"] is None:
@@ -114,7 +112,6 @@ class Files:
         return self.stored(project["upload"], project["file"])
 
     def stored(self, blob: int, name: str) -> Path:
-        """Return the path of a file that is kept in the project."""
         path = self.scratch / str(blob) / safe_name(name)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
@@ -125,10 +122,7 @@ class Files:
 
     @contextmanager
     def of(self, project: Row, *, again: bool = False) -> Iterator[Path]:
-        """Yield the path of a project's file while it is read. Error messages use the file's own name.
-
-        A file that crashed the studio before is read again only with `again`.
-        """
+        """Yield the path of a project's file while it is read; after a crash only with `again`."""
         if project["crashed"] and not again:
             raise Problem(409, "The studio ended while it read this file", CRASHED)
         path = self.path_of(project)

@@ -20,9 +20,8 @@ from finegold.kernels.compiling import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Step
-from finegold.studio.gold import truths_of
+from finegold.studio.gold import merge_truths, truths_of
 from finegold.studio.jobs import JobState
-from finegold.studio.judging import merge_truths
 from finegold.studio.predictions import opened_predictions
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Fit, Project, count_waiting, describe, fits_of
@@ -124,10 +123,7 @@ def _check_settings(method: str, settings: dict[str, Any]) -> None:
 
 
 def _fit(services: Services, project: int, wanted: Job, prior: int | None, job: JobState) -> None:
-    """Fit the votes, including those posted since the last fit, and show the result.
-
-    Earlier results of the same method and settings are dropped, but their rows stay: clients may ask for their state.
-    """
+    """Fit all votes and show the result. Earlier ones of this method and settings are dropped; their rows stay."""
 
     def on_step(step: Step) -> None:
         job.add_step(step)

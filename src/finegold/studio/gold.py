@@ -6,7 +6,7 @@ Tasks are kept by their names, so that truths stay valid when the votes are read
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +32,7 @@ from finegold.studio.services import (
 )
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
-from finegold.votes.encoding import MISSING, match, to_list
+from finegold.votes.encoding import MISSING, Codes, match, to_list
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
@@ -163,11 +163,7 @@ def set_truth(
     reviewer: str = "",
     label_then: Any = None,
 ) -> int:
-    """Set the truth of a task (None removes it) and return the id of the action, for undo.
-
-    `before` is the truth that the caller saw. If it has changed meanwhile, nothing is overwritten.
-    `label_then` is the label that the result gives to the task without this truth.
-    """
+    """Set the truth of a task (None removes it), unless it is not `before` any more; return the action for undo."""
     key = name_key(task)
     with store.changing(project):
         old = store.row(GOLD, project, key)
@@ -197,6 +193,13 @@ def add_truths(store: Store, project: int, source: str, truths: Iterable[tuple[A
     return count_truths(store, project) - before
 
 
+def merge_truths(known: Codes, given: Mapping[int, int]) -> Codes:
+    """Return the truths of the file with those that people gave; where both have one, people are right."""
+    gold = known.copy()
+    gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
+    return gold
+
+
 def _add_action(
     store: Store, project: int, task: str, kind: str, reviewer: str, old: Row | None = None, new: Row | None = None
 ) -> int:
@@ -213,7 +216,6 @@ def _put(store: Store, project: int, task: str, new: Row | None) -> None:
 
 
 def _with_names(row: Row) -> Row:
-    """Return a row with names instead of their JSON."""
     names = ("task", "label", "label_then", "before", "after")
     return row | {name: json.loads(row[name]) for name in names if row.get(name) is not None}
 
@@ -229,7 +231,7 @@ def give_truth(project: ProjectId, truth: Truth, shown: Shown, store: StoreDep, 
     """Set the truth of a task. It is on disk when the response arrives, and the next fit uses it."""
 
     def class_of(name: Any) -> Any:
-        code = None if name is None else shown.class_code(name)
+        code = None if name is None else int(match([name], shown.result.class_names)[0])
         if code == MISSING:
             raise Problem(422, "There is no such class", f"The classes are {', '.join(map(str, shown.classes))}.")
         return None if code is None else shown.classes[code]

@@ -54,10 +54,7 @@ class JobState(BaseModel):
             raise Cancelled
 
     def add_step(self, step: Step) -> None:
-        """Add a step. When there are too many for the chart, drop every second of the earlier ones.
-
-        Steps of earlier restarts are removed.
-        """
+        """Add a step. Drop those of earlier restarts, and every second one when there are too many for the chart."""
         kept = [] if step.iteration == 1 else self.steps[:: 2 if len(self.steps) >= 2 * MAX_STEPS else 1]
         figures = [value if math.isfinite(value) else None for value in (step.change, step.bound)]
         self.steps = [*kept, [step.iteration, *figures]]
@@ -77,7 +74,6 @@ class Jobs:
         self._thread.start()
 
     def of(self, project: int) -> JobState | None:
-        """Return the current or the last job of a project."""
         return self._of_project.get(project)
 
     def close(self) -> None:
@@ -94,7 +90,6 @@ class Jobs:
         self.notify(project)
 
     def active(self, project: int) -> list[JobState]:
-        """Return the jobs of a project that are queued or running."""
         waiting = [entry[0] for entry in list(self._queue.queue) if entry is not None]
         jobs = [job for job in waiting if job._project == project]
         return [job for job in [*jobs, *filter(None, [self.of(project)])] if job.is_active]

@@ -99,7 +99,6 @@ class AuditTask(BaseModel):
 
 
 def newest_audit(store: Store, project: int) -> Row | None:
-    """Return the newest sample of a project, which counts; None if there is none."""
     row = store.row("SELECT * FROM audit WHERE project = ? ORDER BY id DESC", project)
     if row is None:
         return None
@@ -187,7 +186,7 @@ def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) ->
     mine = {row["task"] for row in answers if row["reviewer"] == reviewer and not row["settles"]}
     wanted = tasks_for(audit, reviewer)
     done = mine if len(audit["auditors"]) > 1 else {row["task"] for row in answers}
-    with services.holds.choosing():
+    with services.holds.choosing:
         held = set() if len(audit["auditors"]) > 1 else set(services.holds.by_others(-project, reviewer))
         task = next((task for task in wanted if task not in done and task not in held), None)
         services.holds.hold(-project, reviewer, task)  # apart from the tasks that are judged

@@ -128,10 +128,7 @@ def title_of(option: str) -> str:
 
 
 def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
-    """Return remedies as the page shows them: words, and the choices of a button if all values are known.
-
-    Those with options that the form does not have are left out.
-    """
+    """Return remedies that the form has, as the page shows them: words, and choices if all values are known."""
     advice = []
     for remedy in remedies:
         action, choices = "" if remedy.options else remedy.text, choices_of(remedy.options)
@@ -207,7 +204,6 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
 
 
 def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
-    """Return the tool that wrote an export, or None for a plain table."""
     return find_export(peeks, layout.format, may_be_table=layout.header == 0)
 
 

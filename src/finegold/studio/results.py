@@ -1,4 +1,4 @@
-"""Results: the views of the report, and the plan for further votes."""
+"""Results: the views of the report, the figures of LLM judges, and the plan for further votes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
+from finegold.api.judges import assess
 from finegold.api.result import Result
 from finegold.insight.next_votes import plan
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record, texts
 from finegold.report.views.quality import Quality, Trust, quality, trust
+from finegold.studio.gold import truths_of
 from finegold.studio.measure import measured
-from finegold.studio.reading import advice_on, near_spellings
-from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.problems import Problem
+from finegold.studio.reading import Reading, advice_on, near_spellings, read_log
+from finegold.studio.services import Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.workspace import Browser
-from finegold.votes.encoding import MISSING
+from finegold.votes.encoding import MISSING, text_of
 from finegold.votes.hygiene import Hygiene
 
-router = APIRouter(tags=["results"], prefix="/projects/{project}")
+router = APIRouter(tags=["results"])
 the_plan = partial(plan, budget=None)
 
 MAX_EXAMPLES = 50
+MAX_KEPT = 4  # views of LLM judges in memory
 OFTEN = 5  # times as many votes as a class have those that it may be a misspelling of
 
 
@@ -55,7 +59,7 @@ class Overview(BaseModel):
     n_predicted: int = Field(description="Number of tasks that were labelled from predictions only.")
 
 
-@router.get("/results")
+@router.get("/projects/{project}/results")
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
     doubts, combined = shown.doubts, shown.result.combined
     summary = shown.view(quality)
@@ -77,32 +81,32 @@ def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overvie
     )
 
 
-@router.get("/results/annotators")
+@router.get("/projects/{project}/results/annotators")
 def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
     """Return the quality of all annotators, copies and spammers. /annotators lists them in pages."""
     shown.view(suspects)  # now cached: pages of annotators mark them
     return shown.view(annotators)
 
 
-@router.get("/results/classes")
+@router.get("/projects/{project}/results/classes")
 def classes_view(project: ProjectId, shown: Shown) -> Classes:
     """Return the frequencies of the classes, and which classes are confused."""
     return shown.view(classes)
 
 
-@router.get("/results/prototypes")
+@router.get("/projects/{project}/results/prototypes")
 def prototypes_view(project: ProjectId, shown: Shown) -> Prototypes | None:
     """Return the prototypes and the annotators' positions among them; null for methods without prototypes."""
     return shown.view(prototypes)
 
 
-@router.get("/results/trust")
+@router.get("/projects/{project}/results/trust")
 def trust_view(project: ProjectId, shown: Shown) -> Trust:
     """Return how well the annotators agree."""
     return shown.view(trust)
 
 
-@router.get("/results/record")
+@router.get("/projects/{project}/results/record")
 def record_view(project: ProjectId, shown: Shown) -> Record:
     """Return how the result was computed, so that it can be repeated."""
     computed = shown.view(record)
@@ -135,7 +139,7 @@ class Planned(BaseModel):
     annotators: list[Advice]
 
 
-@router.get("/plan")
+@router.get("/projects/{project}/plan")
 def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Planned:
     """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `finegold next` does."""
     advice, result = shown.view(the_plan), shown.labelled
@@ -157,6 +161,67 @@ def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1,
             for each in advice.advice
         ],
     )
+
+
+class Chart(BaseModel):
+    title: str
+    alt: str = Field(description="What the chart shows, in words.")
+    note: str = Field(description="How to read the chart.")
+    spec: dict[str, Any] = Field(description="Vega-Lite.")
+
+
+def view_judges(services: Services, project: int) -> dict[str, Any]:
+    """Return the figures of all judges; accuracies are measured on the truths that people gave."""
+    row, kept = services.store.project(project), services.judge_views
+    options = Reading.model_validate_json(row["reading"] or "{}")
+    if options.shape != "judges":
+        raise Problem(
+            409,
+            "This project is not a log of LLM judges",
+            "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
+        )
+    key = (project, row["version"])
+    with services.judge_lock:  # two tabs that open the view at the same time compute it once
+        if key not in kept:
+            with services.files.of(row) as path:
+                log = read_log(path, options)
+            # Truths that people gave in the studio override those of the log.
+            item, label = (
+                {text_of(name): code for code, name in enumerate(names)} for names in (log.item_names, log.class_names)
+            )
+            gold = log.gold.copy()
+            for task, truth in truths_of(services.store, project).items():
+                if text_of(task) in item and text_of(truth) in label:
+                    gold[item[text_of(task)]] = label[text_of(truth)]
+            kept[key] = assess(replace(log, gold=gold)).view()
+            while len(kept) > MAX_KEPT:
+                del kept[next(iter(kept))]
+        return kept[key]
+
+
+@router.get("/projects/{project}/judges")
+def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
+    """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
+    return view_judges(services, project)
+
+
+@router.get("/projects/{project}/judges/charts")
+def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
+    """Return the charts of the report's section on judges."""
+    from finegold.report.charts.judges import judge_charts
+
+    drawn = judge_charts(view_judges(services, project))
+    return {
+        name: Chart(**{field: getattr(chart, field) for field in Chart.model_fields}) for name, chart in drawn.items()
+    }
+
+
+@router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+def charts_script() -> Response:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
+    from finegold.report.images import bundle
+
+    return Response(bundle(), media_type="text/javascript")
 
 
 def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:

@@ -77,8 +77,6 @@ def may_read_blindly(method: str, path: str) -> bool:
 
 
 class Visitor(NamedTuple):
-    """A person who is let in."""
-
     name: str  # blank: the owner
     session: str
     project: int | None = None  # the only one that they may see; None: all
@@ -102,8 +100,6 @@ class Codes:
 
 @dataclass(frozen=True)
 class Rules:
-    """The settings of the guard."""
-
     token: str
     host: str
     port: int
@@ -143,10 +139,7 @@ class Rules:
         return not is_loopback(self.host) and (_address(name) is not None or name in own_names)
 
     def find(self, session: str) -> Visitor | None:
-        """Return the owner or the reviewer that a session belongs to.
-
-        It is compared with every secret, in a time that does not depend on which of them fits.
-        """
+        """Return whose session it is, in a time that does not depend on which secret fits."""
         known = {session_of(token): person for token, person in self.tokens.items()}
         fitting = [who for own, who in known.items() if secrets.compare_digest(session.encode(), own.encode())]
         return Visitor(fitting[0], session) if fitting else None

@@ -8,8 +8,8 @@ import pathlib
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -31,10 +31,7 @@ HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be ha
 
 
 class Hub:
-    """Tell open tabs which project changed; they request the new state themselves.
-
-    Any thread can notify; listeners run in the event loop.
-    """
+    """Tell open tabs which project changed, from any thread; they request the new state themselves."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,10 +52,7 @@ class Hub:
         self.notify(None)
 
     async def listen(self, project: int) -> AsyncIterator[bool]:
-        """Yield True each time the project changes, and False as a keep-alive.
-
-        Several changes while the listener is busy are reported once.
-        """
+        """Yield True when the project has changed, once for several changes, and False as a keep-alive."""
         event = asyncio.Event()
         listener = (asyncio.get_running_loop(), event, project)
         with self._lock:
@@ -82,14 +76,8 @@ class Holds:
     """The tasks that reviewers have on their screens, so that no two are handed the same one at the same time."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.choosing = threading.Lock()  # held while a reviewer chooses a task
         self._held: dict[tuple[int, str], tuple[Any, float]] = {}  # project, reviewer -> task, end
-
-    @contextmanager
-    def choosing(self) -> Iterator[None]:
-        """Let one reviewer at a time choose a task."""
-        with self._lock:
-            yield
 
     def by_others(self, project: int, reviewer: str) -> list[Any]:
         now, held = time.monotonic(), self._held.items()
@@ -144,8 +132,7 @@ def plain_name(name: Any) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """Refuse NaN and Infinity, which Python's JSON parser accepts, and integers of more than 64 bits."""
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):  # Python's JSON parser accepts them
         raise ValueError("NaN and Infinity are not allowed")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("an integer must fit into 64 bits; send it as text")
@@ -228,10 +215,7 @@ def check_visitor(request: Request, services: ServicesDep) -> None:
 
 @asynccontextmanager
 async def sent_file(request: Request, services: Services, name: str, refused: str) -> AsyncIterator[pathlib.Path]:
-    """Yield the body of the request as a file, or the file of the folder if the body is empty.
-
-    `refused` is the title of the answer if the file cannot be used.
-    """
+    """Yield the body of the request as a file, or else a file of the folder. `refused` is the title of an error."""
     sent = services.files.temporary(f"-{safe_name(name)}")
     try:
         with sent.open("wb") as file:

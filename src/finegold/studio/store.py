@@ -192,18 +192,33 @@ class Store:
     def __init__(self, path: Path, on_change: Callable[[int], None] = lambda project: None) -> None:
         """`on_change` is called with the project after each change of one."""
         self.path, self._on_change = path, on_change
-        self._lock = threading.RLock()
-        with _database_errors_explained(path):
-            self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
-            try:
-                self._set_up()
-            except BaseException:
-                self._connection.close()
+        self.lock = threading.RLock()  # whoever holds it sees no changes in between
+        connection = None
+        try:
+            connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+            self._connection = connection
+            self._set_up()
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if not isinstance(error, sqlite3.DatabaseError):
                 raise
+            remedies: tuple[Remedy, ...] = (ANOTHER_PROJECT,)
+            problem = f"{path} cannot be opened as a project: {error}"
+            if "locked" in str(error):
+                problem, remedies = (
+                    f"{path} is open in another studio",
+                    (Remedy(text="close that one"), ANOTHER_PROJECT),
+                )
+            elif "malformed" in str(error):
+                problem, remedies = f"{path} is damaged (SQLite reports: {error})", REPAIR
+            elif "not a database" in str(error):
+                problem = f"{path} is not a project of the studio"
+            raise InputError(problem, remedies=remedies) from None
 
     def close(self) -> None:
         """Close the file. Files that are being read now are not marked as crashed."""
-        with self._lock, suppress(sqlite3.Error):
+        with self.lock, suppress(sqlite3.Error):
             self._connection.execute("UPDATE project SET opening = 0")
             self._connection.execute("DELETE FROM opening WHERE NOT crashed")
         self._connection.close()
@@ -211,7 +226,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all changes of the block together, or none."""
-        with self._lock:
+        with self.lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -237,12 +252,6 @@ class Store:
             self.run("UPDATE project SET version = version + 1 WHERE id = ?", project)
         self._on_change(project)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Read several rows without changes in between."""
-        with self._lock:
-            yield
-
     def project(self, project: int) -> Row:
         row = self.row("SELECT * FROM project WHERE id = ?", project)
         if row is None:
@@ -250,7 +259,7 @@ class Store:
         return row
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
-        with self._lock:
+        with self.lock:
             return [dict(row) for row in self._connection.execute(sql, values)]
 
     def row(self, sql: str, *values: Any) -> Row | None:
@@ -258,11 +267,10 @@ class Store:
 
     def run(self, sql: str, *values: Any) -> int:
         """Execute a statement and return the id of the inserted row, if any."""
-        with self._lock:
+        with self.lock:
             return self._connection.execute(sql, values).lastrowid or 0
 
-    def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, instead of one with the same key, and return its id."""
+    def insert(self, table: str, **values: Any) -> int:  # instead of one with the same key
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         return self.run(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", *values.values())
 
@@ -317,19 +325,3 @@ class Store:
         run("UPDATE opening SET crashed = 1, threads = 0")
         run(f"DELETE FROM blob WHERE id NOT IN ({FILES_IN_USE})")  # left over from a crash
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
-
-
-@contextmanager
-def _database_errors_explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        remedies: tuple[Remedy, ...] = (ANOTHER_PROJECT,)
-        problem = f"{path} cannot be opened as a project: {error}"
-        if "locked" in str(error):
-            problem, remedies = f"{path} is open in another studio", (Remedy(text="close that one"), ANOTHER_PROJECT)
-        elif "malformed" in str(error):
-            problem, remedies = f"{path} is damaged (SQLite reports: {error})", REPAIR
-        elif "not a database" in str(error):
-            problem = f"{path} is not a project of the studio"
-        raise InputError(problem, remedies=remedies) from None

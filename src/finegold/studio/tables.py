@@ -1,8 +1,9 @@
-"""Tables: the tasks and annotators of a result in pages, or one of them in detail."""
+"""Tasks and annotators: in pages, one of them in detail, and the tasks that a reviewer judges next."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -11,19 +12,42 @@ from fastapi import APIRouter, Query, Request
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from finegold.api.result import Result
 from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
-from finegold.report.views.tasks import TaskRow
+from finegold.report.views.tasks import TaskRow, task_rows
 from finegold.results.matrices import matrices
-from finegold.studio.gold import sent_back_tasks, truths_of
+from finegold.studio.gold import (
+    SEND_BACK,
+    SKIP,
+    Action,
+    count_truths,
+    judgements_of,
+    last_actions,
+    merge_truths,
+    sent_back_tasks,
+    tasks_aside,
+    truths_of,
+)
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER
-from finegold.studio.services import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name, visitor_of
+from finegold.studio.services import (
+    At,
+    Name,
+    ProjectId,
+    Reviewer,
+    Services,
+    ServicesDep,
+    Shown,
+    StoreDep,
+    plain_name,
+    visitor_of,
+)
 from finegold.studio.store import name_key
 from finegold.studio.workspace import Browser, Contents
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING
+from finegold.votes.encoding import MISSING, match
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
@@ -86,6 +110,24 @@ class VoteLine(BaseModel):
     label: str
     confidence: float = Field(description="Of the label.")
     text: str
+
+
+class Queue(BaseModel):
+    left: int = Field(description="Number of tasks without a truth.")
+    judged: int
+    skipped: int = Field(description="Number of tasks that this reviewer skipped; they come last.")
+    sent_back: int = Field(description="Number of tasks that wait for more votes.")
+    to_learn: int = Field(description="Number of truths that the shown result was not fitted with.")
+    classes: list[Name]
+    tasks: list[TaskView] = Field(description="The first is held for this reviewer: others get other tasks.")
+    actions: list[Action] = Field(description="What this reviewer did, the newest first.")
+
+
+class ReviewerRow(BaseModel):
+    reviewer: str
+    judged: int
+    compared: int = Field(description="Number of judged tasks whose label did not come from a truth.")
+    agreed: int = Field(description="Number of these for which the label was the class that the reviewer chose.")
 
 
 @router.get("/tasks")
@@ -235,8 +277,78 @@ def annotator_votes(
     return Page(total=len(order), rows=rows)
 
 
+def by_gain(result: Result) -> NDArray[np.int64]:
+    """Return all tasks, sorted by the expected gain of knowing their truth, the largest first.
+
+    A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with probability 1 once the
+    truth is known. Ties are broken by the number of votes, because a truth then tells about more annotators.
+    """
+    chance = np.einsum("ik,ik->i", result.posterior, result.posterior)
+    return np.lexsort((-result.votes_per_task, chance))
+
+
+@router.get("/next")
+def next_tasks(
+    project: ProjectId,
+    shown: Shown,
+    services: ServicesDep,
+    reviewer: Reviewer,
+    most: Annotated[int, Query(ge=1, le=100)] = 10,
+) -> Queue:
+    """Return the tasks whose truth would improve the labels most, the best first and skipped ones last.
+
+    Tasks that were sent back wait for more votes than they had then. Where tasks are judged blindly, their votes and
+    labels are left out.
+    """
+
+    def codes_of(aside: dict[Any, int]) -> dict[int, int]:  # without tasks that have no votes any more
+        codes = match(aside, shown.result.task_names).tolist()
+        return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
+
+    store, holds = services.store, services.holds
+    skipped = codes_of(tasks_aside(store, project, SKIP, reviewer))
+    sent_back = codes_of(tasks_aside(store, project, SEND_BACK))
+    used, known, order = shown.result.gold, services.workspace.truths_of_file(project), shown.view(by_gain)
+    is_skipped = np.zeros(len(used), dtype=bool)
+    is_skipped[list(skipped)] = True
+    with holds.choosing:
+        # Truths are read here: whoever judged a task meanwhile does not hold it any more.
+        given = shown.codes_of(truths_of(store, project))
+        is_open = used == MISSING
+        is_open[list(given)] = False
+        n_left = int(np.count_nonzero(is_open))
+        is_open[[task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]] = False
+        is_open[[code for name in holds.by_others(project, reviewer) if (code := shown.task_code(name)) >= 0]] = False
+        first, later = order[(is_open & ~is_skipped)[order]], order[(is_open & is_skipped)[order]]
+        codes = np.append(first, later)[:most].tolist()
+        holds.hold(project, reviewer, shown.task_name(codes[0]) if codes else None)
+    tasks = [view_task(services, project, shown, code) for code in codes]
+    gold = merge_truths(np.full_like(used, MISSING) if known is None else known, given)
+    return Queue(
+        left=n_left,
+        judged=count_truths(store, project),
+        skipped=len(skipped.keys() - given.keys()),
+        sent_back=len(sent_back.keys() - given.keys()),
+        to_learn=int(np.count_nonzero(gold != used)) if len(gold) == len(used) else len(given),
+        classes=[plain_name(name) for name in shown.classes],
+        tasks=[blinded(task) for task in tasks] if store.project(project)["blind"] else tasks,
+        actions=[Action(**action) for action in last_actions(store, project, reviewer)],
+    )
+
+
+@router.get("/reviewers")
+def reviewers(project: ProjectId, store: StoreDep) -> list[ReviewerRow]:
+    """Return how many tasks each reviewer judged, and how often they agreed with the labels."""
+    rows = judgements_of(store, project)
+    judged = Counter(row["reviewer"] for row in rows)
+    compared = Counter(row["reviewer"] for row in rows if row["label_then"] is not None)
+    agreed = Counter(row["reviewer"] for row in rows if row["label_then"] == row["label"])
+    return [
+        ReviewerRow(reviewer=who, judged=n, compared=compared[who], agreed=agreed[who]) for who, n in judged.items()
+    ]
+
+
 def _lines(shown: Browser, contents: Contents | None, codes: list[int]) -> list[str]:
-    """Return the beginning of the content of each task."""
     if contents is None:
         return [""] * len(codes)
     return contents.lines([shown.task_name(code) for code in codes], LINE_LENGTH)
@@ -251,11 +363,12 @@ def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
 
 
 def view_task(services: Services, project: int, shown: Browser, code: int) -> TaskView:
-    """Return all details of a task."""
     name, combined = shown.task_name(code), shown.result.combined
     key = (project, name_key(name))
     truth = services.store.row("SELECT label FROM gold WHERE project = ? AND task = ?", *key)
     note = services.store.row("SELECT text FROM note WHERE project = ? AND task = ?", *key)
+    has_votes = code < len(shown.result.label_codes)
+    rows_of = shown.result if has_votes else replace(shown.labelled, annotations=None)
     predictions = []
     if combined is not None:  # the most probable class of each model that has a prediction for the task
         models = zip(combined.predictions.models, combined.predictions.probabilities[:, code], strict=True)
@@ -266,7 +379,7 @@ def view_task(services: Services, project: int, shown: Browser, code: int) -> Ta
         ]
     return TaskView(
         at=code,
-        row=shown.task_row(code),
+        row=task_rows(rows_of, [code], shown.doubts)[0],
         name=plain_name(name),
         gold=None if truth is None else str(json.loads(truth["label"])),
         probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import fastapi
 import numpy as np
+import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from numpy.typing import NDArray
@@ -289,16 +290,11 @@ def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options
     )
     code = match(labels, before.class_names)
     # The class that each of these annotators voted for on the task so far.
-    is_touched = np.zeros(before.n_tasks, np.bool_)
-    is_touched[task[task != MISSING]] = True
-    old_task, old_who, old_class = before.votes()
-    some = np.flatnonzero(is_touched[old_task])
-    pair = old_task[some].astype(np.int64) * before.n_annotators + old_who[some]
-    order = np.argsort(pair, kind="stable")
-    pair, old_class = np.append(pair[order], -1), np.append(old_class[some][order], MISSING)
-    wanted = np.where((task == MISSING) | (who == MISSING), -2, task * before.n_annotators + who)
-    at = np.searchsorted(pair[:-1], wanted)
-    earlier = np.where(pair[at] == wanted, old_class[at], MISSING)
+    old_task, old_who, old_class = (column.astype(np.int64) for column in before.votes())
+    pair = ["task", "who"]
+    old = pl.DataFrame({"task": old_task, "who": old_who, "class": old_class}).unique(pair, keep="first")
+    here = pl.DataFrame({"task": task, "who": who}).join(old, on=pair, how="left", maintain_order="left")
+    earlier = here["class"].fill_null(MISSING).to_numpy()
     is_changed = (earlier != MISSING) & (earlier != code)
     unknown = sorted({text_of(labels[i]) for i in np.flatnonzero(code == MISSING)})
     return {
@@ -324,7 +320,8 @@ def read_options(store: Store, project: int) -> Reading | None:
 
 def all_votes(services: Services, project: int) -> tuple[Annotations | None, list[int]]:
     """Return the votes of a project joined with those that wait for the next fit, and the batches of these."""
-    votes = services.workspace.votes_or_none(project)
+    has_votes = services.store.project(project)["base"] is not None
+    votes = services.workspace.votes(project) if has_votes else None
     batches, waiting = _posted(services.store, project, "NOT taken")
     return join_posted(votes, waiting, read_options(services.store, project)) if waiting else votes, batches
 
@@ -405,10 +402,7 @@ def new_base(
     read: Iterable[int] = (),
     removed: int = 0,
 ) -> None:
-    """Store new votes with their majority vote, and drop the fits of the old ones.
-
-    The votes were read again, joined with the batches `read`, or read without the batch `removed`.
-    """
+    """Store new votes, which include the batches `read` and not `removed`, with their majority vote; drop old fits."""
     majority = Job(votes, method="mv").run()
     store, blob, browser = services.store, services.workspace.save(majority), Browser(majority)
     facts = json.dumps(summarise_fit(browser))
@@ -438,10 +432,7 @@ def _drop_results(store: Store, project: int) -> list[int]:
 
 
 def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], options: Reading | None) -> Annotations:
-    """Return all votes. If an annotator votes on a task again, the newer vote counts.
-
-    Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
-    """
+    """Return all votes, posted ones read as those of the file; the newer vote of an annotator on a task counts."""
     options = options or Reading()
     listed = options.classes or options.ordered or ()
     missing = missing_words(options.missing, options.keep_missing, [*listed, *(options.alias or ())])

@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -27,7 +26,7 @@ from finegold.errors import FinegoldError
 from finegold.io.sheets import KEY, MAX_LENGTH
 from finegold.report.views.annotators import AnnotatorRow, annotator_rows, suspects
 from finegold.report.views.common import texts
-from finegold.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_rows
+from finegold.report.views.tasks import REASONS, Doubts, doubts
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
@@ -54,10 +53,9 @@ class Workspace:
         self.store, self.files = store, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
         self._contents: dict[tuple[int, ...], Contents] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def shown(self, project: int) -> Browser:
-        """Return the browser of the fit that the project shows."""
         while True:
             fit = self.store.project(project)["shown"]
             if fit is None:
@@ -71,20 +69,16 @@ class Workspace:
     def of(self, project: int, fit: int) -> Browser:
         with self._lock:  # two tabs that open a project at the same time load it once
             if fit not in self._loaded:
-                self._keep(fit, Browser(self._load(project, fit)))
+                self.remember(fit, Browser(self._load(project, fit)))
             self._loaded.move_to_end(fit)
             return self._loaded[fit]
 
     def votes(self, project: int) -> Annotations:
         """Return the votes of a project with the gold of their file."""
-        votes = self.votes_or_none(project)
-        if votes is None:
-            raise no_votes_yet()
-        return votes
-
-    def votes_or_none(self, project: int) -> Annotations | None:
         base = self.store.project(project)["base"]
-        return None if base is None else self.of(project, base).votes
+        if base is None:
+            raise no_votes_yet()
+        return self.of(project, base).votes
 
     def truths_of_file(self, project: int) -> Codes | None:
         """Return the truths that came with the votes; None if there are none, which is known without the votes."""
@@ -92,7 +86,6 @@ class Workspace:
         return self.votes(project).gold if base is not None and json.loads(base["facts"])["gold"] else None
 
     def contents(self, project: int) -> Contents | None:
-        """Return the content of the tasks; None if there is none."""
         row = self.store.project(project)
         own, options = row["content"], json.loads(row["options"] or "[]")
         added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
@@ -122,9 +115,10 @@ class Workspace:
             path.unlink(missing_ok=True)
 
     def remember(self, fit: int, browser: Browser) -> None:
-        """Cache a result that was just computed."""
         with self._lock:
-            self._keep(fit, browser)
+            self._loaded[fit] = browser
+            while len(self._loaded) > MAX_LOADED:
+                self._loaded.popitem(last=False)
 
     def forget(self, fits: list[int]) -> None:
         with self._lock:
@@ -146,13 +140,7 @@ class Workspace:
                 self.store.run("DELETE FROM opening WHERE fit = ? AND threads = 0", fit)
 
     def is_damaged(self, fit: int | None) -> bool:
-        """Return whether opening this result crashed the studio before."""
         return self.store.row("SELECT 1 FROM opening WHERE fit = ? AND crashed", fit) is not None
-
-    def _keep(self, fit: int, browser: Browser) -> None:
-        self._loaded[fit] = browser
-        while len(self._loaded) > MAX_LOADED:
-            self._loaded.popitem(last=False)
 
     def _load(self, project: int, fit: int) -> Result:
         def model() -> int:
@@ -227,11 +215,6 @@ class Browser:
         masks = {reason: getattr(self.doubts, reason) for reason in REASONS}
         return masks | {PREDICTED: np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)}
 
-    def task_row(self, code: int) -> TaskRow:
-        """Return all details of a task."""
-        result = self.result if code < len(self.result.label_codes) else replace(self.labelled, annotations=None)
-        return task_rows(result, [code], self.doubts)[0]
-
     def view(self, make: Callable[[Result], View]) -> View:
         """Return a view of the report, computed once, even if several tabs request it at the same time."""
         with self._making[make]:
@@ -259,7 +242,6 @@ class Browser:
         return self._texts[kind].str.contains(part.lower(), literal=True).to_numpy(writable=True)
 
     def among(self, names: Sequence[Any]) -> Mask:
-        """Return which tasks are among some by name."""
         mask = np.zeros(len(self.labelled.label_codes), dtype=bool)
         codes = match(names, self.labelled.task_names)
         mask[codes[codes != MISSING]] = True
@@ -268,9 +250,6 @@ class Browser:
     def task_code(self, name: Any) -> int:
         """Return the code of a task by its name, or MISSING."""
         return int(match([name], self.result.task_names)[0])
-
-    def class_code(self, name: Any) -> int:
-        return int(match([name], self.result.class_names)[0])
 
     def codes_of(self, gold: Mapping[Any, Any]) -> dict[int, int]:
         """Return truths by name as codes, without those of tasks and classes that the votes do not have."""
@@ -299,15 +278,11 @@ class Questions:
         return name.removesuffix(end), self._ends.get(end, -1)
 
     def of(self, task: str) -> list[str]:
-        """Return the tasks that ask about a task of the file."""
         return [f"{task}{end}" for end in self._ends] or [task]
 
 
 class Contents:
-    """The content of all tasks: texts, links, images and sounds, in Parquet files. Only what is asked for is read.
-
-    Where several files have a field of a task, the last one counts.
-    """
+    """The content of all tasks, in Parquet files that are read by need. The last file with a field of a task counts."""
 
     questions = Questions([])
 
