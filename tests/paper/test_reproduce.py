@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.paper import document, figures, fits, published
+from finegold.paper import document, figures, fits
 from finegold.paper import reproduce as output
 from finegold.paper.reproduce import reproduce
 from tests.support.cli_helpers import DATASETS, run, write
@@ -101,13 +101,13 @@ def test_rank_sums_and_p_are_the_papers_for_the_accuracies_of_the_original_progr
     """METHODS.md, section 14: eight rank sums agree exactly, GLAD's comes out as 31."""
     with ACCURACY.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["dataset"] != "senti"]
-    values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in published.METHODS}
-    mv = [*values["mv"], published.SENTI["mv"].accuracy]
+    values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in fits.METHODS}
+    mv = [*values["mv"], fits.SENTI["mv"].accuracy]
     for method in ("catd", "ds", "ibcc", "cbcc", "bwa", "ebcc", "fgbcc", "ptbcc"):
-        found, row = fits.compare([*values[method], published.SENTI[method].accuracy], mv), published.TABLE_4[method]
+        found, row = fits.compare([*values[method], fits.SENTI[method].accuracy], mv), fits.TABLE_4[method]
         assert (found.S, found.stars) == (row.S, row.stars)
         assert found.p == pytest.approx(row.p, abs=5.1e-5)
-    assert fits.compare([*values["glad"], published.SENTI["glad"].accuracy], mv).S == 31
+    assert fits.compare([*values["glad"], fits.SENTI["glad"].accuracy], mv).S == 31
 
 
 def test_equal_accuracies_do_not_count_and_rounding_breaks_no_tie():
@@ -177,7 +177,7 @@ def small(data, folder, *names):
 
 def test_the_ablation_varies_f_m_and_prototypes_with_ten_seeds_where_it_is_random(data, tmp_path, monkeypatch):
     for value in "4567":  # each would compile kernels of its own
-        monkeypatch.delitem(published.ABLATION["|S|"], value)
+        monkeypatch.delitem(fits.ABLATION["|S|"], value)
     found, _ = reproduce(small(data, tmp_path, "val5"), tmp_path / "out", only=["table5"], workers=1)
     assert found.ablation["f"]["5"] == found.ablation["m"]["1.35"] == found.ablation["|S|"]["2"]
     assert found.ablation["f"]["5"].mean == pytest.approx(0.56)
@@ -265,7 +265,7 @@ def test_text_is_escaped_on_both_pages():
 
 def test_every_method_has_a_look_of_its_own_in_colour_and_in_grey():
     looks = figures.LOOKS
-    assert list(looks) == list(published.METHODS)
+    assert list(looks) == list(fits.METHODS)
     assert len({(look.marker, look.dashes) for look in looks.values()}) == len(looks)
     grey = {
         m: np.dot([int(look.colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114])

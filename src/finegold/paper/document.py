@@ -7,18 +7,16 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 DIFFERENCE = "difference"  # columns whose names end with this word show a sign
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     name: str  # name of the file, without extension
     caption: str
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.paper.fits import CASES, Case, Results
-from finegold.paper.published import METHODS
+from finegold.paper.fits import CASES, METHODS, Case, Results
 from finegold.paper.tables import by_size
 
 
@@ -72,13 +71,10 @@ def draw(results: Results) -> dict[str, dict[str, bytes]]:
     return drawn
 
 
-def _figure(width: float, height: float, **more: Any) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", **more)
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _files(figure: Any) -> dict[str, bytes]:
@@ -96,8 +92,7 @@ def _accuracies(results: Results) -> Any:
     figure = _figure(11, 2.45 * rows + 0.3)
     panels = figure.subplots(rows, 3, squeeze=False).ravel()
     for panel, name in zip(panels, results.data, strict=False):
-        values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
-        _bars(panel, values)
+        _bars(panel, {m: row[name].accuracy for m, row in results.scores.items() if name in row})
         mark = "" if results.data[name].verified else " (NOT VERIFIED)"
         panel.set_title(results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left")
     for panel in panels[len(results.data) :]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from finegold.paper.datasets import COUNTS
 from finegold.paper.document import DIFFERENCE, Table
-from finegold.paper.fits import Ablated, Results
-from finegold.paper.published import ABLATION, METHODS, SENTI, TABLE_2, TABLE_4, TIREMGE_PROGRAM
+from finegold.paper.fits import ABLATION, METHODS, SENTI, TABLE_2, TABLE_4, TIREMGE_PROGRAM, Ablated, Results
 
 
 def table_2(results: Results) -> Table:
@@ -75,15 +74,10 @@ def _senti_notes(results: Results) -> list[str]:
 
 def table_5(results: Results) -> Table:
     rows: list[list[Any]] = []
-    for what, row in results.ablation.items():
-        for value, found in row.items():
-            paper = ABLATION[what][value]
-            implied = 11 * paper - 10 * found.mean if results.fills_senti else None
-            spread = found.spread if found.seeds > 1 else None
-            difference = _less(found.eleven, paper)
-            rows.append(
-                [f"{what} = {value}", paper, found.eleven, difference, spread, found.seeds, found.mean, implied]
-            )
+    for what, value, found, paper in _cells(results):
+        implied = _implied(found, paper) if results.fills_senti else None
+        spread, difference = found.spread if found.seeds > 1 else None, _less(found.eleven, paper)
+        rows.append([f"{what} = {value}", paper, found.eleven, difference, spread, found.seeds, found.mean, implied])
     header = ["PTBCC with", "paper", "Finegold", DIFFERENCE, "spread", "seeds"]
     header += ["mean of those present", "Senti implied"]
     notes = ["Spread: standard deviation of the mean over seeds. 3-Ran: a third prototype whose entries are all 1/|K|."]
@@ -99,11 +93,7 @@ def table_5(results: Results) -> Table:
 
 def accuracy_table(results: Results) -> Table:
     """The numbers behind Figure 2; the paper does not print them."""
-    header = ["Method", *(votes.info.title for votes in results.data.values())]
-    rows: list[list[Any]] = [
-        [METHODS[method], *(row[name].accuracy if name in row else None for name in results.data)]
-        for method, row in results.scores.items()
-    ]
+    header, rows = _by_method(results, list(results.data), "accuracy")
     notes = sorted(
         {f"{METHODS[m]} on {name}: {s.note}." for m, row in results.scores.items() for name, s in row.items() if s.note}
     )
@@ -112,17 +102,19 @@ def accuracy_table(results: Results) -> Table:
 
 def times_table(results: Results) -> Table:
     """The numbers behind Figure 5."""
-    names = by_size(results)
-    header = ["Method", *(results.data[name].info.title for name in names)]
-    rows: list[list[Any]] = [
-        [METHODS[method], *(row[name].seconds if name in row else None for name in names)]
-        for method, row in results.scores.items()
-    ]
+    header, rows = _by_method(results, by_size(results), "seconds")
     notes = [
         "One thread, compiled code loaded, the shortest of five where a fit takes milliseconds; several fits ran at a "
         "time. Where accuracies are means over seeds: the median of one fit's time."
     ]
     return Table("times", "Seconds of one fit, data sets by number of labels", header, rows, notes)
+
+
+def _by_method(results: Results, names: list[str], figure: str) -> tuple[list[str], list[list[Any]]]:
+    """Return the header and the rows of a table of all methods on these data sets."""
+    scores = {method: [row.get(name) for name in names] for method, row in results.scores.items()}
+    rows = [[METHODS[method], *(each and getattr(each, figure) for each in row)] for method, row in scores.items()]
+    return ["Method", *(results.data[name].info.title for name in names)], rows
 
 
 TABLES = {"table2": table_2, "table3": table_3, "table4": table_4, "table5": table_5}
@@ -224,11 +216,7 @@ def mismatches(results: Results) -> list[str]:
             why = WHY_S.get(method) or WHY_MEAN.get(method, UNKNOWN)
             words = f"{mean.test.S:g} over {mean.tested} data sets instead of {rank_sum} over eleven"
             lines.append(f"Table 4, rank sum S of {METHODS[method]}: {words}: {why}.")
-    return [*lines, *_ablation_mismatches(results), *_time_ranks(results)]
-
-
-def _ablation_mismatches(results: Results) -> Iterator[str]:
-    """Compare random rows with their spread. Without Senti, compare the others by the implied accuracy on Senti."""
+    # Random rows are compared with their spread; without Senti, the others by the implied accuracy on Senti.
     for what, value, ours, paper in _cells(results):
         if ours.eleven is None:
             continue
@@ -238,22 +226,16 @@ def _ablation_mismatches(results: Results) -> Iterator[str]:
         if apart > allowed:
             random = f"{ours.seeds} seeds with a spread of {ours.spread:.4f}; the paper gives no seed"
             why = random if ours.seeds > 1 else UNKNOWN
-            yield f"Table 5, {what} = {value}: {ours.eleven:.4f} instead of {paper:.4f}: {why}."
-
-
-def _time_ranks(results: Results) -> Iterator[str]:
-    """Compare times only if all methods have been timed."""
-    if "figure5" not in results.parts or set(results.means) != set(METHODS):
-        return
-    scores = results.scores
-    ranks = [
-        1 + sum(row[name].seconds < scores["ptbcc"][name].seconds for row in scores.values()) for name in results.data
-    ]
-    yield (
-        "Figure 5: in the paper MV is the fastest, then BWA, and PTBCC third most of the time. Here PTBCC's rank is "
-        f"between {min(ranks)} and {max(ranks)} of {len(METHODS)}: all methods are compiled here, from "
-        "which CATD, DS and IBCC benefit most; GLAD is not the slowest for the same reason."
-    )
+            lines.append(f"Table 5, {what} = {value}: {ours.eleven:.4f} instead of {paper:.4f}: {why}.")
+    if "figure5" in results.parts and set(results.means) == set(METHODS):
+        own, rows = results.scores["ptbcc"], results.scores.values()
+        ranks = [1 + sum(row[name].seconds < own[name].seconds for row in rows) for name in results.data]
+        lines.append(
+            "Figure 5: in the paper MV is the fastest, then BWA, and PTBCC third most of the time. Here PTBCC's rank "
+            f"is between {min(ranks)} and {max(ranks)} of {len(METHODS)}: all methods are compiled here, from "
+            "which CATD, DS and IBCC benefit most; GLAD is not the slowest for the same reason."
+        )
+    return lines
 
 
 def matches(results: Results) -> list[str]:

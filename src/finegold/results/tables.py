@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finegold.results.data import ModelRecord, ResultData, votes_of
@@ -17,9 +18,6 @@ from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, to_list
 from finegold.votes.frames import make_frame, to_polars
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -96,13 +94,11 @@ def labels_pieces(
 
 def labels_for_users(piece: ResultData, probabilities: bool = False, scores: bool = False) -> pl.DataFrame:
     """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
-    import polars as pl
-
     table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
     table = table.insert_column(before + 1, pl.Series("is_gold", is_gold))
-    return cast("pl.DataFrame", own_name(table, piece.annotations, 0))
+    return cast(pl.DataFrame, own_name(table, piece.annotations, 0))
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
@@ -110,15 +106,13 @@ def annotators_for_users(result: ResultData) -> pl.DataFrame:
 
     If labels are sets, rows for each annotator and option follow; `option` is null in those of annotators.
     """
-    import polars as pl
-
     table = to_polars(annotators_table(result))
     if result.label_sets is not None:
         overall = table.insert_column(1, pl.lit(None, pl.String).alias("option"))
         table = pl.concat([overall, to_polars(annotators_of_sets(result, by_option=True))])
     elif (order := natural_order(result.annotator_names)) is not None:
         table = table[order]
-    return cast("pl.DataFrame", own_name(table, result.annotations, 1))
+    return cast(pl.DataFrame, own_name(table, result.annotations, 1))
 
 
 def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
@@ -131,8 +125,6 @@ def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
     """Return the order of texts in which t2 comes before t10, or None if they are in this order or are not texts."""
-    import polars as pl
-
     texts = names.values
     if texts.dtype != pl.String or texts.str.len_bytes().n_unique() == 1:
         return None
@@ -226,8 +218,6 @@ def sample_weights(result: ResultData) -> Floats:
 
 def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     """Return the table that `Result.export` writes for a purpose: one row per task with votes."""
-    import polars as pl
-
     refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
     task, _, label = votes_of(result).votes()
     agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
@@ -246,7 +236,7 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     columns["weight"] = sample_weights(result).astype(np.float32)
     columns["agreement"] = share.astype(np.float32)
     columns["split"] = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
-    return cast("pl.DataFrame", own_name(pl.DataFrame(columns), result.annotations, 0))
+    return cast(pl.DataFrame, own_name(pl.DataFrame(columns), result.annotations, 0))
 
 
 def training_metadata(result: ResultData) -> dict[str, str]:

@@ -207,12 +207,8 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
         names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
         return inverse.astype(np.int32), names.astype(dtype)
     low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
-    kind = (
-        np.int32 if pieces[0].dtype.itemsize < 4 or pieces[0].dtype == np.int32 else np.int64
-    )  # kernels take these two
-    signed: list[Any] = [
-        piece.view(np.int64) if piece.dtype == np.uint64 else piece.astype(kind, copy=False) for piece in pieces
-    ]
+    kind: Any = np.int32 if np.can_cast(pieces[0].dtype, np.int32) else np.int64  # kernels are compiled for both
+    signed: list[Any] = [piece.astype(kind, copy=False) for piece in pieces]
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     codes = np.empty(ends[-1], dtype=np.int32)
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]

@@ -111,6 +111,8 @@ NO_ANSWER = re.compile(
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
 RARE = 0.2  # of the votes; a class with more of them is one
 MOST_NUMBERS = 50  # classes; 99 may be one of many numbers
+MISSPELT_SHARE = 0.1  # of the votes for the right spelling
+SHORTEST_WORD, MOST_WORDS = 5, 200
 MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 SHORT_DATE = re.compile(rf"\d{{1,2}}[-. ]{MONTH}|{MONTH}[-. ]\d{{2}}", re.I)  # Excel makes them of 1-2
 DATE = re.compile(rf"{SHORT_DATE.pattern}|\d{{4}}-\d\d-\d\d([ T]00:00(:00)?)?|\d{{1,2}}/\d{{1,2}}/\d{{4}}", re.I)
@@ -137,8 +139,18 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
     if {"0", "1"} <= texts and words and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words):
         text = f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be written in two ways"
         findings.append(Finding("spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)))
-    if misspelt := _find_misspelt(labels):
-        text = ", ".join(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})" for wrong, right in misspelt)
+    words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
+    misspelt = []  # rare words that are one letter, behind the first, away from a frequent one
+    for wrong, right in product(words, words) if len(labels) <= MOST_WORDS else ():
+        if not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right] or abs(len(wrong) - len(right)) > 1:
+            continue
+        n = next((n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), min(len(wrong), len(right)))
+        ends = {(wrong[n + 1 :], right[n:]), (wrong[n:], right[n + 1 :]), (wrong[n + 1 :], right[n + 1 :])}
+        is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
+        if n and (is_swapped or any(one == other for one, other in ends)):
+            misspelt.append(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})")
+    if misspelt:
+        text = ", ".join(misspelt[:5])
         remedy = use("if they are misspelt", alias=Placeholder("FILE"), text="to say what they mean")
         findings.append(Finding("misspelt", f"some rare labels look like others: {text}", (remedy,)))
     if is_wide and "-1" in labels:
@@ -151,27 +163,6 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
         findings.append(Finding("dates", text, (remedy,)))
     return findings
-
-
-MISSPELT_SHARE = 0.1  # of the votes for the right spelling
-SHORTEST_WORD, MOST_WORDS = 5, 200
-
-
-def _find_misspelt(labels: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return rare words that are one letter, behind the first, away from a frequent one."""
-    words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
-    if len(labels) > MOST_WORDS:
-        return []
-    pairs = []
-    for wrong, right in product(words, words):
-        if not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right] or abs(len(wrong) - len(right)) > 1:
-            continue
-        n = next((n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), min(len(wrong), len(right)))
-        ends = {(wrong[n + 1 :], right[n:]), (wrong[n:], right[n + 1 :]), (wrong[n + 1 :], right[n + 1 :])}
-        is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
-        if n and (is_swapped or any(one == other for one, other in ends)):
-            pairs.append((wrong, right))
-    return pairs[:5]
 
 
 def _integer(text: str) -> int | None:

@@ -235,11 +235,12 @@ def unify(
     if is_merged and len(set(map(_key, given))) == len(given):  # 1, 01 and 1.0 are one if everything is a number
         written = {_key(text): text for text in given}
         forms = {text: written.get(_key(text), str(numbers[text])) for text in known}
-        changed, counts = _changed(forms), spellings.frequency()
+        counts = spellings.frequency()
+        changed, merged = _merged_into(forms, counts)
         shown = [f"{name} = {_list_groups([group], counts)}" for name, group in list(changed.items())[:SHOWN_GROUPS]]
         more = ", ..." if len(changed) > SHOWN_GROUPS else ""
         text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
-        findings.append(Finding("merged", text, groups=_count_into(changed, counts)))
+        findings.append(Finding("merged", text, groups=merged))
         spellings = spellings.renamed({text: known.get(number, number) for text, number in forms.items()})
         known = spellings.known()
     groups = _group_by([*known, *given], _key)
@@ -328,22 +329,20 @@ def _look_alike_finding(groups: list[list[str]], counts: dict[str, int], n_class
 
 def _merged_findings(new: dict[str, Any], counts: dict[str, int]) -> list[Finding]:
     """Report, without a warning, what the user asked for: the spellings that became each class."""
-    changed = _changed({text: text_of(name) for text, name in new.items()})
+    changed, groups = _merged_into({text: text_of(name) for text, name in new.items()}, counts)
     text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
-    return [Finding("merged", text, groups=_count_into(changed, counts), is_silent=True)] if changed else []
+    return [Finding("merged", text, groups=groups, is_silent=True)] if changed else []
 
 
-def _changed(new: dict[str, str]) -> dict[str, list[str]]:
-    """Return the spellings that became each class, for classes that have others than their own."""
+def _merged_into(new: dict[str, str], counts: dict[str, int]) -> tuple[dict[str, list[str]], Groups]:
+    """Return the spellings that became each class, for classes that have others than their own, and their counts."""
     groups = defaultdict(list)
     for text, name in sorted(new.items()):
         groups[name].append(text)
-    return {name: group for name, group in groups.items() if group != [name]}
-
-
-def _count_into(changed: dict[str, list[str]], counts: dict[str, int]) -> Groups:
-    """Return groups that begin with the class that the spellings were merged into."""
-    return _count([[name, *(text for text in group if text != name)] for name, group in changed.items()], counts)
+    changed = {name: group for name, group in groups.items() if group != [name]}
+    return changed, _count(
+        [[name, *(text for text in group if text != name)] for name, group in changed.items()], counts
+    )
 
 
 def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
