@@ -74,11 +74,26 @@ def _action(remedy: Remedy, option: Callable[[str, Any], str]) -> str:
     return f"{remedy.when}, {action}" if remedy.when else action
 
 
+class Worded:
+    """Base class of messages with remedies, which each surface words in its own way."""
+
+    problem: str
+    where: str = ""
+    remedies: tuple[Remedy, ...]
+
+    def __str__(self) -> str:
+        return self.worded(in_python)
+
+    def worded(self, option: Callable[[str, Any], str]) -> str:
+        """Return the message with options in the words of a surface."""
+        return sentence(self.problem, self.where, self.remedies, option)
+
+
 class FinegoldError(Exception):
     """Base class of all errors that Finegold raises; the command line shows them without a traceback."""
 
 
-class InputError(FinegoldError, ValueError):
+class InputError(Worded, FinegoldError, ValueError):
     """The data or the settings cannot be used as they are (exit code 2).
 
     Parameters
@@ -95,13 +110,6 @@ class InputError(FinegoldError, ValueError):
         self.problem, self.where, self.remedies = problem, where, tuple(remedies)
         super().__init__(problem, self.where, self.remedies)
 
-    def __str__(self) -> str:
-        return self.worded(in_python)
-
-    def worded(self, option: Callable[[str, Any], str]) -> str:
-        """Return the message with options in the words of a surface."""
-        return sentence(self.problem, self.where, self.remedies, option)
-
 
 class NotFittedError(InputError, AttributeError):
     """An estimator was asked for labels before it was fitted."""
@@ -111,7 +119,7 @@ class OutputError(FinegoldError, OSError):
     """A result could not be written. An existing file is left as it was (exit code 2)."""
 
 
-class FinegoldWarning(UserWarning):
+class FinegoldWarning(Worded, UserWarning):
     """Something was left out or looks wrong, but the work continues.
 
     Parameters
@@ -125,10 +133,3 @@ class FinegoldWarning(UserWarning):
     def __init__(self, problem: str = "", remedies: Iterable[Remedy] = ()) -> None:
         self.problem, self.remedies = problem, tuple(remedies)
         super().__init__(problem, self.remedies)
-
-    def __str__(self) -> str:
-        return self.worded(in_python)
-
-    def worded(self, option: Callable[[str, Any], str]) -> str:
-        """Return the warning with options in the words of a surface."""
-        return sentence(self.problem, "", self.remedies, option)

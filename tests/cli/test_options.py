@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from finegold.cli.messages import CommandLine, as_flag
-from finegold.cli.options import Group, value, with_groups
+from finegold.cli.options import Group, with_groups
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.options import Constant, option
 from tests.support.cli_helpers import CSV, run, write
@@ -41,7 +41,7 @@ def bake(*words: str, group: Any = None) -> Any:
 
     @app.command()
     @with_groups
-    def command(how: Bake = ovens, output: Annotated[str, value("-o", help="Where.")] = "x") -> None:
+    def command(how: Bake = ovens, output: Annotated[str, typer.Option("-o", help="Where.")] = "x") -> None:
         baked.append(how)
 
     result = CliRunner().invoke(app, list(words))

@@ -14,7 +14,7 @@ from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.messages import as_flag, on_terminal, say
-from finegold.cli.source import ALL, job_of
+from finegold.cli.options import ALL, job_of
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
 from finegold.io.options import DATABASES, EXPORTS, ReadOptions

@@ -13,7 +13,7 @@ from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
 from finegold.cli.messages import count, say
-from finegold.cli.source import ALL, job_of, read, result_of
+from finegold.cli.options import ALL, job_of, read, result_of
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.options import option

@@ -28,48 +28,26 @@ Logs = Annotated[
         show_default=False,
     ),
 ]
-
-
 JUDGE_LOG: Any = o.Group(LogReading)
 
 
 @o.with_groups
 def judges(
     logs: Logs,
-    gold: Annotated[
-        str | None,
-        o.value("--gold", metavar="FILE", help="Known truths of some items: a file, or the name of a column of LOG."),
-    ] = None,
-    versus: Annotated[
-        list[str] | None,
-        o.value(
-            "--compare", metavar="A,B:C,D", help="Compare two judges or panels on the same items. Can be repeated."
-        ),
-    ] = None,
-    panels: Annotated[
-        bool, typer.Option("--panels", help="Show the best panels for the money: accuracy against cost.")
-    ] = False,
-    panel: Annotated[
-        str | None,
-        o.value("--panel", metavar="best|A,B", help="The judges that give --labels; best: the best for the money."),
-    ] = None,
-    price: Annotated[
-        list[str] | None,
-        o.value("--price", metavar="JUDGE=X", help="The price of an item; for other judges that of the log, or 1."),
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        o.value("--fail-under", metavar="FIGURE=X", help="End with 1 if a judge has less, such as accuracy=.75."),
-    ] = None,
-    fail_over: Annotated[
-        list[str] | None,
-        o.value("--fail-over", metavar="FIGURE=X", help="End with 1 if a judge has more, such as position_bias=.1."),
-    ] = None,
-    output: Annotated[str | None, o.value("-o", "--output", help="Write the table of judges to a file.")] = None,
-    labels: Annotated[str | None, o.value("--labels", help="Write the label of every item, by all judges.")] = None,
-    report: Annotated[
-        str | None, o.value("--report", help="Write an HTML report with a section on the judges.")
-    ] = None,
+    gold: str | None = o.opt("Known truths of some items: a file, or the name of a column of LOG.", metavar="FILE"),
+    versus: list[str] | None = o.opt(
+        "Compare two judges or panels on the same items. Can be repeated.", "--compare", metavar="A,B:C,D"
+    ),
+    panels: bool = o.flag("--panels", "Show the best panels for the money: accuracy against cost."),
+    panel: str | None = o.opt("The judges that give --labels; best: the best for the money.", metavar="best|A,B"),
+    price: list[str] | None = o.opt("The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"),
+    fail_under: list[str] | None = o.opt("End with 1 if a judge has less, such as accuracy=.75.", metavar="FIGURE=X"),
+    fail_over: list[str] | None = o.opt(
+        "End with 1 if a judge has more, such as position_bias=.1.", metavar="FIGURE=X"
+    ),
+    output: str | None = o.opt("Write the table of judges to a file.", "-o", "--output"),
+    labels: str | None = o.opt("Write the label of every item, by all judges."),
+    report: str | None = o.opt("Write an HTML report with a section on the judges."),
     reading: LogReading = JUDGE_LOG,
     json: o.Json = False,
     raw: o.Raw = False,
@@ -205,20 +183,14 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
 @o.with_groups
 def rank(
     logs: Logs,
-    weights: Annotated[
-        str,
-        o.value("--weights", metavar="learned|equal", help="How much judges count: by what was learned, or alike."),
-    ] = "learned",
-    gold: Annotated[
-        str | None,
-        o.value("--gold", metavar="FILE", help="Preferences of people on some items: a file, or a column of LOG."),
-    ] = None,
-    seed: Annotated[int, o.value("--seed", metavar="N", help="The seed of the bootstrap.")] = 0,
-    control_length: Annotated[
-        bool, typer.Option("--control-length", help="Leave aside what the lengths of the answers explain.")
-    ] = False,
-    output: Annotated[str | None, o.value("-o", "--output", help="Write the ranking to a file.")] = None,
-    matrix: Annotated[str | None, o.value("--matrix", help="Write the win rates of all pairs to a file.")] = None,
+    weights: str = o.opt(
+        "How much judges count: by what was learned, or alike.", default="learned", metavar="learned|equal"
+    ),
+    gold: str | None = o.opt("Preferences of people on some items: a file, or a column of LOG.", metavar="FILE"),
+    seed: int = o.opt("The seed of the bootstrap.", default=0, metavar="N"),
+    control_length: bool = o.flag("--control-length", "Leave aside what the lengths of the answers explain."),
+    output: str | None = o.opt("Write the ranking to a file.", "-o", "--output"),
+    matrix: str | None = o.opt("Write the win rates of all pairs to a file."),
     reading: LogReading = JUDGE_LOG,
     json: o.Json = False,
     raw: o.Raw = False,

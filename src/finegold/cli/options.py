@@ -1,7 +1,8 @@
-"""The options of commands. Those of reading and fitting are made from `ReadOptions` and `FitOptions`.
+"""The options of commands, and the votes or the result that they name.
 
-`with_groups` replaces a parameter of a command by the options of such a dataclass; the command gets the dataclass,
-filled in. Options of the command line alone, which several commands share, are declared here.
+Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `with_groups` replaces a parameter of a
+command by the options of such a dataclass, and the command gets the dataclass, filled in. Options of the command line
+alone, which several commands share, are declared here.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from finegold.api.options import FIT, FitOptions
+from finegold.cli.messages import on_terminal
+from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import REGISTRY
 from finegold.options import Option, option, options_of
 
 if TYPE_CHECKING:
+    from finegold.api.job import Job
+    from finegold.api.result import Result
     from finegold.methods.base import Method
+    from finegold.votes.annotations import Annotations
 
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
@@ -197,11 +203,6 @@ def flag(name: str, help: str, default: bool = False) -> Any:
     return typer.Option(default, name, help=help)
 
 
-def value(*flags: str, help: str, metavar: str = "OUT", panel: str | None = None) -> Any:
-    """Return an option with a value for `Annotated`."""
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
-
-
 FILES = (
     "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder, the address of a "
     "database, or - for standard input."
@@ -215,9 +216,13 @@ Methods = Annotated[
     list[str] | None,
     typer.Option("--method", "--methods", metavar="A,B,C", help=SOME_METHODS, autocompletion=completing(REGISTRY)),
 ]
-Truth = Annotated[str | None, value("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
-TruthTask = Annotated[str | None, value("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")]
-TruthLabel = Annotated[str | None, value("--truth-label", metavar="NAME", help="The column of the truths in --truth.")]
+Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
+TruthTask = Annotated[
+    str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
+]
+TruthLabel = Annotated[
+    str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 NO_APOSTROPHE = "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run as a formula."
 Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
@@ -270,3 +275,64 @@ def _setting(name: str, text: str, default: Any) -> Any:
     except (ValueError, KeyError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
         raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None
+
+
+# ---- The input of a command: votes or a saved result
+
+ALL = "all"  # the value of --question that selects all questions
+
+
+def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
+    """Return what is to be read, and what is to be fitted to it."""
+    from finegold.api.job import Job
+
+    if fit is not None:
+        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": None}
+        more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
+    return Job(files, reading, progress=on_terminal(), **more)
+
+
+def read(files: list[str], reading: ReadOptions, gold: Any = None, *, sets: bool = False) -> Annotations:
+    """Read the votes for a command that fits nothing and may take sets of labels."""
+    if reading.multi and not sets:
+        raise InputError("sets of labels have no meaning here; leave out --multi")
+    return job_of(files, reading, gold=gold).read(may_be_sets=False)
+
+
+def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
+    """Load the saved result, or read the votes and fit the method. Options that need votes are refused for a model."""
+    from finegold.api.job import saved
+
+    result = saved(files)
+    if result is not None:
+        _refuse_for_model([name for name in fit.given if name != "threads"], reading)
+        return result
+    if reading.question == ALL:
+        raise InputError("this command works with one question only; choose it with --question NAME")
+    return job_of(files, reading, fit, on_read=print_left_out).run()
+
+
+def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
+    """Load the saved result, or read the votes and print what was left out."""
+    from finegold.api.job import saved
+
+    if (result := saved(files)) is not None:
+        _refuse_for_model([], reading)
+        return result
+    votes = read(files, reading, sets=True)
+    print_left_out(votes)
+    return votes
+
+
+def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
+    from finegold.api.job import refuse_for_model
+
+    names += [name for name in reading.given() if name != "repeated"]
+    refuse_for_model(dict.fromkeys(names, True))
+
+
+def truths_of(path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-") -> Any:
+    """Read the truths. Commands do this before the fit, so that errors are found early."""
+    from finegold.io.truth import read_truth
+
+    return None if path is None else read_truth(path, task=task, label=label, prefix=prefix)

@@ -11,7 +11,7 @@ import typer
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.messages import on_terminal, say, warn
-from finegold.cli.source import result_of, truths_of
+from finegold.cli.options import result_of, truths_of
 from finegold.errors import InputError, OutputError
 from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions

@@ -12,7 +12,7 @@ import typer
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.messages import count, say, warn
-from finegold.cli.source import result_of, truths_of
+from finegold.cli.options import result_of, truths_of
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 

@@ -23,7 +23,6 @@ __all__ = [
     "CodedVotes",
     "ColumnError",
     "encode",
-    "encode_some",
     "run",
 ]
 
@@ -214,19 +213,13 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
             )
 
 
-def encode(data: Any, *, sort: bool = False) -> CodedVotes:
-    """Return the votes as integers; with `sort`, names are sorted."""
+def encode(data: Any, *, sort: bool = False, required: bool = False) -> CodedVotes:
+    """Return the votes as integers; with `sort`, names are sorted, and with `required`, there must be votes."""
     check_columns(data, ("task", "worker", "label"))
+    if required and not len(data):
+        raise InputError("there are no votes")
     coded = [pd.factorize(data[column], sort=sort) for column in ("task", "worker", "label")]
     return CodedVotes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
-
-
-def encode_some(data: Any, *, sort: bool = False) -> CodedVotes:
-    """Return the votes like `encode`, and raise an error if there are none."""
-    votes = encode(data, sort=sort)
-    if not len(votes.tasks):
-        raise InputError("there are no votes")
-    return votes
 
 
 def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats]:

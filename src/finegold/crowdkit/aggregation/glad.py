@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, encode_some, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, encode, run
 from finegold.crowdkit.aggregation.utils import get_most_probable_labels
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
@@ -108,7 +108,7 @@ class GLAD(BaseProbabilityAggregator):
     m_step_tol: float = 0.01
 
     def fit(self, data: Any) -> Self:
-        votes = encode_some(data)
+        votes = encode(data, required=True)
         method = _Method(
             max_iterations=1,
             tolerance=self.tol,

@@ -10,22 +10,18 @@ Dirk Hovy, Taylor Berg-Kirkpatrick, Ashish Vaswani, Eduard Hovy: Learning Whom t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode_some
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode
+from finegold.crowdkit.aggregation.weighted import shares
 from finegold.errors import InputError
 
 __all__ = ["MACE"]
 
 SMOOTHING = 0.01  # divided by the number of classes
 STRATEGY_PRIOR = 10.0
-
-
-class Parameters(NamedTuple):
-    known: Floats  # [W, 2] probability of spam, and of no spam
-    strategy: Floats  # [W, K] the distribution of spam
 
 
 @dataclass(eq=False)
@@ -74,7 +70,7 @@ class MACE(BaseProbabilityAggregator):
     verbose: int = 0
 
     def fit(self, data: Any) -> Self:
-        votes = encode_some(data)
+        votes = encode(data, required=True)
         if self.method not in ("vb", "em"):
             raise InputError(f'method must be "vb" or "em", not {self.method!r}')
         n_workers, n_labels = len(votes.workers), len(votes.labels)
@@ -82,43 +78,40 @@ class MACE(BaseProbabilityAggregator):
         if self.method == "vb":
             self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
             self.strategy_priors_ = np.full((n_workers, n_labels), STRATEGY_PRIOR)
-        parameters = Parameters(self._draw(n_workers, 2), self._draw(n_workers, n_labels))
+        # [W, 2] the probability of spam, and of no spam; [W, K] the distribution of spam
+        known, strategy = self._draw(n_workers, 2), self._draw(n_workers, n_labels)
         for _ in range(self.n_iter):
-            _, known, strategy = _expect(votes, parameters)
+            _, known, strategy = _expect(votes, known, strategy)
             if self.method == "vb":
                 known = _digamma_shares(known + self.theta_priors_)
-                parameters = Parameters(known, _digamma_shares(strategy + self.strategy_priors_))
+                strategy = _digamma_shares(strategy + self.strategy_priors_)
             else:
-                parameters = Parameters(_shares(known + self.smoothing_), _shares(strategy + self.smoothing_))
-        probas, _, _ = _expect(votes, parameters)
-        self.spamming_, self.thetas_ = parameters
+                known, strategy = shares(known + self.smoothing_), shares(strategy + self.smoothing_)
+        probas, _, _ = _expect(votes, known, strategy)
+        self.spamming_, self.thetas_ = known, strategy
         self.probas_, self.labels_ = votes.frame(probas, None), votes.decide(probas)
         return self
 
     def _draw(self, *shape: int) -> Floats:
         random = np.random.RandomState(self.random_state)
-        return _shares(random.uniform(1, 2 + self.default_noise, shape))
+        return shares(random.uniform(1, 2 + self.default_noise, shape))
 
 
-def _expect(votes: CodedVotes, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
+def _expect(votes: CodedVotes, known: Floats, strategy: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the posterior of the tasks, and each worker's expected votes: spam or not [W, 2], spam by class [W, K]."""
     task, worker, label = votes.task, votes.worker, votes.label
-    spam = parameters.known[worker, 0] * parameters.strategy[worker, label]
-    right = spam + parameters.known[worker, 1]
+    spam = known[worker, 0] * strategy[worker, label]
+    right = spam + known[worker, 1]
     score = np.zeros((len(votes.tasks), len(votes.labels)))
     np.add.at(score, task, np.log(spam)[:, None])
     np.add.at(score, (task, label), np.log(right) - np.log(spam))
-    posterior = _shares(np.exp(score - score.max(axis=1, keepdims=True)))
+    posterior = shares(np.exp(score - score.max(axis=1, keepdims=True)))
     agrees = posterior[task, label]
     spammed = agrees * spam / right + (1 - agrees)
-    known, strategy = np.zeros_like(parameters.known), np.zeros_like(parameters.strategy)
+    known, strategy = np.zeros_like(known), np.zeros_like(strategy)
     np.add.at(known, worker, np.column_stack([spammed, 1 - spammed]))
     np.add.at(strategy, (worker, label), spammed)
     return posterior, known, strategy
-
-
-def _shares(counts: Floats) -> Floats:
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _digamma_shares(counts: Floats) -> Floats:

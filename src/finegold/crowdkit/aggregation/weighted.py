@@ -17,14 +17,11 @@ from finegold.crowdkit.aggregation.base import (
     Floats,
     check_columns,
     encode,
-    encode_some,
 )
 from finegold.crowdkit.aggregation.utils import get_accuracy
 from finegold.errors import InputError
 
 __all__ = ["BinaryRelevance", "GoldMajorityVote", "MajorityVote", "Wawa", "ZeroBasedSkill"]
-
-MISSING_SKILL = ("error", "ignore", "value")
 
 
 def weighted_scores(votes: CodedVotes, weights: Any) -> Floats:
@@ -130,7 +127,7 @@ class MajorityVote(BaseProbabilityAggregator):
 
     def _with_skills(self, data: Any, skills: Any) -> tuple[Any, Any]:
         """Return the votes that count, and the weight of each."""
-        if self.on_missing_skill not in MISSING_SKILL:
+        if self.on_missing_skill not in ("error", "ignore", "value"):
             raise InputError(f'on_missing_skill must be "error", "ignore" or "value", not {self.on_missing_skill!r}')
         weights = data["worker"].map(skills)
         lost = weights.isna()
@@ -239,21 +236,17 @@ class ZeroBasedSkill(_SkilledVote):
     eps: float = 1e-5
 
     def fit(self, data: Any) -> Self:
-        votes = encode_some(data, sort=True)
+        votes = encode(data, sort=True, required=True)
         skills = np.full(len(votes.workers), 1 / len(votes.labels) + self.eps)
         rate = self.lr_init
         for step in range(1, self.n_iter + 1):
             rate *= self.lr_reduce_factor if step % self.lr_steps_to_reduce == 0 else 1.0
-            skills = skills + rate * (_agreement(votes, skills) - skills)
+            best = np.argmax(shares(weighted_scores(votes, skills[votes.worker])), axis=1)
+            right = (votes.label == best[votes.task]).astype(np.float64)
+            agreement = np.bincount(votes.worker, right) / np.bincount(votes.worker)
+            skills = skills + rate * (agreement - skills)
         self.skills_ = votes.of_workers(skills, "skill")
         return self
-
-
-def _agreement(votes: CodedVotes, skills: Floats) -> Floats:
-    """Return the share of each worker's votes that equal the weighted vote."""
-    best = np.argmax(shares(weighted_scores(votes, skills[votes.worker])), axis=1)
-    right = (votes.label == best[votes.task]).astype(np.float64)
-    return np.bincount(votes.worker, right) / np.bincount(votes.worker)
 
 
 @dataclass(eq=False)
