@@ -217,10 +217,10 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
     >>> votes = finegold.load_dataset("val5", "my/sets")  # doctest: +SKIP
     >>> finegold.aggregate(votes.annotations)  # doctest: +SKIP
     """
-    entry = data_set(name)
-    if folder is None and find(name, cache_folder()) is None:
+    entry, place = data_set(name), find(name, folder or cache_folder())
+    if folder is None and place is None:
         fetch([name])
-    place = find(name, folder or cache_folder())
+        place = find(name, cache_folder())
     if place is None:
         raise InputError(f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and {entry.name}/truth.csv")
     wrong = [finding for finding in _check_files(entry, place) if not finding.is_good]

@@ -102,9 +102,7 @@ class Field(NamedTuple):
 
 def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes: dict[str, int]) -> None:
     """Check the arrays that have a field. A size that is not in `sizes` is taken from the first array that has it."""
-    for name, field in fields.items():
-        if name not in arrays:
-            continue
+    for name, field in ((name, field) for name, field in fields.items() if name in arrays):
         array = arrays[name]
         known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES)
         _require(known, name, f"holds {array.dtype}")

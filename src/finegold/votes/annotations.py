@@ -22,13 +22,7 @@ from finegold.votes.hygiene import Hygiene
 
 Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
-SORT_POLICIES = {
-    "first": sort_votes.FIRST,
-    "last": sort_votes.LAST,
-    "majority": sort_votes.FIRST,  # `majority_of_repeats` has left one vote
-    "all": sort_votes.KEEP_ALL,
-    "error": sort_votes.FIRST,
-}
+SORT_POLICIES = {"last": sort_votes.LAST, "all": sort_votes.KEEP_ALL}  # the others keep the first vote
 MAX_CLASSES = 65_536
 
 
@@ -404,7 +398,7 @@ class Annotations:
         has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
         if not has_voted.all():
             sort_votes.renumber(by_annotator, np.cumsum(has_voted, dtype=np.int32) - np.int32(1))
-        kept = sort_votes.sort_tasks(start, by_annotator, by_label, SORT_POLICIES[repeated])
+        kept = sort_votes.sort_tasks(start, by_annotator, by_label, SORT_POLICIES.get(repeated, sort_votes.FIRST))
         if repeated == "error" and kept < len(by_label):
             problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
             raise InputError(problem, remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")])

@@ -65,22 +65,17 @@ def polars_column(series: Series) -> pl.Series:
 
 def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
     """Return a data frame of the library of `like`. Columns may be NumPy arrays, Names or lists."""
-    if like is None or like.like is None:
-        return pl.DataFrame({name: _polars_values(values) for name, values in columns.items()})
+    is_polars, made = like is None or like.like is None, dict(columns)
+    for name, values in columns.items():
+        if isinstance(values, Names):
+            is_native = not is_polars and values.like is not None
+            made[name] = native_column(values) if is_native else values.values if is_polars else values.to_list()
+        elif not isinstance(values, np.ndarray) or values.dtype.kind == "O":
+            made[name] = series_of(values) if is_polars else list(values)
+    if like is None or is_polars:
+        return pl.DataFrame(made)
     library = nw.from_native(like.like, series_only=True).implementation
-    return nw.from_dict({name: _native_values(values) for name, values in columns.items()}, backend=library).to_native()
-
-
-def _polars_values(values: Any) -> Any:
-    if isinstance(values, Names):
-        return values.values
-    return values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else series_of(values)
-
-
-def _native_values(values: Any) -> Any:
-    if isinstance(values, Names):
-        return values.to_list() if values.like is None else native_column(values)
-    return values if isinstance(values, np.ndarray) and values.dtype.kind != "O" else list(values)
+    return nw.from_dict(made, backend=library).to_native()
 
 
 def native_column(names: Names) -> Any:
