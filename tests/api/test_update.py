@@ -11,7 +11,7 @@ from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
-from finegold.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
+from finegold.fitting.updating import _renumbered, _subtract_touched
 from finegold.insight.expected import calibration
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
@@ -88,7 +88,7 @@ def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _subtract_touched(method, LocalEngine(1), memory, _tasks_with_new_votes(result, merged))
+    first, rest = _subtract_touched(method, LocalEngine(1), memory, result, merged)
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
         assert max(np.abs(field).max() for field in (first.tau, first.raw_pi, first.raw_v)) < 1e-6
@@ -235,8 +235,8 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    engine, again = LocalEngine(1), _tasks_with_new_votes(result, merged)._replace(posterior=None)
-    _, rest = _subtract_touched(method, engine, memory, again)
+    engine, tempered = LocalEngine(1), replace(result, temperature=2.0)  # its posteriors are computed again
+    _, rest = _subtract_touched(method, engine, memory, tempered, merged)
     assert np.abs(engine.posterior - result.posterior).max() < 0.02
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 0.2
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from finegold.kernels import compiling
-from finegold.kernels.compiling import COMPILING, Watch
+from finegold.kernels import jit
+from finegold.kernels.jit import COMPILING, Watch
 
 SCRIPT = """
 import finegold
-from finegold.kernels import compiling
-compiling.SECONDS_BEFORE_LOG = 0.01
+from finegold.kernels import jit
+jit.SECONDS_BEFORE_LOG = 0.01
 votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
 finegold.aggregate(votes, "mv")
 finegold.aggregate(votes, "ds")
@@ -45,7 +45,7 @@ def compile_for(watch: Watch, seconds: float) -> None:
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
     """The log of a Watch that waits a shorter time."""
-    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
+    monkeypatch.setattr(jit, "SECONDS_BEFORE_LOG", 0.3)
     caplog.set_level(logging.WARNING, "finegold")
     return caplog
 
@@ -70,10 +70,10 @@ def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(log:
 def test_the_log_is_silent_where_a_display_is_open(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.01)
+    monkeypatch.setattr(jit, "SECONDS_BEFORE_LOG", 0.01)
     caplog.set_level(logging.WARNING, "finegold")
     shown: list[str] = []
-    with compiling.compiling(shown.append):
+    with jit.compiling(shown.append):
         compile_for(Watch(), 0.1)
     assert set(shown) == {COMPILING}
     assert caplog.messages == []

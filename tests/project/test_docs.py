@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from finegold.kernels.compiling import COMPILING
+from finegold.kernels.jit import COMPILING
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.paper import datasets

@@ -13,7 +13,7 @@ import finegold
 from finegold import Annotations
 from finegold.api.job import fit
 from finegold.fitting.progress import in_notebook, on_terminal
-from finegold.kernels.compiling import COMPILING, compiling
+from finegold.kernels.jit import COMPILING, compiling
 
 ROOT = Path(__file__).resolve().parents[2]
 

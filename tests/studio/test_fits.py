@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from finegold.api.job import Job
-from finegold.kernels import compiling
+from finegold.kernels import jit
 from finegold.studio.problems import Problem
 from finegold.studio.projects import describe
 from finegold.studio.votes import new_base
@@ -63,14 +63,14 @@ def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
     run = Job.run
 
     def compile_and_run(wanted):
-        for show in compiling._displays:
-            show(compiling.COMPILING)
+        for show in jit._displays:
+            show(jit.COMPILING)
         seen.append(studio.at(studio.project, "GET")["job"]["message"])
         return run(wanted)
 
     monkeypatch.setattr(Job, "run", compile_and_run)
     assert studio.fit(studio.project)["job"]["message"] == ""
-    assert seen == [compiling.COMPILING]
+    assert seen == [jit.COMPILING]
 
 
 def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):

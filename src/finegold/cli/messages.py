@@ -76,7 +76,7 @@ def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
         return
     from rich.console import Console
 
-    from finegold.kernels.compiling import compiling
+    from finegold.kernels.jit import compiling
 
     with Console(stderr=True).status("reading ...") as line, compiling(line.update):
         yield lambda done: line.update(reading_line(done))

@@ -156,16 +156,16 @@ class Tree:
 
     def add(self, node: tuple[int, int], part: Any) -> None:
         level, position = node
-        while (sibling := (level, position ^ 1)) in self.nodes or self._is_last(level, position):
+        while (sibling := (level, position ^ 1)) in self.nodes or (
+            self.n_blocks is not None  # without a sibling: no blocks are to the right, but some to the left
+            and position > 0
+            and position % 2 == 0
+            and (position + 1) << level >= self.n_blocks
+        ):
             if (other := self.nodes.pop(sibling, None)) is not None:
                 part = _join(other, part) if position % 2 else _join(part, other)
             level, position = level + 1, position // 2
         self.nodes[level, position] = part
-
-    def _is_last(self, level: int, position: int) -> bool:
-        """Return whether there are no blocks to the right, but some to the left."""
-        has_left, is_left = position > 0, position % 2 == 0
-        return self.n_blocks is not None and has_left and is_left and (position + 1) << level >= self.n_blocks
 
     def total(self) -> Any:
         in_order = sorted(self.nodes, key=lambda node: node[1] << node[0])

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar
@@ -157,20 +156,15 @@ class GPUEngine:
 
     def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
         block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another type
-        with self._on_device(block) as there:
-            return step(there, *arguments)
-
-    @contextmanager
-    def _on_device(self, block: Block) -> Iterator[Block]:
         if self.resident:
-            yield block
-            return
+            return step(block, *arguments)
         there = self._uploaded(block)
-        yield there
+        statistics = step(there, *arguments)
         block.posterior[:] = self.device.download(there.posterior)
         block.state = {name: self.device.download(values) for name, values in there.state.items()}
         del there
         self.device.clear()
+        return statistics
 
     def _uploaded(self, block: Block, *, fresh: bool = False) -> Block:
         """Return the block on the device. The posteriors of a fresh one are zero."""
@@ -194,7 +188,7 @@ class GPUEngine:
 
     def state(self) -> dict[str, NDArray[Any]]:
         kept = {f"{b.index}.{name}": self._to_host(values) for b in self.blocks for name, values in b.state.items()}
-        return {"posterior": self._posterior().copy(), **kept}
+        return {"posterior": _join([self._to_host(block.posterior) for block in self.blocks]).copy(), **kept}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         first = 0
@@ -238,9 +232,6 @@ class GPUEngine:
     def close(self) -> None:
         self.blocks = []
         self.device.clear()
-
-    def _posterior(self) -> NDArray[Any]:
-        return _join([self._to_host(block.posterior) for block in self.blocks])
 
     def _to_host(self, array: Any) -> NDArray[Any]:
         return self.device.download(array) if self.resident else np.asarray(array)

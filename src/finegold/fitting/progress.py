@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from finegold.kernels.compiling import compiling
+from finegold.kernels.jit import compiling
 
 if TYPE_CHECKING:
     from finegold.results.data import Step

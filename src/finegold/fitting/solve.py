@@ -15,8 +15,7 @@ from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
-from finegold.kernels.compiling import seconds_compiling
-from finegold.kernels.jit import in_threads, ranges
+from finegold.kernels.jit import in_threads, ranges, seconds_compiling
 from finegold.methods.base import Method
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,22 +60,13 @@ def update(
         return replace(updated, seconds=seconds())
 
 
-class TouchedTasks(NamedTuple):
-    """The tasks with new votes, before the update (None if all are new) and now, with the new annotator codes."""
-
-    before: Annotations | None
-    posterior: NDArray[Any] | None  # before the update; None if it has been tempered and must be computed again
-    now: Annotations
-
-
 def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
-    touched = _tasks_with_new_votes(result, merged)
-    method = method_of(result)
+    votes, method = merged.votes, method_of(result)
     engine = LocalEngine(threads, single=method.single)
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _subtract_touched(method, engine, memory, touched)
-    engine.scatter(touched.now)
+    first, rest = _subtract_touched(method, engine, memory, result, merged)
+    engine.scatter(_some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes))
     parameters = method.recompute_priors(memory.parameters, _add(first, engine.sum(method.start, 0)))
     steps: list[Step] = []
     while not _has_converged(steps):
@@ -86,32 +77,21 @@ def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: O
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
         if on_step is not None:
             on_step(steps[-1])
-    posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
+    posterior = np.empty((votes.n_tasks, votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
     posterior[merged.touched] = temper(engine.gather(), result.temperature)
 
     settings, added = {**result.settings, **method.settings}, merged.added + result.votes_folded_in
-    updated = summarise(result.method, settings, merged.votes, posterior, steps, method.learned(parameters))
+    updated = summarise(result.method, settings, votes, posterior, steps, method.learned(parameters))
     changed = int((updated.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
         f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
     note = f"{added:,} votes were folded in since the last fit; a refit fits all of them again."
-    notes = [*([note] if added else []), *method.cautions(merged.votes.n_tasks)]
+    notes = [*([note] if added else []), *method.cautions(votes.n_tasks)]
     carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
     return replace(updated, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
-
-
-def _tasks_with_new_votes(result: ResultData, merged: Merged) -> TouchedTasks:
-    votes, is_touched = merged.votes, np.zeros(merged.votes.n_tasks, np.bool_)
-    is_touched[merged.touched] = True
-    old = np.flatnonzero(is_touched[merged.tasks.old])
-    now = _some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
-    if not old.size:
-        return TouchedTasks(None, None, now)
-    before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
-    return TouchedTasks(before, result.posterior[old] if result.temperature == 1.0 else None, now)
 
 
 def _has_converged(steps: list[Step]) -> bool:
@@ -119,18 +99,20 @@ def _has_converged(steps: list[Step]) -> bool:
 
 
 def _subtract_touched(
-    method: Method, engine: LocalEngine, memory: SufficientStatistics, touched: TouchedTasks
+    method: Method, engine: LocalEngine, memory: SufficientStatistics, result: ResultData, merged: Merged
 ) -> tuple[Any, Any]:
     """Subtract the tasks with new votes, as they were before the update, from the sums of the fit."""
-    if touched.before is None:
+    is_touched = np.zeros(merged.votes.n_tasks, np.bool_)
+    is_touched[merged.touched] = True
+    old = np.flatnonzero(is_touched[merged.tasks.old])
+    if not old.size:
         return memory.first, memory.statistics
-    engine.scatter(touched.before)
-    first = engine.sum(method.start, 0)
-    if touched.posterior is not None:
-        engine.posterior[:] = touched.posterior
+    engine.scatter(_some_tasks(votes_of(result), old, merged.annotators.old, merged.votes))
+    first, steps = engine.sum(method.start, 0), list[Step]()
+    if result.temperature == 1.0:
+        engine.posterior[:] = result.posterior[old]
         statistics = engine.sum(method.sweep, memory.parameters)
-    else:  # compute it again from parameters and votes: PTBCC needs several sweeps, other methods one
-        steps: list[Step] = []
+    else:  # it was tempered: compute it again from parameters and votes. PTBCC needs several sweeps, other methods one
         while not _has_converged(steps):
             statistics = engine.sum(method.sweep, memory.parameters)
             steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))

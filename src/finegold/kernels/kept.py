@@ -20,7 +20,7 @@ from numba.core import caching, event
 from numba.extending import intrinsic as as_intrinsic
 
 from finegold.errors import FinegoldWarning, OutputError
-from finegold.kernels.compiling import WATCH
+from finegold.kernels.jit import WATCH
 from finegold.system.files import locked
 
 DIGEST = hashlib.sha256().digest_size

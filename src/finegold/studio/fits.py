@@ -16,7 +16,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.job import Job
-from finegold.kernels.compiling import compiling
+from finegold.kernels.jit import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Step

@@ -21,18 +21,16 @@ from numpy.typing import NDArray
 
 from finegold.engines.base import one_blas_thread
 from finegold.engines.blocks import Block, Tree
-from finegold.engines.dask.cluster import Cluster
+from finegold.engines.dask.cluster import LOOK, POLL, Cluster
 from finegold.errors import FinegoldError, InputError
 from finegold.kernels import Votes
 from finegold.votes.encoding import MISSING
 
 # Seconds:
 PATIENCE = 0.5  # between two checks whether to go on waiting for another worker
-LOOK = 1.0  # between two checks that all workers are connected
 PING = 5.0  # that a worker may take to answer
 NOTICE = 3.0  # within which a lost worker is noticed
 ATTACH = 60.0  # that a worker may take to load Finegold
-POLL = 0.02  # between two checks
 
 IN_FLIGHT = 2  # blocks on their way to each worker
 UNEVEN = 0.1  # how much more than its share a worker may get, so that it has whole branches of the tree of sums
