@@ -59,14 +59,6 @@ def count_run(K: Any, task_ptr: Any, votes: Votes, phi: Floats, n: Floats) -> No
 
 
 @kernel
-def exponentials(score: Floats, n: Any) -> None:
-    """Replace score by exp(score), with an exact 0 below 1e-307."""
-    exp_buffer(score, n)
-    for at in range(n):
-        score[at] = score[at] if score[at] > MIN_EXP else 0.0
-
-
-@kernel
 def sweep(
     K: Any, votes: Votes, known: Known, log_tau: Floats, log_v: Floats, phi: Floats, tau: Floats, n: Floats
 ) -> tuple[float, float]:
@@ -85,7 +77,9 @@ def sweep(
         for at in range(size):
             score[at] = max(score[at], IMPOSSIBLE)
         log_norm += subtract_largest(K, tasks, score, truth)
-        exponentials(score, size)
+        exp_buffer(score, size)
+        for at in range(size):
+            score[at] = score[at] if score[at] > MIN_EXP else 0.0
         moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
         change, log_norm = max(change, moved), log_norm + log_sum
         count_run(K, run, votes, rows, n)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats
-from finegold.kernels.jit import inlined, kernel
+from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import exp_buffer
 
 MEMORY = 10  # number of pairs of steps and gradient changes
@@ -36,14 +36,6 @@ def dot_row(x: Floats, k: int, y: Floats) -> float:
     total = 0.0
     for i in range(y.size):
         total += x[k, i] * y[i]
-    return total
-
-
-@kernel
-def squared_row(x: Floats, k: int) -> float:
-    total = 0.0
-    for i in range(x.shape[1]):
-        total += x[k, i] * x[k, i]
     return total
 
 
@@ -224,12 +216,6 @@ def largest(x: Floats) -> float:
     return most
 
 
-@inlined
-def copy(values: Floats, to: Floats) -> None:
-    for entry in range(values.size):
-        to[entry] = values[entry]
-
-
 @kernel
 def search_means(
     n: Floats, rate: Floats, mu: Floats, sig: Floats, tolerance: float, most_iterations: int, lam: Floats
@@ -238,7 +224,7 @@ def search_means(
 
     The tolerance is relative, for the decrease and for the gradient.
     """
-    copy(mu, lam)
+    lam[:] = mu
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
     f = score_loss(lam, n, rate, mu, sig, gradient)
@@ -247,8 +233,7 @@ def search_means(
         descend_along(gradient, s, y, sy, kept, theta, d)
         slope_before, f_before = dot(gradient, d), f
         step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), MAX_STEP)
-        copy(lam, origin)
-        copy(gradient, before)
+        origin[:], before[:] = lam, gradient
         state[:] = 0.0
         state[FX] = state[FY] = state[F0] = f
         state[GX] = state[GY] = state[G0] = slope_before
@@ -265,9 +250,7 @@ def search_means(
                 break
             step = line_search_step(step, f, slope, state)
         if not found:  # drop the curvature information; if there is none, give up
-            copy(origin, lam)
-            copy(before, gradient)
-            f = f_before
+            lam[:], gradient[:], f = origin, before, f_before
             if kept == 0:
                 return
             kept, theta = 0, 1.0
@@ -282,7 +265,7 @@ def search_means(
                 s[k, entry] = step * d[entry]
                 y[k, entry] = gradient[entry] - before[entry]
             sy[k] = change
-            kept, theta = kept + 1, squared_row(y, k) / change
+            kept, theta = kept + 1, dot_row(y, k, y[k]) / change
 
 
 @kernel

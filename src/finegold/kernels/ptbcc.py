@@ -348,10 +348,22 @@ def sweep_tables(
                     factor = diff[voted, d, k]
                     for i in range(tasks):
                         share[at, i] += weight[k, i] * factor
-        largest_q = copy_cells(D, label, row, share, q)
+        largest_q, at = 0.0, ZERO
+        for c in range(np.uint64(label.size)):  # copy q of the cells that have votes
+            i, voted = np.uint64(row[c]), np.uint64(label[c])
+            for d in range(others):
+                q[at] = share[voted * others + d, i]
+                largest_q = max(largest_q, abs(q[at]))
+                at += ONE
         wide = largest_q > MAX_DIRECT_LOG_ODDS
         entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
-        write_cells(D, cells, label, row, theta, size, share)
+        size[:], share[:], at = 0.0, 0.0, ZERO
+        for c in range(np.uint64(label.size)):  # write the number of votes of each cell, and their theta, to tables
+            i, voted = np.uint64(row[c]), np.uint64(label[c])
+            size[voted, i] = np.float64(cells[c + ONE] - cells[c])
+            for d in range(others):
+                share[voted * others + d, i] = theta[at]
+                at += ONE
 
         for k in range(K):  # score_ik: (12) before normalisation
             for i in range(tasks):
@@ -376,34 +388,6 @@ def sweep_tables(
                     confusion[voted, d, k] += product_sum(share[voted * others + d], weight[k], tasks)
     add_records(record, pi)
     return change, log_norm, entropy
-
-
-@inlined
-def copy_cells(D: Any, label: Any, row: Any, table: Floats, q: Floats) -> float:
-    """Copy q of the cells that have votes. Return the largest absolute value."""
-    largest = 0.0
-    at = ZERO
-    for c in range(np.uint64(label.size)):
-        i, voted = np.uint64(row[c]), np.uint64(label[c])
-        for d in range(np.uint64(len(D))):
-            q[at] = table[voted * np.uint64(len(D)) + d, i]
-            largest = max(largest, abs(q[at]))
-            at += ONE
-    return largest
-
-
-@inlined
-def write_cells(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, size: Floats, share: Floats) -> None:
-    """Write the number of votes of each cell, and their theta, to tables."""
-    size[:] = 0.0
-    share[:] = 0.0
-    at = ZERO
-    for c in range(np.uint64(label.size)):
-        i, voted = np.uint64(row[c]), np.uint64(label[c])
-        size[voted, i] = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-        for d in range(np.uint64(len(D))):
-            share[voted * np.uint64(len(D)) + d, i] = theta[at]
-            at += ONE
 
 
 @inlined
