@@ -151,6 +151,13 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
             raise DamagedExport("a name or a label is not valid Unicode text") from None
 
 
+def by_record(
+    votes_of: Callable[[Any, ExportOptions], Iterable[Vote]],
+) -> Callable[[Peek, ExportOptions], Iterator[pl.DataFrame]]:
+    """Return the `read` of a tool that writes JSON records, given the votes of one record."""
+    return lambda seen, options: in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
+
+
 def _as_text(value: Any) -> str:
     if isinstance(value, list | dict):
         raise DamagedExport(f"expected a name, a number or a label, found {_shortened(value)}")

@@ -18,6 +18,7 @@ from finegold.io.exports.base import (
     ExportOptions,
     Peek,
     Vote,
+    by_record,
     in_batches,
     join_labels,
     json_items,
@@ -26,7 +27,6 @@ from finegold.io.exports.base import (
     open_export,
     open_member,
     open_zip,
-    read_records,
     with_numbers,
 )
 
@@ -58,7 +58,7 @@ def _is_old(record: dict[str, Any]) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_old(seen.record):
-        return in_batches(with_numbers(read_records(seen), lambda record: _old_votes(record, options)))
+        return by_record(_old_votes)(seen, options)
     return in_batches(_votes_of_members(seen, options))
 
 

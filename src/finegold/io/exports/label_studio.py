@@ -17,12 +17,10 @@ from finegold.io.exports.base import (
     ExportOptions,
     Peek,
     Vote,
-    in_batches,
+    by_record,
     join_labels,
     need,
-    read_records,
     unknown_task,
-    with_numbers,
 )
 from finegold.io.tables import batches, scan_delimited
 
@@ -63,12 +61,12 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
         text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."
         warnings.warn(text, FinegoldWarning, stacklevel=2)
     if not seen.source.is_delimited and not is_min:
-        return in_batches(with_numbers(read_records(seen), lambda record: _votes(_as_task(record), options)))
+        return by_record(lambda record, _: _votes(_as_task(record), options))(seen, options)
     if options.gold or options.include:
         what = "gold marks" if options.gold else "predictions"
         raise DamagedExport(f"JSON-MIN and CSV hold no {what}", REMEDY)
     if is_min:
-        return in_batches(with_numbers(read_records(seen), lambda record: _votes_of_min(record, options)))
+        return by_record(_votes_of_min)(seen, options)
     return _read_csv(seen, options)
 
 

@@ -7,20 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-import polars as pl
-
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Peek,
-    Vote,
-    in_batches,
-    join_labels,
-    need,
-    read_records,
-    with_numbers,
-)
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Peek, Vote, by_record, join_labels, need
 
 ANNOTATOR = ("_annotator_id", "_session_id")
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
@@ -28,10 +15,6 @@ SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called b
 
 def fits(seen: Peek) -> bool:
     return {"_input_hash", "answer"} <= seen.record.keys()
-
-
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return in_batches(with_numbers(read_records(seen), lambda record: _votes(record, options)))
 
 
 def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
@@ -74,7 +57,7 @@ EXPORT = Export(
     title="Prodigy",
     remedy="export it again: prodigy db-out DATASET > FILE.jsonl",
     fits=fits,
-    read=read,
+    read=by_record(_votes),
     include=("rejected",),
     takes_task=True,
     shorten=without_dataset,

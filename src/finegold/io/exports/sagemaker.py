@@ -21,12 +21,10 @@ from finegold.io.exports.base import (
     ExportOptions,
     Peek,
     Vote,
-    in_batches,
+    by_record,
     join_labels,
     need,
-    read_records,
     unknown_task,
-    with_numbers,
 )
 
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
@@ -53,8 +51,7 @@ def _is_manifest(record: dict[str, Any]) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not _is_response(seen):
-        votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
-        return in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
+        return by_record(_of_manifest if _is_manifest(seen.record) else _of_request)(seen, options)
     if options.task is not None:
         raise DamagedExport(
             f'worker responses do not say the "{options.task}" of an object',
@@ -64,7 +61,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not isinstance(seen.source.data, Path):
         raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
     task = seen.source.data.resolve().parent.name  # the response does not name its object
-    return in_batches(with_numbers(read_records(seen), lambda record: _of_response(record, task, options)))
+    return by_record(lambda record, _: _of_response(record, task, options))(seen, options)
 
 
 def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vote]:
