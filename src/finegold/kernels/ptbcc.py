@@ -319,6 +319,8 @@ def sweep_tables(
     log_tau, log_odds_pi, base, diff = model
     tau, pi, total, confusion = sums
     change, log_norm, entropy = 0.0, 0.0, 0.0
+    i: Any
+    voted: Any
     K, n_classes, others = np.uint64(log_tau.size), log_tau.size, np.uint64(len(D))
     step = max(SCRATCH // n_classes, 1)
     most_cells = step * n_classes
