@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,3 +149,14 @@ def test_an_error_ends_with_what_its_command_can_do(
     assert result.exit_code == 2
     assert result.stderr.startswith("error: v.csv: that is not it; use ")
     assert result.stderr.endswith(ending.format(v=votes))
+
+
+def test_texts_and_defaults_need_no_pydantic_and_numbers_are_still_checked(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("task,annotator,label\n1,a,x\n1,b,x\n2,a,y\n")
+    code = "import sys; from finegold.cli import main\ntry: main()\nfinally: print('pydantic' in sys.modules)"
+    words = [sys.executable, "-c", code, "aggregate", str(tmp_path / "votes.csv"), "-o", str(tmp_path / "labels.csv")]
+    plain = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert plain.stdout.strip() == "False"
+    wrong = subprocess.run([*words, "--threads", "many"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert "--threads" in wrong.stderr

@@ -20,7 +20,6 @@ from finegold.api.result import Result
 from finegold.engines.base import Engine, opened
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.multi_label import fit_sets
 from finegold.fitting.progress import in_notebook, on_terminal
 from finegold.fitting.solve import check_resumable
 from finegold.fitting.updating import check_takes_prior, fit_with_prior
@@ -28,7 +27,6 @@ from finegold.io.options import ReadOptions
 from finegold.methods.base import Method
 from finegold.methods.lookup import make_method
 from finegold.methods.registry import DEFAULT_METHOD
-from finegold.results.archive import is_saved_result, load
 from finegold.results.data import ResultData, Step
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
@@ -53,6 +51,8 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
     if annotations.multi:
         if names := names_given({"prior": prior, "checkpoint": keywords.get("checkpoint")}):
             raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
+        from finegold.fitting.multi_label import fit_sets
+
         fit_option = partial(fit_with_prior, method, prior=None, **keywords)
         return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
     result = fit_with_prior(method, annotations, prior, **keywords)
@@ -263,6 +263,8 @@ def has_predictions(given: Any) -> bool:
 
 def saved(votes: Any) -> Result | None:
     """Return the result if the argument is a result or the path of a saved one, otherwise None."""
+    from finegold.results.archive import is_saved_result, load
+
     if isinstance(votes, ResultData):
         return Result.of(votes)
     paths = votes if isinstance(votes, list | tuple) else [votes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,9 @@ from numpy.typing import NDArray
 
 from finegold import insight
 from finegold.errors import InputError, leave_out
-from finegold.results import archive
 from finegold.results.data import ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.encoding import as_column, look_up
-from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -474,7 +471,9 @@ class Result(ResultData):
         path : str or Path
             The file to write, usually with the suffix .finegold.
         """
-        archive.save(self, Path(path))
+        from finegold.results.archive import save
+
+        save(self, Path(path))
 
     def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
         """Write the labels into a table of a database, in one transaction.
@@ -493,6 +492,10 @@ class Result(ResultData):
         write_labels_to_table(self, address, table, probabilities=probabilities)
 
     def _repr_html_(self) -> str:
+        from html import escape
+
+        from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
+
         label, confidence, n_tasks = self.label, self.confidence, len(self.label_codes)
         rows = [
             [
@@ -552,4 +555,6 @@ def load(path: str | Path) -> Result:
     ...     finegold.load(f"{folder}/labels.finegold").label.tolist()
     ['x', 'y']
     """
+    from finegold.results import archive
+
     return Result.of(archive.load(path))

@@ -43,6 +43,21 @@ PANELS = {
 DATA_SETS = {"list": "paper:list_data_sets", "info": "paper:data_set_info", "fetch": "paper", "verify": "paper"}
 
 
+class PlainValues:
+    """Takes texts and defaults as they are. Only other values need Pydantic, whose import takes 40 ms."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        kind = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if type(value) is kind:
+            return value
+        if kind == list[str] and not isinstance(value, str):
+            return list(value)
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 class PlainHelp:
     """A command or a group of commands whose help says what a user types, and nothing about Python's types."""
 
@@ -54,6 +69,8 @@ class PlainHelp:
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
+            if getattr(param, "_runtime_param", self) is None:  # not all versions of Typer have it
+                param._runtime_param = PlainValues()
             if isinstance(param, TyperArgument):
                 param.display_type_rich = lambda ctx: ""  # type: ignore[method-assign]
             elif getattr(param, "is_flag", False):
