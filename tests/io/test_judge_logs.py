@@ -557,3 +557,10 @@ def test_a_sample_of_each_tool_is_read(tool, tmp_path):
     log = finegold.judges.read(path)
     assert (log.n_items, log.n_judges, log.n_failed) == (n_items, n_judges, 0)
     assert set(log.class_names) == classes
+
+
+def test_lists_within_lists_are_refused_in_words(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"item": [[]], "judge": "j", "model_a": "m", "model_b": [null], "verdict": "B"}')
+    with pytest.raises(InputError, match="verdict 1 has no item"):
+        read(path)

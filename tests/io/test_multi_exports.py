@@ -211,3 +211,10 @@ def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Pa
     path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", ["true,true", "false,true", "false,false", "true,false"])
     assert list(finegold.aggregate(path, "mv", multi=True).class_names) == ["Bus", "Car"]
     assert list(finegold.read_each(path)) == ["Bus", "Car"]
+
+
+def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_option_is_not() -> None:
+    frame = {"task": [1, 1, 1, 2, 2, 2], "worker": list("aabaab"), "label": ["x;y", "y;x", "x", "x", "y", None]}
+    votes = finegold.read(frame, multi=True)
+    assert votes.n_votes == 5
+    assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (6, 1, 1)

@@ -531,7 +531,7 @@ def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str, *, is_named: bo
 
 
 def _text(column: pl.Series) -> pl.Series:
-    if isinstance(column.dtype, pl.List):  # MT-bench writes the judge and its prompt
+    while isinstance(column.dtype, pl.List):  # MT-bench writes the judge and its prompt
         column = column.list.first()
     if isinstance(column.dtype, pl.Struct):  # an object of JSON with the verdict in a field
         return column.struct.json_encode()

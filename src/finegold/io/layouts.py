@@ -255,7 +255,12 @@ def _assemble_sets(
     votes = votes[:, (np.diff(votes, axis=1, prepend=MISSING - 1) != 0).any(axis=0)]
     ids = (tasks.names, annotators.names, [*names, ""])
     annotations = Annotations.from_codes(votes[0], votes[1], votes[2], *ids, repeated="all")
-    counts = Counts(len(labels.codes), int((labels.codes == MISSING).sum()))
+    sets: dict[frozenset[str], int] = {}
+    set_of = np.array([*(sets.setdefault(frozenset(some), len(sets)) for some in parts), MISSING])  # of each cell
+    rows = pl.DataFrame({"task": tasks.codes, "annotator": annotators.codes, "set": set_of[labels.codes]})
+    answers = rows.filter(pl.all_horizontal(pl.all() != MISSING))
+    n_missing, n_repeated = int((labels.codes == MISSING).sum()), len(answers) - answers.n_unique()
+    counts = Counts(len(rows), n_missing, n_repeated)
     return replace(annotations, counts=counts, multi=True), findings
 
 
