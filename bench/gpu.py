@@ -47,7 +47,7 @@ TIMED = {
 }  # most sweeps of a timed fit
 PREPARING = ("slots_of", "count_votes", "sort_votes", "name_chunks", "start", "vote_shares", "index_votes")
 CLASSES = 5
-TOLERANCE = 1e-4  # as docs/gpu.md promises
+TOLERANCE = 1e-4  # as docs/guides/gpu.md promises
 
 
 def compare(annotations: Annotations, truth: dict[int, int], **engine: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Every method on the data sets: its time, its accuracy, and how it compares with rivals and with plain NumPy.
 
 python bench/methods.py --data ../shared/datasets [--only val5 ms] [--methods ds glad] [--rivals] [--twins]
-python bench/methods.py --page docs/costs.md
+python bench/methods.py --page docs/evidence/costs.md
 
 Seconds are those of the processor, which other work on the machine disturbs little.
 
@@ -167,7 +167,7 @@ def _shares(figures: dict[str, dict[str, Any]]) -> None:
 
 
 def page(figures: dict[str, dict[str, Any]]) -> str:
-    """docs/costs.md: seconds of every method on every data set, and PTBCC's share of others' time."""
+    """docs/evidence/costs.md: seconds of every method on every data set, and PTBCC's share of others' time."""
     methods, machine = list(next(iter(figures.values()))), describe()
     others = [name for name in CONFUSION_MATRICES if name in methods]
     lines = [
@@ -192,7 +192,7 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
             ["data set", *others], _rows(figures, lambda found: [f"{share:.1f}" for share in _share(found, others)])
         ),
         "",
-        "This page is made by `python bench/methods.py --page docs/costs.md`.",
+        "This page is made by `python bench/methods.py --page docs/evidence/costs.md`.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ python bench/next.py --only ms,dog --seeds 2 --no-page    to try something
 Every task gets one vote first. Then, batch by batch, PTBCC is fitted to what is revealed, and the next votes go to the
 tasks with the highest expected gain: each reveals a random one of its votes that are not yet revealed, if it has any.
 Random order reveals all votes in random order. Accuracy is that of PTBCC, over all tasks with a known truth; a task
-without a vote is a guess. Writes bench/results/next.json, docs/next.md and docs/next.svg.
+without a vote is a guess. Writes bench/results/next.json, docs/guides/next.md and docs/guides/next.svg.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(DATA_SETS))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--page", type=Path, default=root / "docs")
+    parser.add_argument("--page", type=Path, default=root / "docs" / "guides")
     parser.add_argument("--no-page", dest="page", action="store_const", const=None)
     return parser.parse_args()
 

@@ -4,7 +4,7 @@ python bench/processors.py --data ../shared/datasets [--only ms web] [--methods 
 
 Each variant is a process of its own, in which Numba compiles for another processor, NumPy leaves out instructions that
 this one has, or OpenBLAS uses the kernels of another one. All are compared with this machine as it is. A name that ends
-in " paper" has the settings of the paper's tables. docs/processors.md has the table.
+in " paper" has the settings of the paper's tables. docs/evidence/processors.md has the table.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ python bench/real.py                                              every method; 
 python bench/real.py --method mv --method "hds class_prior=flat"  these methods, with settings
 python bench/real.py --rivals                                     the other libraries too (see bench/rivals.txt)
 python bench/real.py --fast                                       the default and mv, smaller sets: under a minute
-python bench/real_page.py                                         docs/choosing.md from the figures that were kept
+python bench/real_page.py                                         docs/evidence/choosing.md from kept figures
 
 The data are the folders `real` and `datasets` of --shared. Figures of a run over all sets are kept in
 bench/results/real, a file per method. Those of the other libraries are taken from there if they are there already

@@ -3,7 +3,7 @@
 python bench/real_constants.py                   every set under 400,000 votes x classes; some minutes
 python bench/real_constants.py --all             every set
 
-Writes bench/real_constants.md, which bench/real_page.py puts into docs/choosing.md.
+Writes bench/real_constants.md, which bench/real_page.py puts into docs/evidence/choosing.md.
 
 Plateaus: one constant is changed, the others stay. Cross-validation: random settings are drawn around the default; the
 best one on half of the families is judged on the other half, both ways, for many splits. A constant that was tuned to

@@ -1,6 +1,6 @@
-"""docs/choosing.md from the figures that bench/real.py has kept.
+"""docs/evidence/choosing.md from the figures that bench/real.py has kept.
 
-python bench/real_page.py [--out docs/choosing.md]
+python bench/real_page.py [--out docs/evidence/choosing.md]
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Rows = dict[str, dict[str, Any]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "choosing.md")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "evidence" / "choosing.md")
     out = parser.parse_args().out
     write_bytes(out, page().encode())
     print(f"wrote {out}")

@@ -73,7 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--method", action="append", help="a method with settings; may be given several times")
     parser.add_argument("--every", type=int, default=1, help="take every n-th crowd")
     parser.add_argument("--draws", type=int, default=1, help="draws of each crowd")
-    parser.add_argument("--keep", action="store_true", help="keep the figures for docs/choosing.md")
+    parser.add_argument("--keep", action="store_true", help="keep the figures for docs/evidence/choosing.md")
     return parser.parse_args()
 
 

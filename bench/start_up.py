@@ -1,6 +1,6 @@
 """How long the first and the next commands take, for several numbers of classes, beside crowd-kit.
 
-    python bench/start_up.py [--repeat 3] [--methods anchored ptbcc] [--page docs/start_up.md]
+    python bench/start_up.py [--repeat 3] [--methods anchored ptbcc] [--page docs/evidence/start_up.md]
     python bench/start_up.py --imports    what is imported for what, and nothing else
 
 Every run is a process of its own that reads 1,500 votes from a CSV file and writes labels. "Empty": nothing has been
@@ -216,7 +216,7 @@ Finegold installs 21 packages, which take 640 MB on disk: llvmlite and Numba 210
 NumPy 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
 (report, studio, ...).
 
-This page is made by `python bench/start_up.py --page docs/start_up.md`.
+This page is made by `python bench/start_up.py --page docs/evidence/start_up.md`.
 """.replace("{other}", str(OTHER))
 
 

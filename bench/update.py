@@ -3,7 +3,7 @@
 python bench/update.py --data ../shared/datasets      two minutes on a quiet machine
 
 Of every data set, 90 % of the votes are fitted and the rest is folded in: the last rows of the file, or random ones.
-Both times begin with the votes as arrays. Writes bench/results/update.json and the table in docs/arrival.md.
+Both times begin with the votes as arrays. Writes bench/results/update.json and the table in docs/guides/arrival.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Updates against fits from scratch.")
     root = Path(__file__).resolve().parents[1]
     parser.add_argument("--data", type=Path, default=root.parent / "shared" / "datasets")
-    parser.add_argument("--page", type=Path, default=root / "docs" / "arrival.md")
+    parser.add_argument("--page", type=Path, default=root / "docs" / "guides" / "arrival.md")
     options = parser.parse_args()
     figures = []
     for name in DATA_SETS:

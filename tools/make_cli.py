@@ -1,4 +1,4 @@
-"""Makes docs/cli.md from the commands: python tools/make_cli.py"""
+"""Makes docs/reference/cli.md from the commands: python tools/make_cli.py"""
 
 from __future__ import annotations
 
@@ -108,4 +108,4 @@ def _anchor(panel: str) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "cli.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "reference" / "cli.md").write_text(page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write the table of docs/crowdkit.md: finegold.crowdkit compared with crowd-kit (tests/data/crowdkit.json).
+"""Write the table of docs/guides/crowdkit.md: finegold.crowdkit compared with crowd-kit (tests/data/crowdkit.json).
 
 python tools/make_crowdkit.py
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parents[1] / "docs"
+HERE = Path(__file__).parents[1] / "docs" / "guides"
 sys.path.insert(0, str(HERE.parent))
 
 from tests.crowdkit.test_crowdkit import CASES, DIFFERS, GOLDEN, difference, values_of  # noqa: E402

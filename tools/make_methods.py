@@ -1,7 +1,8 @@
 """Makes what follows from the classes in src/finegold/methods: python tools/make_methods.py
 
-docs/methods.md, from the docstrings and docs/equations; the registry, src/finegold/methods/registry.py; the keywords of
-`aggregate`, src/finegold/api/settings.py; the public names for type checkers, src/finegold/__init__.pyi.
+docs/reference/methods.md, from the docstrings and docs/reference/equations; the registry,
+src/finegold/methods/registry.py; the keywords of `aggregate`, src/finegold/api/settings.py; the public names for type
+checkers, src/finegold/__init__.pyi.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "finegold"
-EQUATIONS = ROOT / "docs" / "equations"
+EQUATIONS = ROOT / "docs" / "reference" / "equations"
 NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unparse writes it
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
@@ -31,7 +32,7 @@ HEAD = f"""# The methods
 Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict` and
 `fit_predict_proba`; `finegold.aggregate(votes, name)` does the same.
 
-**Which one when?** [Choosing](choosing.md) has the figures behind this list, from 80 real data sets.
+**Which one when?** [Choosing](../evidence/choosing.md) has the figures behind this list, from 80 real data sets.
 
 - You do not know yet: `{DEFAULT_METHOD}`, the default. It was the best on average, it was never three points below the
   majority vote, and its probabilities were the best.
@@ -45,7 +46,7 @@ Names are those of `finegold aggregate --method`, classes those of `finegold`. E
 - You want to see kinds of annotators, or compare with the paper: `ptbcc`.
 
 The defaults are what we recommend for work; `finegold.paper.settings(name)` and `--paper` are the settings of the
-paper's tables. [Costs](costs.md) says what each method takes.
+paper's tables. [Costs](../evidence/costs.md) says what each method takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
@@ -178,7 +179,7 @@ def stub() -> str:
 
 
 MADE = {
-    ROOT / "docs" / "methods.md": page,
+    ROOT / "docs" / "reference" / "methods.md": page,
     SOURCE / "methods" / "registry.py": registry,
     SOURCE / "api" / "settings.py": settings,
     SOURCE / "__init__.pyi": stub,

@@ -1,4 +1,4 @@
-"""Makes docs/options.md from the declarations of options: python tools/make_options.py"""
+"""Makes docs/reference/options.md from the declarations of options: python tools/make_options.py"""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ def _row(name: str, about: Option, default: Any) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "options.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "reference" / "options.md").write_text(page(), encoding="utf-8")

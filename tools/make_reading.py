@@ -1,4 +1,4 @@
-"""Makes docs/reading.md by running every case of dirt: python tools/make_reading.py"""
+"""Makes docs/reference/reading.md by running every case of dirt: python tools/make_reading.py"""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ def _code(text: str) -> str:
 
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "1000"
-    (ROOT / "docs" / "reading.md").write_text(page(), "utf-8")
+    (ROOT / "docs" / "reference" / "reading.md").write_text(page(), "utf-8")

@@ -169,13 +169,13 @@ def test_every_method_is_documented_with_an_example_that_runs(name):
 def test_pages_that_scripts_make_are_current(name):
     sys.path.insert(0, str(ROOT / "tools"))
     made = importlib.import_module(f"make_{name}").page()
-    is_current = (ROOT / "docs" / f"{name}.md").read_text("utf-8") == made
-    assert is_current, f"docs/{name}.md is not current: run python tools/make_{name}.py"
+    is_current = (ROOT / "docs" / "reference" / f"{name}.md").read_text("utf-8") == made
+    assert is_current, f"docs/reference/{name}.md is not current: run python tools/make_{name}.py"
 
 
 def test_the_readme_has_the_gains_of_the_page_on_choosing():
     """By kind of annotators: majority vote, the best of crowd-kit's methods, the default."""
-    readme, page = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/choosing.md"))
+    readme, page = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/evidence/choosing.md"))
     measured = {
         cells[0]: [float(cell) for cell in cells[1:7] if cell != "–"]
         for cells in table_cells(page[page.index("## Other libraries") :])
@@ -209,7 +209,8 @@ def test_files_that_pages_name_exist():
     assert len(named) > 40
     places = (ROOT, ROOT / "docs", package, package / "io")
     assert [name for name in named if not any((place / name[1]).exists() for place in places)] == []
-    rows = [row for row in table_cells((ROOT / "docs" / "architecture.md").read_text("utf-8")) if row[0].endswith("/`")]
+    architecture = (ROOT / "docs" / "inside" / "architecture.md").read_text("utf-8")
+    rows = [row for row in table_cells(architecture) if row[0].endswith("/`")]
     assert {row[0].strip("`/") for row in rows} == {path.parent.name for path in package.glob("*/__init__.py")}
     beginnings = [(row[0].strip("`"), name) for row in rows for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])]
     assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []

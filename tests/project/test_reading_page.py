@@ -1,4 +1,4 @@
-"""docs/reading.md: every case of dirt, run again."""
+"""docs/reference/reading.md: every case of dirt, run again."""
 
 import json
 import sys
@@ -29,5 +29,5 @@ def test_the_page_on_reading_is_what_the_command_makes():
     sys.path.insert(0, str(ROOT / "tools"))
     import make_reading
 
-    is_current = (ROOT / "docs" / "reading.md").read_text("utf-8") == make_reading.page()
-    assert is_current, "docs/reading.md is not current: run python tools/make_reading.py"
+    is_current = (ROOT / "docs" / "reference" / "reading.md").read_text("utf-8") == make_reading.page()
+    assert is_current, "docs/reference/reading.md is not current: run python tools/make_reading.py"

@@ -51,7 +51,7 @@ class Fetched(HTMLParser):
 
 def test_every_page_is_made(site: Path) -> None:
     sources = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
-    pages = [path.with_suffix(".html") for path in sources if path.parts[0] != "equations"]
+    pages = [path.with_suffix(".html") for path in sources if path.parent.name != "equations"]
     assert [str(page) for page in pages if not (site / page).exists()] == []
     assert "one label per task" in (site / "index.html").read_text("utf-8")
 
@@ -82,11 +82,11 @@ def leads_somewhere(page: Path, link: str, pages: dict[Path, Fetched]) -> bool:
 
 
 def test_equations_are_drawn_and_can_be_read_aloud(site: Path) -> None:
-    page = (site / "methods.html").read_text("utf-8")
+    page = (site / "reference" / "methods.html").read_text("utf-8")
     assert "```" not in page
     assert 'aria-label="\\phi_{ik}"' in page
     drawn = page.count('class="equations"')
-    missing = "a method has no block of equations: write docs/equations/<name>.md and run python tools/make_methods.py"
+    missing = "a method has no equations: write docs/reference/equations/<name>.md, then run tools/make_methods.py"
     assert drawn >= len(REGISTRY), missing
 
 
@@ -111,15 +111,15 @@ def test_docstrings_become_lists_and_code() -> None:
 
 
 def test_the_reference_shows_what_is_public(site: Path) -> None:
-    ids = Fetched(site / "reference.html").ids
-    methods = (site / "methods.html").read_text("utf-8")  # has the classes of the methods, with their settings
+    ids = Fetched(site / "reference" / "python.html").ids
+    methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods
     shown = [name for name in finegold._HOME if f"finegold.{name}" in ids or f"</code>: {name}" in methods]
     assert shown == list(finegold._HOME)
     assert "finegold.Result.labels" in ids
 
 
 def test_sections_of_numpydoc_become_tables(site: Path) -> None:
-    page = (site / "reference.html").read_text("utf-8")
+    page = (site / "reference" / "python.html").read_text("utf-8")
     shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
     assert "----" not in page

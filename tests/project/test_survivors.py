@@ -44,7 +44,7 @@ def test_the_code_has_each_line_that_is_changed_once() -> None:
 
 
 def test_the_tests_that_the_page_on_robustness_names_exist() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py|test_\w+\.py)`", (ROOT / "docs/robustness.md").read_text(encoding="utf-8"))
+    named = re.findall(r"`(tests/[\w/]+\.py|test_\w+\.py)`", (ROOT / "docs/evidence/robustness.md").read_text("utf-8"))
     assert len(named) > 20
     assert [name for name in named if not (ROOT / name).exists()] == []
 

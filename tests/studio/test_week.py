@@ -1,6 +1,6 @@
 """A lead's week with the studio, in a real browser: each sentence that she reads is compared with the project file.
 
-With FINEGOLD_PICTURES=FOLDER the pictures of docs/studio_week.md are written there.
+With FINEGOLD_PICTURES=FOLDER the pictures of docs/guides/studio_week.md are written there.
 """
 
 import os

@@ -32,7 +32,7 @@ is subtracted.
 
 Where a model and the labels of the votes differ, votes cannot say who is right. If both agree on a share a of the
 tasks, and what they say there has the mean posterior g, the model is right on a g of the tasks at least, and on
-a g + 1 - a at most. docs/predictions.md has figures of all this on real crowds, and other rules that were tried.
+a g + 1 - a at most. docs/guides/predictions.md has figures of all this on real crowds, and other rules that were tried.
 """
 
 from __future__ import annotations

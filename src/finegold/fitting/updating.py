@@ -3,7 +3,7 @@
 The parameters of a method are functions of sums over tasks. The tasks with new votes are subtracted from the sums, as
 the fit left them, and added again with their new votes. A few sweeps over these tasks follow until they converge; all
 other tasks keep their posterior. The priors of PTBCC and HDS are sums too, and are corrected in the same way. The
-effect of the new votes on other tasks, and through them on the parameters, is ignored: docs/arrival.md measures it.
+effect of the new votes on other tasks, and through them on the parameters, is ignored (see docs/guides/arrival.md).
 """
 
 from __future__ import annotations

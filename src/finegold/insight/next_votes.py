@@ -182,7 +182,7 @@ def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) 
 
 
 def _less_confident(posterior: Floats) -> Floats:
-    """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/next.md)."""
+    """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/guides/next.md)."""
     roots = np.sqrt(posterior, dtype=np.float64)
     return np.asarray(roots / roots.sum(axis=1, keepdims=True))
 

@@ -28,7 +28,7 @@ where D_i = 1 + (d_i - 1) rho is the design effect of survey statistics:
     rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 if the model is right
     phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K / (K - 1)
 
-The calibration keeps the order of the classes in q. docs/choosing.md explains how the constants were chosen.
+The calibration keeps the order of the classes in q. docs/evidence/choosing.md explains how the constants were chosen.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
 def suggested(result: ResultData) -> tuple[Floats, Floats]:
     """[W] Return a range of accuracies that the votes suggest if the labels are right.
 
-    It contains the true accuracy far less often than 95 % promises (docs/trust.md), so it is never shown; advice that
-    needs clear evidence asks whether it lies on one side.
+    It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so it is never shown;
+    advice that needs clear evidence asks whether it lies on one side.
     """
     from scipy.special import betaincinv  # importing it takes as long as importing NumPy twice
 

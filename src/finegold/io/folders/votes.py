@@ -8,7 +8,7 @@ Only names and counts come back to this machine:
 4. `gather_range`: workers join the parts of every range, sorted and grouped as in `Annotations`.
 5. `_cut_blocks`: ranges are cut into the blocks that one machine would make, which any worker can load.
 
-docs/distributed.md compares this with the data frames of Dask.
+docs/guides/distributed.md compares this with the data frames of Dask.
 """
 
 from __future__ import annotations
