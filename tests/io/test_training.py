@@ -47,14 +47,14 @@ def test_weights_are_one_where_certain_and_zero_where_all_classes_are_equal(resu
 
 def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
-    common = ["weight", "agreement", "split"]
+    common = ["weight", "agreement", "consensus", "split"]
     result.export(path, "huggingface")
     table = pl.read_parquet(path)
     assert table.columns == ["task", "label", "label_name", "probabilities", *common]
     assert table.schema["probabilities"] == pl.List(pl.Float32)
     assert table["label"].to_list() == result.label_codes.tolist()
     assert table["label_name"].to_list()[:2] == ["p", "p"]
-    assert table["split"].to_list() == ["unanimous", "majority", "disputed"]
+    assert table["consensus"].to_list() == ["unanimous", "majority", "disputed"]
     assert table["agreement"].to_list() == pytest.approx([1, 2 / 3, 1 / 3])
     result.export(path, "torch")
     table = pl.read_parquet(path)
@@ -68,11 +68,68 @@ def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) 
     assert json.loads(metadata[b"finegold"]) == {"method": "mv", "classes": ["p", "q", "r"]}
 
 
+def many(n: int) -> finegold.Result:
+    return finegold.aggregate(finegold.Annotations.from_arrays(range(n), ["x"] * n, ["p", "q"] * (n // 2)), "mv")
+
+
+def split_of(result: finegold.Result, path: Path, **options: object) -> dict[int, str]:
+    result.export(path, "torch", **options)
+    return dict(pl.read_parquet(path).select("task", "split").iter_rows())
+
+
+def test_the_split_has_the_share_and_stays_when_tasks_are_added(tmp_path: Path) -> None:
+    path = tmp_path / "train.parquet"
+    split = split_of(many(2000), path)
+    assert 160 < list(split.values()).count("validation") < 240
+    assert split_of(many(500), path).items() <= split.items()
+    wider = split_of(many(2000), path, validation=0.5)
+    assert 900 < list(wider.values()).count("validation") < 1100
+    assert all(wider[task] == "validation" for task in split if split[task] == "validation")
+    assert set(split_of(many(2000), path, validation=0).values()) == {"train"}
+
+
+def test_a_group_has_one_split(tmp_path: Path) -> None:
+    path, groups = tmp_path / "train.parquet", {str(task): f"d{task // 5}" for task in range(900)}
+    with pytest.warns(finegold.FinegoldWarning, match="tasks without a group, each a group of its own: 100"):
+        split_of(many(1000), path, groups=groups)
+    table = pl.read_parquet(path)
+    assert table["group"].to_list() == [groups.get(str(task)) for task in range(1000)]
+    per_group = table.drop_nulls().group_by("group").agg(pl.col("split").n_unique(), first=pl.col("split").first())
+    assert per_group["split"].max() == 1
+    assert set(per_group["first"]) == set(table.filter(pl.col("group").is_null())["split"]) == {"train", "validation"}
+    with pytest.raises(InputError, match="no task has a group; check that tasks are written alike"):
+        many(10).export(path, "torch", groups={"t1": "d1"})
+
+
+def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path: Path) -> None:
+    rows = [f"s{n},{'' if n == 7 else n % 3},{who},{who}" for n in range(9) for who in "ab"]
+    votes = write(tmp_path / "votes.csv", "\n".join(["sentence,doc,worker,label", *rows]))
+    out, model = tmp_path / "train.parquet", tmp_path / "m.finegold"
+    done = run("export", votes, "--task", "sentence", "--group", "doc", "--for", "torch", "-o", out)
+    assert done.exit_code == 0, done.stderr
+    first = pl.read_parquet(out)
+    assert first["group"].to_list() == ["0", "1", "2", "0", "1", "2", "0", None, "2"]
+    run("aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv")
+    assert run("export", model, "--items", votes, "--group", "doc", "--for", "torch", "-o", out).exit_code == 0
+    assert pl.read_parquet(out).equals(first)
+    for words, message in (
+        ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
+        ((votes, "--task", "sentence", "--group", "worker"), "task 's0' has the group 'a' here and 'b' in another row"),
+        ((model, "--group", "doc"), "the groups of tasks are not known; use --group COLUMN --items FILE"),
+        ((model, "--items", votes), "the groups of tasks are not known; use --group COLUMN --items FILE"),
+    ):
+        done = run("export", *words, "--for", "torch", "-o", out)
+        assert done.exit_code == 2
+        assert message in " ".join(done.stderr.split())
+
+
 def test_bad_exports_are_refused(result: finegold.Result, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"train\.csv is not a Parquet file"):
         result.export(tmp_path / "train.csv", "torch")
     with pytest.raises(InputError, match='"keras" is not a purpose of an export; use one of huggingface'):
         result.export(tmp_path / "train.parquet", "keras")
+    with pytest.raises(InputError, match="the share of tasks to validate on must be at least 0 and below 1, not 1"):
+        result.export(tmp_path / "train.parquet", "torch", validation=1)
     assert not list(tmp_path.iterdir())
 
 

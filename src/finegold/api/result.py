@@ -16,7 +16,7 @@ from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.encoding import as_column, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from finegold.api.certify import Certificate
     from finegold.api.sample import Sample
@@ -243,8 +243,10 @@ class Result(ResultData):
 
         return sample_weights(self)
 
-    def export(self, path: str | Path, purpose: str) -> None:
-        """Write labels for training as Parquet: labels, probabilities, weights, agreement and a split by agreement.
+    def export(
+        self, path: str | Path, purpose: str, *, validation: float = 0.1, groups: Mapping[Any, Any] | None = None
+    ) -> None:
+        """Write labels for training as Parquet: labels, probabilities, weights, agreement, and what to validate on.
 
         Parameters
         ----------
@@ -253,10 +255,15 @@ class Result(ResultData):
         purpose : {"huggingface", "torch", "sklearn"}
             "huggingface": labels are numbers, with their names beside, and probabilities a list. "torch": the same,
             with arrays of fixed length. "sklearn": labels are names, and every class has a column.
+        validation : float, default 0.1
+            The share of tasks whose `split` is "validation" and not "train". A hash of the task or of its group
+            decides, so the share is approximate, and the tasks are the same every time.
+        groups : mapping, optional
+            task -> group, such as the document of a sentence, for the column `group`. A group has one split.
         """
         from finegold.io.writers import write_training
 
-        write_training(self, path, purpose)
+        write_training(self, path, purpose, validation, groups)
 
     def annotators(self, *, by_option: bool = False) -> Any:
         """Return a data frame with one row per annotator.

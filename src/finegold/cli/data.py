@@ -83,22 +83,38 @@ def export(
         default=...,
         metavar="huggingface|torch|sklearn",
     ),
+    validation: float = o.opt(
+        "The approximate share of tasks to validate on; they are the same every time.", default=0.1, metavar="SHARE"
+    ),
+    group: str | None = o.opt(
+        "A column of FILE, or of --items, such as the document of a sentence: a group has one split.", metavar="COLUMN"
+    ),
+    items: str | None = o.opt("A table with the tasks and their groups.", metavar="FILE"),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
 ) -> None:
-    """Write labels for training: the label of every task, the probability of each class, and a weight.
+    """Write labels for training: the label of every task, the probability of each class, a weight, and a split.
 
-    The weight is 1 where the label is certain and 0 where all classes are equally probable. The column split says
-    whether all votes are for the label (unanimous), more than half (majority), or fewer (disputed). Tasks without votes
-    are left out.
+    The weight is 1 where the label is certain and 0 where all classes are equally probable. The column consensus says
+    whether all votes are for the label (unanimous), more than half (majority), or fewer (disputed); the column split,
+    whether to train or to validate on the task. Tasks without votes are left out.
     """
+    from finegold.api.job import saved
+    from finegold.io.truth import read_groups
     from finegold.io.writers import check_training, write_training
+    from finegold.results.data import votes_of
     from finegold.votes.encoding import to_list
 
-    check_training(output, purpose)
-    out.check_outputs([], [output], files, reading, fit)
+    check_training(output, purpose, validation)
+    out.check_outputs([], [output], [*files, items], reading, fit)
+    groups, model = None, saved(files) if group is not None else None
+    if (items is None and model is not None) or (items is not None and group is None):
+        raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
+    if group is not None:
+        task = reading.task if model is None else votes_of(model).columns[0]
+        groups = read_groups(files if items is None else items, group, task)
     result = result_of(files, reading, fit)
-    out.write_all({output: lambda path: write_training(result, path, purpose)})
+    out.write_all({output: lambda path: write_training(result, path, purpose, validation, groups)})
     say(f"wrote {count(len(result.label_codes), 'task')} to {output}")
     say(f"classes, in the order of the probabilities: {', '.join(map(str, to_list(result.class_names)))}")
     if len(result.unlabelled):

@@ -113,7 +113,17 @@ def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
     return read_truth(gold, missing=missing, prefix="")
 
 
-def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
+def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
+    """Read the group of each task from a column of a table."""
+    opened = open_table(groups)
+    roles = {TASK: task if task in opened.columns else None, replace(LABEL, name="group", option="group"): column}
+    with columns_of(opened.name):
+        by_task, by_group = find_columns(opened.columns, roles)
+    table = opened.encode([by_task], [by_group])
+    return dict(zip(*map(to_list, one_per_task(table, table.ids(by_task), by_group, None, "group")), strict=True))
+
+
+def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None, what: str = "truth") -> Truth:
     """Return the truth of each task of a table in which a task may have several rows."""
     truths = drop_missing(table.values(column), missing)
     if table.is_text:
@@ -122,7 +132,7 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
     lost = rows[tasks.codes[rows] == MISSING]
     if lost.size:
         remedy = use(text="fill in the task or remove the row")
-        raise InputError("there is a truth but no task", table.where(int(lost[0])), [remedy])
+        raise InputError(f"there is a {what} but no task", table.where(int(lost[0])), [remedy])
     truth_of = np.full(len(tasks.names), MISSING, dtype=np.int32)
     truth_of[tasks.codes[rows]] = truths.codes[rows]
     wrong = rows[truth_of[tasks.codes[rows]] != truths.codes[rows]]
@@ -130,7 +140,7 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
         row, names = int(wrong[0]), to_list(truths.names)
         task = tasks.codes[row]
         here, elsewhere = names[truths.codes[row]], names[truth_of[task]]
-        problem = f"task {to_list(tasks.names)[task]!r} has the truth {here!r} here and {elsewhere!r} in another row"
+        problem = f"task {to_list(tasks.names)[task]!r} has the {what} {here!r} here and {elsewhere!r} in another row"
         raise InputError(problem, table.where(row), [use(text="keep one of them")])
     known = np.flatnonzero(truth_of != MISSING)
     return Truth(tasks.names[known], truths.names[truth_of[known]])

@@ -263,18 +263,26 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 # Labels for training.
 
 
-def check_training(path: str | os.PathLike[str], purpose: str) -> None:
-    """Refuse an unknown purpose, and a file that is not Parquet."""
+def check_training(path: str | os.PathLike[str], purpose: str, validation: float) -> None:
+    """Refuse an unknown purpose, a file that is not Parquet, and a share that is not one."""
+    if not 0 <= validation < 1:
+        raise InputError(f"the share of tasks to validate on must be at least 0 and below 1, not {validation}")
     if purpose not in PURPOSES:
         raise InputError(f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}')
     if Path(path).suffix.lower() != ".parquet":
         raise InputError(f"{path} is not a Parquet file; labels for training are written as .parquet")
 
 
-def write_training(result: ResultData, path: str | os.PathLike[str], purpose: str) -> None:
+def write_training(
+    result: ResultData,
+    path: str | os.PathLike[str],
+    purpose: str,
+    validation: float = 0.1,
+    groups: Mapping[Any, Any] | None = None,
+) -> None:
     """Write one row per task with its label, probabilities, weight, agreement and split."""
-    check_training(path, purpose)
-    table = training_table(result, purpose)
+    check_training(path, purpose, validation)
+    table = training_table(result, purpose, validation, groups)
     with replacing(path) as temporary, _polars_errors(path, "parquet"):
         table.write_parquet(temporary, metadata=training_metadata(result))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, cast
 
 import narwhals as nw
@@ -12,11 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from finegold.errors import FinegoldWarning, InputError
 from finegold.results.data import ModelRecord, ResultData, votes_of
 from finegold.results.metrics import expected_scores, scale_of
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, to_list
+from finegold.votes.encoding import MISSING, Names, text_of, to_list
 from finegold.votes.frames import make_frame, to_polars
 
 Floats = NDArray[np.float64]
@@ -192,7 +195,6 @@ def distinct(names: list[str], taken: set[str]) -> list[str]:
 
 
 PURPOSES = ("huggingface", "torch", "sklearn")
-SPLITS = ("unanimous", "majority", "disputed")
 
 
 def soft_labels(result: ResultData) -> Any:
@@ -216,8 +218,13 @@ def sample_weights(result: ResultData) -> Floats:
     return np.asarray(np.clip(1 - entropy / most, 0.0, 1.0))
 
 
-def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
-    """Return the table that `Result.export` writes for a purpose: one row per task with votes."""
+def training_table(
+    result: ResultData, purpose: str, validation: float = 0.1, groups: Mapping[Any, Any] | None = None
+) -> pl.DataFrame:
+    """Return the table that `Result.export` writes for a purpose: one row per task with votes.
+
+    Tasks and groups with small hashes are for validation: tasks that are added later move no other task.
+    """
     refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
     task, _, label = votes_of(result).votes()
     agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
@@ -235,7 +242,19 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
         columns["probabilities"] = lists if purpose == "torch" else lists.arr.to_list()
     columns["weight"] = sample_weights(result).astype(np.float32)
     columns["agreement"] = share.astype(np.float32)
-    columns["split"] = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
+    columns["consensus"] = np.where(share == 1, "unanimous", np.where(share > 0.5, "majority", "disputed"))
+    keys = [text_of(name) for name in to_list(result.task_names)]  # what is kept together
+    if groups is not None:
+        group_of = {text_of(name): text_of(group) for name, group in groups.items() if group is not None}
+        columns["group"] = pl.Series([group_of.get(key) for key in keys], dtype=pl.String)
+        if (alone := columns["group"].null_count()) == len(keys):
+            raise InputError("no task has a group; check that tasks are written alike")
+        if alone:
+            warnings.warn(f"tasks without a group, each a group of its own: {alone:,}", FinegoldWarning, stacklevel=3)
+        keys = [f"group {group_of[key]}" if key in group_of else key for key in keys]
+    hashes = (blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest() for key in keys)
+    is_chosen = [int.from_bytes(digest) < validation * 2**64 for digest in hashes]
+    columns["split"] = np.where(is_chosen, "validation", "train")
     return cast(pl.DataFrame, own_name(pl.DataFrame(columns), result.annotations, 0))
 
 
