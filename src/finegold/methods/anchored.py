@@ -33,7 +33,6 @@ The calibration keeps the order of the classes in q. docs/evidence/choosing.md e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import ClassVar, NamedTuple
 
@@ -41,7 +40,7 @@ import numpy as np
 
 from finegold.engines.blocks import Block, beside, sum_tasks
 from finegold.kernels.anchored import Model, Sums
-from finegold.methods.base import POSITIVE, Floats, Limits, Method, Range, SufficientStatistics
+from finegold.methods.base import POSITIVE, Floats, Method, Range, SufficientStatistics, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
@@ -82,41 +81,13 @@ class Parameters(NamedTuple):
     sweeps: int  # number of sweeps so far
 
 
-@dataclass(kw_only=True)
+@with_settings
 class AnchoredVote(Method):
     """Half of each label is the weighted vote, half a model of annotators; the default, the best on real data.
 
     Use it if you do not know how similar, how skilled or how independent the annotators are: crowds, experts, panels of
     LLM judges, labelling functions. It follows majority vote if annotators make the same errors, and improves on it if
     they differ. It costs four sweeps and K x K numbers per annotator.
-
-    Parameters
-    ----------
-    vote_share : float, default 0.5
-        Weight of the votes themselves in a label; the rest is the model's.
-    own_share : float, default 0.5
-        Weight of an annotator's own matrix in the model; the rest is everybody's.
-    class_prior : float, default 0.5
-        Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.
-    skill_power : float, default 0.75
-        Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.
-    prior_votes : float, default 2.0
-        Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.
-    coin_share : float, default 0.3
-        Weight of uniform errors in everybody's matrix, as a share of all votes.
-    max_iterations : int, default 4
-        Number of sweeps.
-    tolerance : float, default 1e-3
-        Has no effect: all sweeps are made.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "anchored").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "anchored"
@@ -124,22 +95,33 @@ class AnchoredVote(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
-    limits: ClassVar[Limits] = {
-        "vote_share": Range("between 0 and 1", 0, 1),
-        "own_share": Range("between 0 and 1", 0, 1),
-        "class_prior": Range("at least 0", 0, 100),
-        "skill_power": Range("at least 0", 0, 100),
-        "prior_votes": POSITIVE,
-        "coin_share": POSITIVE,
-    }
 
-    max_iterations: int = 4
-    vote_share: float = 0.5
-    own_share: float = 0.5
-    class_prior: float = 0.5
-    skill_power: float = 0.75
-    prior_votes: float = 2.0
-    coin_share: float = 0.3
+    tolerance: float = setting(1e-3, "Has no effect: all sweeps are made.")
+    max_iterations: int = setting(4, "Number of sweeps.")
+    vote_share: float = setting(
+        0.5, "Weight of the votes themselves in a label; the rest is the model's.", Range("between 0 and 1", 0, 1)
+    )
+    own_share: float = setting(
+        0.5,
+        "Weight of an annotator's own matrix in the model; the rest is everybody's.",
+        Range("between 0 and 1", 0, 1),
+    )
+    class_prior: float = setting(
+        0.5,
+        "Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.",
+        Range("at least 0", 0, 100),
+    )
+    skill_power: float = setting(
+        0.75,
+        "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.",
+        Range("at least 0", 0, 100),
+    )
+    prior_votes: float = setting(
+        2.0, "Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.", POSITIVE
+    )
+    coin_share: float = setting(
+        0.3, "Weight of uniform errors in everybody's matrix, as a share of all votes.", POSITIVE
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

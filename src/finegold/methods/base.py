@@ -1,27 +1,19 @@
 """The interface of a method: a few short functions around additive statistics.
 
-    start(block, restart)          first posteriors of the block's tasks, and their statistics
-    begin(statistics)              priors and first parameters, from the sum over all blocks
-    sweep(block, parameters)       new posteriors of the block, and their statistics
-    expect(statistics, before)     parameters for the next sweep, from the sum over all blocks
-    advance(engine, ...)           the same for the few methods whose update needs further passes over the votes
-    bound(parameters, statistics)  the objective that the method maximises, if it has one
-    learned(parameters)            what the method has learned about classes and annotators
-    sufficient_statistics(result)  the sums that a result was made from, so that new votes can be folded in
-    with_prior(earlier)            the method with prior knowledge from an earlier run (finegold.fitting.updating)
-
 `fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on each block.
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 import math
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +51,6 @@ TOLERANCE = Range("at least 0", 0, 1e300)
 
 Allowed = Range | tuple[str, ...]
 Limits = Mapping[str, Allowed]
-
-
 Floats = NDArray[np.float64]
 PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
 
@@ -71,6 +61,11 @@ class SufficientStatistics(NamedTuple):
     first: Any  # sums of `start`
     statistics: Any  # sums of the last sweep
     parameters: Any
+
+
+def setting(default: Any, help: str, limits: Allowed | None = None, kind: str = "") -> Any:
+    """Declare a setting of a method: its default, what it does, and its allowed values."""
+    return field(default=default, metadata={"help": help, "limits": limits, "kind": kind})
 
 
 @dataclass(kw_only=True)
@@ -155,9 +150,9 @@ class Method(ABC):
     single = False  # whether posteriors are stored in 32 bits instead of 64
     learned_per_task: ClassVar[tuple[str, ...]] = ()  # names of arrays of the blocks for the result, as "difficulty"
 
-    tolerance: float = 1e-3  # stop when no posterior changes by this much
-    max_iterations: int = 500
-    seed: int = 0
+    tolerance: float = setting(1e-3, "Stop when no probability of a class changes by more than this in a sweep.")
+    max_iterations: int = setting(500, "The largest number of sweeps.")
+    seed: int = setting(0, "Has no effect: nothing is drawn at random.")
     earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
     notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
 
@@ -406,3 +401,35 @@ class Method(ABC):
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
+
+
+M = TypeVar("M", bound=Method)
+EXAMPLE = """Examples
+--------
+>>> import finegold
+>>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+>>> finegold.aggregate(votes, "{name}").label.tolist()
+['x', 'y']
+"""
+
+
+@dataclass_transform(kw_only_default=True)
+def with_settings(method: type[M]) -> type[M]:
+    """Make a dataclass of a method; its docstring gets the settings, and an example unless it has one of its own."""
+    made = dataclass(kw_only=True)(method)
+    parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
+    about = {one.name: one.metadata for base in parents for one in fields(base) if one.metadata}
+    made.limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
+    entries = ["Parameters", "----------"]
+    for one in (one for one in fields(made) if one.init):
+        stated, allowed = about[one.name], made.limits.get(one.name)
+        kind = stated["kind"] or str(one.type).removesuffix(" | None")
+        if allowed is not None and not isinstance(allowed, Range):
+            kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
+        default = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
+        entries.append(f"{one.name} : {kind}, {'optional' if one.default is None else f'default {default}'}")
+        entries.append(textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    "))
+    text, section, example = inspect.cleandoc(made.__doc__ or "").partition("Examples\n")
+    example = f"{section}{example}" if section else EXAMPLE.format(name=made.name)
+    made.__doc__ = "\n".join([text.rstrip(), "", *entries, "", example])
+    return made

@@ -17,7 +17,6 @@ with b_v such that the prior mean of the precision is that of majority vote. The
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.kernels import bwa as kernels
-from finegold.methods.base import POSITIVE, Floats, Limits, Method
+from finegold.methods.base import POSITIVE, Floats, Method, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
@@ -64,7 +63,7 @@ class Parameters(NamedTuple):
     active: NDArray[np.bool_]  # [K] whether the class has not converged yet
 
 
-@dataclass(kw_only=True)
+@with_settings
 class BWA(Method):
     """A weighted vote: each annotator has a weight per class, which is higher the more they agree with the rest.
 
@@ -72,33 +71,17 @@ class BWA(Method):
     step up from majority vote; it keeps K numbers per annotator, so it needs far fewer votes of each than a
     confusion matrix does. It costs a few nanoseconds per vote, class and sweep. Each class stops separately, when none
     of its averages changes by more than `tolerance`, relative to its size.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        A class stops when none of its averages changes by more than this share of its size.
-    max_iterations : int, default 500
-        The largest number of sweeps.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    a_v : float, default 15.0
-        How many votes the prior of an annotator's weight is worth.
-    lam : float, default 1.0
-        Weight of the mean over all tasks in the average of each task, the paper's lambda.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "bwa").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "bwa"
-    limits: ClassVar[Limits] = {"a_v": POSITIVE, "lam": POSITIVE}
 
-    a_v: float = 15.0  # how many votes the prior of a weight is worth
-    lam: float = 1.0  # weight of the mean over all tasks, the paper's lambda
+    tolerance: float = setting(
+        1e-3, "A class stops when none of its averages changes by more than this share of its size."
+    )
+    a_v: float = setting(15.0, "How many votes the prior of an annotator's weight is worth.", POSITIVE)
+    lam: float = setting(
+        1.0, "Weight of the mean over all tasks in the average of each task, the paper's lambda.", POSITIVE
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes

@@ -15,7 +15,6 @@ than their few errors suggest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from scipy.special import gammaincinv
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import catd as kernels
-from finegold.methods.base import SHARE, Floats, Limits, Method
+from finegold.methods.base import SHARE, Floats, Method, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
@@ -55,7 +54,7 @@ class Parameters(NamedTuple):
     shares: Floats  # [K]
 
 
-@dataclass(kw_only=True)
+@with_settings
 class CATD(Method):
     """A weighted vote: an annotator's weight is the inverse of their error rate, with caution for few votes.
 
@@ -64,44 +63,28 @@ class CATD(Method):
     at the start can have a large effect: by default ties are split. The paper breaks them at random (`ties="random"`,
     by `seed`) and uses a printed table for c_j (`quantiles="printed"`). The fit stops when no further iteration can
     change anything, or after 100 iterations. It costs a few nanoseconds per vote and sweep.
-
-    Parameters
-    ----------
-    tolerance : float, default 0.0
-        Stop when no probability of a class changes by more than this in a sweep.
-    max_iterations : int, default 100
-        The largest number of sweeps.
-    seed : int, default 0
-        Seed of the draws that decide ties, with `ties="random"`.
-    ties : {"random", "split"}, default "split"
-        Whether a tie is decided at random or divided among the classes.
-    quantiles : {"printed", "exact"}, default "exact"
-        Quantiles of the chi-square distribution: those of the printed table that the public program uses, or exact
-        ones.
-    alpha : float, default 0.05
-        An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square distribution with as many
-        degrees of freedom as they have votes.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "catd").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "catd"
-    limits: ClassVar[Limits] = {
-        "ties": ("random", "split"),
-        "quantiles": ("printed", "exact"),
-        "alpha": SHARE,
-    }
 
-    tolerance: float = 0.0  # 0: stop when nothing changes any more
+    tolerance: float = 0.0
     max_iterations: int = 100
-    ties: Literal["random", "split"] = "split"
-    quantiles: Literal["printed", "exact"] = "exact"
-    alpha: float = 0.05  # c_j is the quantile of alpha / 2
+    seed: int = setting(0, 'Seed of the draws that decide ties, with `ties="random"`.')
+    ties: Literal["random", "split"] = setting(
+        "split", "Whether a tie is decided at random or divided among the classes.", ("random", "split")
+    )
+    quantiles: Literal["printed", "exact"] = setting(
+        "exact",
+        "Quantiles of the chi-square distribution: those of the printed table that the public program uses, or exact "
+        "ones.",
+        ("printed", "exact"),
+    )
+    alpha: float = setting(
+        0.05,
+        "An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square distribution with as many "
+        "degrees of freedom as they have votes.",
+        SHARE,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

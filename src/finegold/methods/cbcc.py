@@ -20,7 +20,6 @@ undamped step can overshoot and permute classes, so the messages are updated in 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import cbcc as kernels
 from finegold.kernels.cbcc import message, scratch, tangent
-from finegold.methods.base import COUNT, POSITIVE, SHARE, Floats, Limits, Method, Range
+from finegold.methods.base import COUNT, POSITIVE, SHARE, Floats, Method, Range, setting, with_settings
 from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_from_shares, sweep_confusion
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
@@ -66,7 +65,7 @@ class Parameters(NamedTuple):
     annotators: Annotators
 
 
-@dataclass(kw_only=True)
+@with_settings
 class CBCC(Method):
     """Annotators belong to a few communities; those of a community have similar confusion matrices.
 
@@ -74,51 +73,30 @@ class CBCC(Method):
     of interest; with few annotators all end up in one community. The defaults are the paper's settings: 40 iterations
     from random communities, converged or not. It learns from known truths. It costs a few nanoseconds per vote and
     sweep, less than a microsecond per annotator, class and sweep, and 2 K^3 numbers per annotator.
-
-    Parameters
-    ----------
-    tolerance : float, default 0.0
-        Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.
-    max_iterations : int, default 40
-        The largest number of sweeps.
-    seed : int, default 0
-        Seed of the random communities that it starts from.
-    n_communities : int, default 4
-        The number of communities.
-    community_strength : float, default 10.0
-        Pseudo-count of annotators in each community.
-    w : float, default 5.0
-        Precision of the annotators' scores around those of their community: the larger, the more alike they are.
-    quality : float, default 0.7
-        The share of right votes that the prior of the scores expects.
-    repeats : int, default 5
-        Number of damped steps that update the messages of the votes in each sweep.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "cbcc").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "cbcc"
     random_start: ClassVar[bool] = True
-    limits: ClassVar[Limits] = {
-        "n_communities": COUNT,
-        "repeats": Range("at least 0", 0, 1e6, whole=True),
-        "community_strength": POSITIVE,
-        "w": POSITIVE,
-        "quality": SHARE,
-    }
 
-    tolerance: float = 0.0  # 0: always run max_iterations
+    tolerance: float = setting(
+        0.0,
+        "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
+    )
     max_iterations: int = 40
-    n_communities: int = 4
-    community_strength: float = 10.0  # pseudo-count of each community
-    w: float = 5.0  # precision of annotators' scores around those of their community
-    quality: float = 0.7  # expected accuracy, which determines the prior of the scores
-    repeats: int = 5  # damped steps that update the messages of the votes
+    seed: int = setting(0, "Seed of the random communities that it starts from.")
+    n_communities: int = setting(4, "The number of communities.", COUNT)
+    community_strength: float = setting(10.0, "Pseudo-count of annotators in each community.", POSITIVE)
+    w: float = setting(
+        5.0,
+        "Precision of the annotators' scores around those of their community: the larger, the more alike they are.",
+        POSITIVE,
+    )
+    quality: float = setting(0.7, "The share of right votes that the prior of the scores expects.", SHARE)
+    repeats: int = setting(
+        5,
+        "Number of damped steps that update the messages of the votes in each sweep.",
+        Range("at least 0", 0, 1e6, whole=True),
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**3

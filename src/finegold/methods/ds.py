@@ -15,13 +15,12 @@ There is no smoothing: once annotator j has no expected votes for l where the tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from finegold.engines.blocks import Block, beside
-from finegold.methods.base import SHARE, Floats, Limits, Method, SufficientStatistics
+from finegold.methods.base import SHARE, Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
@@ -35,7 +34,7 @@ class Parameters(NamedTuple):
     seen: Floats  # [W, K] expected votes of each annotator where the truth is k
 
 
-@dataclass(kw_only=True)
+@with_settings
 class DS(Method):
     """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene, EM).
 
@@ -44,36 +43,20 @@ class DS(Method):
     votes alone. It stops after 20 iterations, as in the paper: without a prior, more of them fit the votes better and
     the truth worse (real data, means over families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`).
     Costs a few nanoseconds per vote and sweep, and K x K numbers per annotator.
-
-    Parameters
-    ----------
-    tolerance : float, default 0.0
-        Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.
-    max_iterations : int, default 20
-        The largest number of sweeps.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    quality : float, default 0.7
-        The share of right votes of every annotator at the start.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "ds").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "ds"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    limits: ClassVar[Limits] = {"quality": SHARE}
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
-    tolerance: float = 0.0  # 0: always run max_iterations
+    tolerance: float = setting(
+        0.0,
+        "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
+    )
     max_iterations: int = 20
-    quality: float = 0.7  # accuracy of every annotator at the start, the paper's q0
+    quality: float = setting(0.7, "The share of right votes of every annotator at the start.", SHARE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

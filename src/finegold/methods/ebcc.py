@@ -19,7 +19,6 @@ represents several copies. This does not change results and makes most sweeps se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from finegold.engines.blocks import Block
 from finegold.kernels import ebcc as kernels
 from finegold.kernels.ebcc import LANES
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import COUNT, POSITIVE, Floats, Limits, Method
+from finegold.methods.base import COUNT, POSITIVE, Floats, Method, setting, with_settings
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
@@ -69,7 +68,7 @@ class Parameters(NamedTuple):
     divergence: float  # of all Dirichlets from their priors
 
 
-@dataclass(kw_only=True)
+@with_settings
 class EBCC(Method):
     """Tasks of a class come in subtypes, such as easy and hard; annotators have a confusion matrix for each subtype.
 
@@ -77,27 +76,6 @@ class EBCC(Method):
     votes each and their errors are correlated. The result depends on a random start, so the best of 40 is returned
     (`n_restarts`); use fewer for a quick look. It learns from known truths. Each restart costs about ten nanoseconds
     per vote and sweep at first, fewer later, and W K G K numbers.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        Stop when no probability of a class changes by more than this in a sweep.
-    max_iterations : int, default 500
-        The largest number of sweeps of each restart.
-    seed : int, default 0
-        Seed of the random starts.
-    n_subtypes : int, default 10
-        The largest number of subtypes of each class, the paper's G.
-    n_restarts : int, default 40
-        The number of random starts. The result with the highest bound is returned.
-    class_prior : {"empirical", "uniform"}, default "empirical"
-        Pseudo-counts of the classes: summed vote shares, or 1 each.
-    a_pi : float, default 0.1
-        Pseudo-counts of the subtypes of a class, in sum. If it is small, few subtypes are used.
-    b_correct : float, default 4.0
-        Pseudo-count of right votes in each confusion matrix.
-    b_wrong : float, default 1.0
-        Pseudo-count of each wrong vote.
 
     Examples
     --------
@@ -110,18 +88,19 @@ class EBCC(Method):
     name: ClassVar[str] = "ebcc"
     has_bound: ClassVar[bool] = True
     random_start: ClassVar[bool] = True
-    limits: ClassVar[Limits] = {
-        **dict.fromkeys(("n_subtypes", "n_restarts"), COUNT),
-        **dict.fromkeys(("a_pi", "b_correct", "b_wrong"), POSITIVE),
-        "class_prior": ("empirical", "uniform"),
-    }
 
-    n_subtypes: int = 10
-    n_restarts: int = 40
-    class_prior: Literal["empirical", "uniform"] = "empirical"  # alpha: summed vote shares, or 1
-    a_pi: float = 0.1  # small: few subtypes are used
-    b_correct: float = 4.0
-    b_wrong: float = 1.0
+    max_iterations: int = setting(500, "The largest number of sweeps of each restart.")
+    seed: int = setting(0, "Seed of the random starts.")
+    n_subtypes: int = setting(10, "The largest number of subtypes of each class, the paper's G.", COUNT)
+    n_restarts: int = setting(40, "The number of random starts. The result with the highest bound is returned.", COUNT)
+    class_prior: Literal["empirical", "uniform"] = setting(
+        "empirical", "Pseudo-counts of the classes: summed vote shares, or 1 each.", ("empirical", "uniform")
+    )
+    a_pi: float = setting(
+        0.1, "Pseudo-counts of the subtypes of a class, in sum. If it is small, few subtypes are used.", POSITIVE
+    )
+    b_correct: float = setting(4.0, "Pseudo-count of right votes in each confusion matrix.", POSITIVE)
+    b_wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**2 * self.n_subtypes

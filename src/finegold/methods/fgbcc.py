@@ -15,7 +15,6 @@ mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the axis of votes before 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from scipy.special import softmax
 
 from finegold.engines.blocks import Block
 from finegold.kernels import fgbcc
-from finegold.methods.base import COUNT, Floats, Limits, Method, Range
+from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -50,7 +49,7 @@ class Parameters(NamedTuple):
     drift: float  # sum (lam - mu)^2 / (2 eta)
 
 
-@dataclass(kw_only=True)
+@with_settings
 class FGBCC(Method):
     """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores follows them.
 
@@ -61,42 +60,20 @@ class FGBCC(Method):
     depend on the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper (better on
     two). The start depends on the size of the data. `tolerance` is the relative change of the ELBO at which it stops.
     It learns from known truths.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-6
-        Stop when the bound changes by less than this share of its size.
-    max_iterations : int, default 1000
-        The largest number of sweeps.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    exact : bool, default False
-        Take the exact optimum of every score, instead of where L-BFGS-B stops.
-    lbfgs_tolerance : float, default 1e-5
-        L-BFGS-B stops at this relative decrease, or at this size of the gradient.
-    lbfgs_iterations : int, default 35
-        The largest number of iterations of L-BFGS-B in each sweep.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "fgbcc").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "fgbcc"
-    limits: ClassVar[Limits] = {
-        "lbfgs_tolerance": Range("positive", 1e-15, 1.0),
-        "lbfgs_iterations": COUNT,
-    }
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
-    tolerance: float = 1e-6
+    tolerance: float = setting(1e-6, "Stop when the bound changes by less than this share of its size.")
     max_iterations: int = 1000
-    exact: bool = False
-    lbfgs_tolerance: float = 1e-5  # of the relative decrease and of the gradient
-    lbfgs_iterations: int = 35
+    exact: bool = setting(False, "Take the exact optimum of every score, instead of where L-BFGS-B stops.")
+    lbfgs_tolerance: float = setting(
+        1e-5,
+        "L-BFGS-B stops at this relative decrease, or at this size of the gradient.",
+        Range("positive", 1e-15, 1.0),
+    )
+    lbfgs_iterations: int = setting(35, "The largest number of iterations of L-BFGS-B in each sweep.", COUNT)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

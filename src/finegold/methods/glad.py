@@ -17,7 +17,6 @@ maximises Q by some steps of conjugate gradients.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, NamedTuple
 
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.kernels import glad as kernels
-from finegold.methods.base import COUNT, Floats, Limits, Method, Range
+from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
@@ -71,7 +70,7 @@ class Parameters(NamedTuple):
     has_converged: bool = False  # whether Q has converged
 
 
-@dataclass(kw_only=True)
+@with_settings
 class GLAD(Method):
     """Each annotator has an ability, each task a difficulty; all wrong votes are equally likely.
 
@@ -83,29 +82,6 @@ class GLAD(Method):
     labels from before the last M step. There the last digits of sums decide where it stops, and labels depend on the
     processor (up to 1 % of a data set). Accuracy on real data, means over families: .7551, without priors .7592; log
     loss 2.475 and 2.999. It learns from known truths.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-6
-        Stop when no probability of a class has changed by more than this. Without priors: when the expected
-        log-likelihood Q has changed by less than this share of its size.
-    max_iterations : int, default 500
-        The largest number of sweeps, each with `steps` steps of the optimiser.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    priors : bool, default True
-        Give abilities and log-difficulties a normal prior with mean 1 and variance 1, and maximise their posterior.
-    gradient_tolerance : float, default 1e-4
-        The optimiser stops when no entry of the gradient is larger.
-    steps : int, default 100
-        The largest number of steps of the optimiser in each sweep.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "glad").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "glad"
@@ -113,12 +89,21 @@ class GLAD(Method):
     rounding: ClassVar[float] = 1e-4  # of a posterior whose parameters end where the gradient is 1e-4
     unstable: ClassVar[tuple[str, ...]] = ("ability",)
     learned_per_task: ClassVar[tuple[str, ...]] = ("difficulty",)
-    limits: ClassVar[Limits] = {"gradient_tolerance": Range("positive", 1e-15, 1e6), "steps": COUNT}
 
-    tolerance: float = 1e-6
-    priors: bool = True
-    gradient_tolerance: float = 1e-4
-    steps: int = 100
+    tolerance: float = setting(
+        1e-6,
+        "Stop when no probability of a class has changed by more than this. Without priors: when the expected "
+        "log-likelihood Q has changed by less than this share of its size.",
+    )
+    max_iterations: int = setting(500, "The largest number of sweeps, each with `steps` steps of the optimiser.")
+    priors: bool = setting(
+        True,
+        "Give abilities and log-difficulties a normal prior with mean 1 and variance 1, and maximise their posterior.",
+    )
+    gradient_tolerance: float = setting(
+        1e-4, "The optimiser stops when no entry of the gradient is larger.", Range("positive", 1e-15, 1e6)
+    )
+    steps: int = setting(100, "The largest number of steps of the optimiser in each sweep.", COUNT)
 
     def start(self, block: Block, restart: int) -> First:
         """Run the E step with alpha = beta = 1."""

@@ -18,7 +18,6 @@ a step that would lower the evidence of class k is skipped. So the bound over ph
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy as np
 from finegold.engines.blocks import Block, on_host
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
-from finegold.methods.base import Floats, Limits, Method, SufficientStatistics
+from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import (
     ConfusionSums,
     Dirichlets,
@@ -62,7 +61,7 @@ class Parameters(NamedTuple):
     of_v: float  # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
 
 
-@dataclass(kw_only=True)
+@with_settings
 class HDS(Method):
     """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned (hierarchical DS).
 
@@ -70,24 +69,6 @@ class HDS(Method):
     and others cast few: the common prior fills in for missing votes. Started from vote shares, it can converge to a
     poor optimum on sparse votes. If a class is rare, most votes for it are errors:
     `class_prior="flat"` allows it to be rarer than its votes. It costs a few nanoseconds per vote, class and sweep.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        Stop when no probability of a class changes by more than this in a sweep.
-    max_iterations : int, default 500
-        The largest number of sweeps.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    class_prior : {"votes", "flat"}, default "votes"
-        Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "hds").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "hds"
@@ -95,9 +76,12 @@ class HDS(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
-    limits: ClassVar[Limits] = {"class_prior": ("votes", "flat")}
 
-    class_prior: Literal["votes", "flat"] = "votes"  # u: summed vote shares, or 1 for each class that has votes
+    class_prior: Literal["votes", "flat"] = setting(
+        "votes",
+        "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.",
+        ("votes", "flat"),
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

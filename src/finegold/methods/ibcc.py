@@ -20,14 +20,13 @@ variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from finegold.engines.blocks import Block, beside
 from finegold.kernels.ibcc import Messages
-from finegold.methods.base import POSITIVE, Floats, Limits, Method, SufficientStatistics
+from finegold.methods.base import POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import ConfusionSums, count_votes, dirichlets, mean, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
@@ -49,7 +48,7 @@ class Parameters(NamedTuple):
     vb: Expectations | None  # None: ep
 
 
-@dataclass(kw_only=True)
+@with_settings
 class IBCC(Method):
     """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian DS).
 
@@ -57,47 +56,31 @@ class IBCC(Method):
     annotators cast few votes: the prior fills in for missing votes. The default, variational Bayes, maximises a bound
     and runs until it has converged. The paper uses 40 sweeps of expectation propagation (`inference="ep"`), which has
     no bound and stores K numbers per vote. It costs a few nanoseconds per vote, class and sweep.
-
-    Parameters
-    ----------
-    tolerance : float, optional
-        Stop when no probability of a class changes by more than this in a sweep. By default 0 with expectation
-        propagation (all sweeps are made) and 1e-3 with variational Bayes.
-    max_iterations : int, optional
-        The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes.
-    seed : int, default 0
-        Has no effect: nothing is drawn at random.
-    inference : {"ep", "vb"}, default "vb"
-        Expectation propagation or variational Bayes.
-    right : float, optional
-        Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and
-        4 with variational Bayes, for K classes.
-    wrong : float, default 1.0
-        Pseudo-count of each wrong vote.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "ibcc").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "ibcc"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
-    limits: ClassVar[Limits] = {
-        "inference": tuple(STOPPING_DEFAULTS),
-        "right": POSITIVE,
-        "wrong": POSITIVE,
-    }
     keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
-    tolerance: float | None = None  # type: ignore[assignment]  # None: 1e-3 (vb) or 0 (ep)
-    max_iterations: int | None = None  # type: ignore[assignment]  # None: 500 (vb) or 40 (ep)
-    inference: Literal["ep", "vb"] = "vb"
-    right: float | None = None  # the prior's b_kk; None: 4 (vb) or 7/3 (K - 1) (ep)
-    wrong: float = 1.0  # and its b_kl
+    tolerance: float | None = setting(  # type: ignore[assignment]
+        None,
+        "Stop when no probability of a class changes by more than this in a sweep. By default 0 with expectation "
+        "propagation (all sweeps are made) and 1e-3 with variational Bayes.",
+    )
+    max_iterations: int | None = setting(  # type: ignore[assignment]
+        None, "The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes."
+    )
+    inference: Literal["ep", "vb"] = setting(
+        "vb", "Expectation propagation or variational Bayes.", tuple(STOPPING_DEFAULTS)
+    )
+    right: float | None = setting(
+        None,
+        "Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and "
+        "4 with variational Bayes, for K classes.",
+        POSITIVE,
+    )
+    wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
 
     def __post_init__(self) -> None:
         if self.inference in STOPPING_DEFAULTS:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Method, SufficientStatistics
+from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData
 
@@ -16,20 +15,11 @@ class Statistics(NamedTuple):
     phi: Floats  # [K] sum of the posteriors
 
 
-@dataclass(kw_only=True)
+@with_settings
 class MajorityVote(Method):
     """Plain majority vote: every vote has the same weight.
 
     Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and has no parameters.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        Has no effect: there is only one pass over the votes.
-    max_iterations : int, default 500
-        Has no effect.
-    seed : int, default 0
-        Has no effect.
 
     Examples
     --------
@@ -42,6 +32,10 @@ class MajorityVote(Method):
     name: ClassVar[str] = "mv"
     fixed_passes: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ()
+
+    tolerance: float = setting(1e-3, "Has no effect: there is only one pass over the votes.")
+    max_iterations: int = setting(500, "Has no effect.")
+    seed: int = setting(0, "Has no effect.")
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

@@ -15,7 +15,6 @@ nu, eta_j and mu_sk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike
 from finegold.engines.blocks import Block, beside
 from finegold.errors import InputError
 from finegold.kernels.ptbcc import Model
-from finegold.methods.base import COUNT, POSITIVE, Floats, Limits, Method, SufficientStatistics
+from finegold.methods.base import COUNT, POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
@@ -77,73 +76,66 @@ class Parameters(NamedTuple):
     v: Dirichlets  # mu [S, K, L]
 
 
-@dataclass(kw_only=True)
+@with_settings
 class PTBCC(Method):
     """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of them.
 
     Use it if annotators cast few votes each or classes are unbalanced: prototypes are learned from all annotators. It
     costs a few nanoseconds per vote and sweep.
-
-    Parameters
-    ----------
-    tolerance : float, default 1e-3
-        Stop when no probability of a class changes by more than this in a sweep.
-    max_iterations : int, default 500
-        The largest number of sweeps.
-    seed : int, default 0
-        Seed of the random prototypes, if there are more than two.
-    n_prototypes : int, default 2
-        The number of prototypes. The first is a skilled annotator, the second a confused one.
-    e : float, default 1.0
-        Pseudo-count, in the first prototype, of each wrong vote, and in the second of the right one.
-    f : float, default 5.0
-        Pseudo-count of the right vote in the first prototype: with K classes it starts with f / (f + (K - 1) e) right
-        votes.
-    m : float, default 1.35
-        Pseudo-count of each wrong vote in the second prototype: it starts with e / (e + (K - 1) m) right votes.
-    pi_strength : float, default 0.4
-        Strength of the prior of each annotator's mixture: the factor by which the first assignments of votes to
-        prototypes are counted.
-    v_strength : float, default 0.5
-        Strength of the prior of the prototypes: the factor by which the first assignments of votes are counted.
-    further : {"dirichlet", "uniform"}, default "dirichlet"
-        How prototypes beyond the second start: drawn at random, or with all votes equally likely.
-    prototypes : array_like of shape (S, K, K), optional
-        Prototypes to start from, instead of those that `n_prototypes`, `e`, `f`, `m` and `further` describe. Each row
-        is the distribution of the votes given the truth.
-    precision : {"double", "single"}, default "double"
-        Precision of the posterior. With "single" it takes half of the memory, and rounding errors are up to 3e-8 per
-        sweep: on simulated votes, posteriors were within 1e-6 of those in 64 bits, after the same number of sweeps.
-
-    Examples
-    --------
-    >>> import finegold
-    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> finegold.aggregate(votes, "ptbcc").label.tolist()
-    ['x', 'y']
     """
 
     name: ClassVar[str] = "ptbcc"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("eta", "beta")
-    limits: ClassVar[Limits] = {
-        "n_prototypes": COUNT,
-        **dict.fromkeys(("e", "f", "m", "pi_strength", "v_strength"), POSITIVE),
-        "precision": ("double", "single"),
-        "further": ("dirichlet", "uniform"),
-    }
     keeps: ClassVar[dict[str, str]] = {"eta": "WS", "mu": "SKK", "nu": "K", "beta": "WS", "a": "SKK", "u": "K"}
 
-    n_prototypes: int = 2
-    e: float = 1.0
-    f: float = 5.0
-    m: float = 1.35
-    pi_strength: float = 0.4  # weight of the first assignments in the prior of pi ...
-    v_strength: float = 0.5  # ... and in that of v
-    further: Literal["dirichlet", "uniform"] = "dirichlet"  # how prototypes beyond the second start
-    prototypes: ArrayLike | None = None  # [S, K, K] to start from, instead of all of the above
-    precision: Literal["double", "single"] = "double"  # of the posteriors; see `single`
+    seed: int = setting(0, "Seed of the random prototypes, if there are more than two.")
+    n_prototypes: int = setting(
+        2, "The number of prototypes. The first is a skilled annotator, the second a confused one.", COUNT
+    )
+    e: float = setting(
+        1.0, "Pseudo-count, in the first prototype, of each wrong vote, and in the second of the right one.", POSITIVE
+    )
+    f: float = setting(
+        5.0,
+        "Pseudo-count of the right vote in the first prototype: with K classes it starts with f / (f + (K - 1) e) "
+        "right votes.",
+        POSITIVE,
+    )
+    m: float = setting(
+        1.35,
+        "Pseudo-count of each wrong vote in the second prototype: it starts with e / (e + (K - 1) m) right votes.",
+        POSITIVE,
+    )
+    pi_strength: float = setting(
+        0.4,
+        "Strength of the prior of each annotator's mixture: the factor by which the first assignments of votes to "
+        "prototypes are counted.",
+        POSITIVE,
+    )
+    v_strength: float = setting(
+        0.5,
+        "Strength of the prior of the prototypes: the factor by which the first assignments of votes are counted.",
+        POSITIVE,
+    )
+    further: Literal["dirichlet", "uniform"] = setting(
+        "dirichlet",
+        "How prototypes beyond the second start: drawn at random, or with all votes equally likely.",
+        ("dirichlet", "uniform"),
+    )
+    prototypes: ArrayLike | None = setting(
+        None,
+        "Prototypes to start from, instead of those that `n_prototypes`, `e`, `f`, `m` and `further` describe. Each "
+        "row is the distribution of the votes given the truth.",
+        kind="array_like of shape (S, K, K)",
+    )
+    precision: Literal["double", "single"] = setting(
+        "double",
+        'Precision of the posterior. With "single" it takes half of the memory, and rounding errors are up to 3e-8 per '
+        "sweep: on simulated votes, posteriors were within 1e-6 of those in 64 bits, after the same number of sweeps.",
+        ("double", "single"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,7 +17,6 @@ through the graph. Gradients are derived by hand.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from finegold.engines.blocks import Block
 from finegold.kernels import tiremge as kernels
 from finegold.kernels.numerics import normalise, subtract_largest
 from finegold.kernels.tiremge import Layers
-from finegold.methods.base import COUNT, Floats, Limits, Method, Range
+from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
 from finegold.results.data import Learned
 from finegold.votes.annotations import Annotations
 
@@ -66,7 +65,7 @@ class Parameters(NamedTuple):
     tau: Floats  # [K]
 
 
-@dataclass(kw_only=True)
+@with_settings
 class TiReMGE(Method):
     """A graph network embeds tasks near the votes of annotators who are reliable and similar to each other.
 
@@ -77,21 +76,6 @@ class TiReMGE(Method):
     probabilities are a softmax of the embedding. It cannot use known truths. Reliabilities are shared among annotators
     with similar embeddings, usually all of them, so they are close together. It computes in 64 bits, since in the 32
     bits of the original program 150 steps magnify rounding: 1 % of the labels depended on the processor.
-
-    Parameters
-    ----------
-    tolerance : float, default 0.0
-        Stop when no probability of a class changes by more than this in a sweep. With 0, all steps are made.
-    max_iterations : int, default 150
-        The number of steps.
-    seed : int, default 0
-        Seed of the network's first weights.
-    learning_rate : float, default 0.01
-        Learning rate of the optimiser, Adam.
-    units : int, default 256
-        Size of the hidden layers.
-    view_units : int, default 64
-        Size between the two layers of the second view.
 
     Examples
     --------
@@ -106,17 +90,15 @@ class TiReMGE(Method):
     divisible: ClassVar[bool] = False
     random_start: ClassVar[bool] = True
     unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # Adam divides by small numbers
-    limits: ClassVar[Limits] = {
-        "learning_rate": Range("positive", 1e-9, 10.0),
-        "units": COUNT,
-        "view_units": COUNT,
-    }
 
-    tolerance: float = 0.0  # 0: always run all steps
-    max_iterations: int = 150
-    learning_rate: float = 0.01
-    units: int = 256  # of the hidden layers
-    view_units: int = 64  # between the two layers of the second view
+    tolerance: float = setting(
+        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, all steps are made."
+    )
+    max_iterations: int = setting(150, "The number of steps.")
+    seed: int = setting(0, "Seed of the network's first weights.")
+    learning_rate: float = setting(0.01, "Learning rate of the optimiser, Adam.", Range("positive", 1e-9, 10.0))
+    units: int = setting(256, "Size of the hidden layers.", COUNT)
+    view_units: int = setting(64, "Size between the two layers of the second view.", COUNT)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return (annotations.n_tasks + annotations.n_annotators) * (self.units + 2 * annotations.n_classes)
