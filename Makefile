@@ -69,11 +69,11 @@ test-dependencies: $(READY)
 	$(RUN) tools/dependencies.py
 
 bench: $(READY)
-	$(RUN) bench/ptbcc.py --data $(DATA)
-	$(RUN) bench/start_up.py
+	$(RUN) -m bench.speed.ptbcc --data $(DATA)
+	$(RUN) -m bench.speed.start_up
 
 rivals: $(READY)
-	$(RUN) bench/rivals.py --data $(DATA)
+	$(RUN) -m bench.rivals.rivals --data $(DATA)
 
 # Built without warnings, and to be read from the disk: site/index.html
 docs: $(READY)

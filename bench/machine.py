@@ -12,7 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+BENCH = Path(__file__).resolve().parent
+RESULTS = BENCH / "results"
+SHARED = BENCH.parents[1] / "shared"  # real data, which are other people's
 PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars", "pandas", "crowd-kit")
 
 

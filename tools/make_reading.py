@@ -46,10 +46,10 @@ all look-alikes. [What Finegold reads](formats.md) describes the formats.
 SPOILED = """
 ## Real files, spoiled
 
-`python bench/dirt.py` spoils real vote files (3,000 rows of each, 5 % of which get the dirt) and counts what happens.
-"Repaired" means that the votes of the clean file come out; "by the option" that the option in the message does it.
-Finegold reports nothing ("silent") where the file cannot tell: a class may well be called test, or negative (3). On the
-clean files nothing is reported.
+`python -m bench.reading.dirt` spoils real vote files (3,000 rows of each, 5 % of which get the dirt) and counts what
+happens. "Repaired" means that the votes of the clean file come out; "by the option" that the option in the message
+does it. Finegold reports nothing ("silent") where the file cannot tell: a class may well be called test, or negative
+(3). On the clean files nothing is reported.
 """
 FOOT = """
 This page is made by `python tools/make_reading.py`, which runs every case; the files are in
@@ -62,8 +62,8 @@ def page() -> str:
 
 
 def _spoiled() -> str:
-    """Return what `bench/dirt.py` printed for real files that it spoiled."""
-    return f"{SPOILED}\n{(ROOT / 'bench' / 'dirt.md').read_text()}"
+    """Return what `bench/reading/dirt.py` printed for real files that it spoiled."""
+    return f"{SPOILED}\n{(ROOT / 'bench' / 'reading' / 'dirt.md').read_text()}"
 
 
 def _section(title: str, cases: tuple[Case, ...]) -> str:

@@ -1,4 +1,4 @@
-"""finegold.crowdkit against what crowd-kit answered: tests/data/crowdkit.json, made by bench/crowdkit_values.py."""
+"""finegold.crowdkit against crowd-kit's answers: tests/data/crowdkit.json, made by bench/rivals/crowdkit_values.py."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_equals_crowdkit_to_1e_9(group: dict[str, Any], case: dict[str, Any]) ->
 def test_the_kept_answers_are_those_of_crowdkit() -> None:
     reason = "crowd-kit is not installed, so its answers are those that tests/data/crowdkit.json keeps"
     pytest.importorskip("crowdkit.aggregation", reason=reason)
-    from bench import crowdkit_values
+    from bench.rivals import crowdkit_values
 
     groups = [group for seed, n_classes in ((0, 2), (1, 3)) for group in crowdkit_values.cases(seed, n_classes)]
     texts = json.dumps(groups), json.dumps(GOLDEN["groups"])

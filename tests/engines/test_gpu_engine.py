@@ -1,4 +1,4 @@
-"""Everything around the GPU's kernels, with the CPU's in their place: bench/gpu.py tests the kernels on a GPU."""
+"""Everything around the GPU's kernels, with the CPU's in their place: bench/speed/gpu.py tests the kernels on a GPU."""
 
 from importlib import import_module
 

@@ -1,9 +1,9 @@
 """Published logs of LLM judges, which are not part of the repository: see ../shared/logs/README.md."""
 
 import pytest
-from bench.judges import PANDAS, by_pandas, majority, right, with_truths
 
 import finegold
+from bench.trust.judges import PANDAS, by_pandas, majority, right, with_truths
 from finegold.insight.judges.answers import merge
 from finegold.insight.judges.scores import score_judges
 from tests.support.data_sets import SHARED

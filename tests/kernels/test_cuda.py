@@ -1,4 +1,4 @@
-"""The GPU kernels are tested and timed by bench/gpu.py where there is a GPU; here, what surrounds them."""
+"""The GPU kernels are tested and timed by bench/speed/gpu.py where there is a GPU; here, what surrounds them."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ def test_without_cupy_or_a_gpu_there_is_a_message_that_says_what_to_do():
         import cupy
 
         if cupy.cuda.is_available():
-            pytest.skip("there is a GPU here; run bench/gpu.py")
+            pytest.skip("there is a GPU here; run bench/speed/gpu.py")
     except ImportError:
         pass
     finegold.kernels.cuda.cupy.cache_clear()

@@ -17,8 +17,8 @@ VARIANTS = {
     "IBCC-VB": ("ibcc", {"inference": "vb", "tolerance": 1e-3, "max_iterations": 500}, 1e-6),
 }
 OMITTED = "GLAD with priors on"  # EM that stopped early; with priors, GLAD now ends at the maximum: test_glad.py
-# Labels of the paper's GLAD depend on the processor. bench/processors.py: on seven others, accuracies differ from those
-# of the file by at most .006 (ms).
+# Labels of the paper's GLAD depend on the processor. bench/accuracy/processors.py: on seven others, accuracies differ
+# from those of the file by at most .006 (ms).
 OVER_PROCESSORS = {"GLAD": 0.01}
 # What takes more than two seconds is left to `make test-all`; every method keeps several data sets here.
 LARGE = ("adult", "fact")  # kernels are compiled anew for them, with a known number of classes

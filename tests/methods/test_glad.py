@@ -71,7 +71,7 @@ def test_the_fit_ends_at_a_maximum_of_the_posterior_where_no_ability_is_negative
 
 @pytest.mark.parametrize(("name", "accuracy"), [("val7", 0.22), ("aircr", 0.8094), ("ms", 0.7855), ("web", 0.8059)])
 def test_accuracy_at_the_maximum(name, accuracy, data_set):
-    """Eight kinds of processors agree on all labels of these data (bench/processors.py)."""
+    """Eight kinds of processors agree on all labels of these data (bench/accuracy/processors.py)."""
     data = data_set(name)
     assert data.accuracy(fit(GLAD(), data.annotations).posterior) == pytest.approx(accuracy, abs=1e-3)
 

@@ -1,26 +1,13 @@
-"""The measures of bench/real.py: small examples worked out by hand."""
+"""The measures of bench/accuracy/real.py: small examples worked out by hand."""
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from finegold.errors import InputError
-
-BENCH = str(Path(__file__).parents[2] / "bench")
-
-
-@pytest.fixture(autouse=True)
-def _bench_on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(BENCH)
-    yield
-    files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
-    for name in files:
-        if files[name].startswith(BENCH):
-            del sys.modules[name]
 
 
 def shared_folder(path: Path) -> Path:
@@ -39,7 +26,7 @@ def shared_folder(path: Path) -> Path:
 
 
 def test_measures_share_ties_floor_probabilities_and_take_unseen_classes_for_wrong():
-    from real_score import measure
+    from bench.accuracy.real_score import measure
 
     posterior = np.array([[0.5, 0.5], [1.0, 0.0], [0.15, 0.85], [0.2, 0.8]])
     found = measure(posterior, np.array([0, 1, 2, -1]))
@@ -49,14 +36,14 @@ def test_measures_share_ties_floor_probabilities_and_take_unseen_classes_for_wro
 
 
 def test_calibration_error_takes_ten_bins():
-    from real_score import measure
+    from bench.accuracy.real_score import measure
 
     posterior = np.array([[0.89, 0.11], [0.81, 0.19]])  # one bin: 1/2 right, .85 sure; two bins would give .5
     assert measure(posterior, np.array([0, 1]))["ece"] == pytest.approx(0.35)
 
 
 def test_means_are_over_families_and_failures_count_as_the_vote():
-    from real_score import summarise
+    from bench.accuracy.real_score import summarise
 
     def one(kind, family, accuracy, truths=100):
         vote = {"accuracy": accuracy, "log_loss": 1.0, "ece": 0.1}
@@ -78,7 +65,7 @@ def test_means_are_over_families_and_failures_count_as_the_vote():
 
 
 def test_sets_are_read_with_contiguous_codes_and_truths_of_their_own_tasks(tmp_path):
-    from real_data import load, without_labels
+    from bench.real_data import load, without_labels
 
     shared = shared_folder(tmp_path)
     found = {one.name: one for one in load(shared)}
@@ -91,7 +78,7 @@ def test_sets_are_read_with_contiguous_codes_and_truths_of_their_own_tasks(tmp_p
 
 
 def test_absent_data_and_unknown_names_are_told(tmp_path):
-    from real_data import load
+    from bench.real_data import load
 
     with pytest.raises(InputError, match=r"the real data sets are absent: .*--shared"):
         load(tmp_path)
@@ -100,8 +87,8 @@ def test_absent_data_and_unknown_names_are_told(tmp_path):
 
 
 def test_a_method_that_takes_too_long_is_not_tried_on_larger_sets(tmp_path):
-    from real import run_sets
-    from real_data import load
+    from bench.accuracy.real import run_sets
+    from bench.real_data import load
 
     data = load(shared_folder(tmp_path))
     rows = run_sets(data, {}, lambda one: {"failed": "longer than 1 s of processor time"})
@@ -110,15 +97,15 @@ def test_a_method_that_takes_too_long_is_not_tried_on_larger_sets(tmp_path):
 
 
 def test_settings_are_read_from_the_name():
-    from real import parse
+    from bench.accuracy.real import parse
 
     assert parse("ds max_iterations=7").max_iterations == 7
     assert parse("hds class_prior=flat").class_prior == "flat"
 
 
 def test_a_method_that_crashes_is_shown_as_failed(tmp_path, monkeypatch):
-    import real
-    from real_data import load
+    from bench.accuracy import real
+    from bench.real_data import load
 
     def crash(*arguments, **options):
         raise np.linalg.LinAlgError("Singular matrix")

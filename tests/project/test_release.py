@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools import lock, release
 
 import finegold
+from tools import lock, release
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

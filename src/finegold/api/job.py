@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from finegold.io.folders.labels import FolderOutcome
     from finegold.io.tables import WatchReading
 
-MIN_GOLD = 25  # known truths from which they set the temperature of confidences: bench/gold.py
+MIN_GOLD = 25  # known truths from which they set the temperature of confidences: bench/trust/gold.py
 OnStep = Callable[[Step], None]
 Fit = Callable[[Method, Annotations], Result]
 

@@ -5,7 +5,7 @@ gathered. If they do not fit, the blocks stay in host memory and are copied to t
 
 PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS and IBCC use
 float64, because their posteriors are products of many small numbers. The final
-posteriors are within 1e-4 of the CPU's (measured by bench/gpu.py).
+posteriors are within 1e-4 of the CPU's (measured by bench/speed/gpu.py).
 """
 
 from __future__ import annotations

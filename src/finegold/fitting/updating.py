@@ -37,7 +37,7 @@ from finegold.votes.merging import Joined, Merged, Piece, stitch
 
 Floats = NDArray[np.float64]
 
-MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
+MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/speed/update.py
 MAX_CHANGE = 0.02  # of a posterior in the last sweep
 MIN_SUM = 1e-9  # smaller sums are rounding errors of a subtraction and become 0
 

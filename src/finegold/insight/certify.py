@@ -1,6 +1,6 @@
 """What a person who checks some tasks can know about all of them: accuracy, acceptance, and calibrated confidences.
 
-Three designs, with the figures in docs/evidence/trust.md (`bench/certify.py` measures them):
+Three designs, with the figures in docs/evidence/trust.md (`bench/trust/certify.py` measures them):
 
 - *Accuracy*: tasks are sorted by confidence and cut into strata of equal uncertainty; the same number of tasks is
   checked in each. The interval is that of Clopper and Pearson for the effective number of checks (Korn and Graubard

@@ -35,7 +35,7 @@ from finegold.votes.frames import make_frame
 Level = Literal["nominal", "ordinal", "interval"]
 
 CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a normal distribution
-MIN_TASKS = 100  # intervals of fewer contained the agreement in 60 % of samples of one real set: bench/promises.py
+MIN_TASKS = 100  # of one real set, 60 % of the intervals of fewer contained the agreement: bench/trust/promises.py
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 N_GROUPS = 8  # of annotators
-MIN_VOTES = 20  # annotators with fewer votes get no advice: bench/promises.py
+MIN_VOTES = 20  # annotators with fewer votes get no advice: bench/trust/promises.py
 MIN_GAP = 0.05  # between what their votes suggest at most and the usual accuracy
 MIN_CASES = 10  # expected votes on tasks of a class, below which its confusion is not named
 MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless

@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 
 PRIOR_VOTES = 2.0  # pseudo-votes of each distribution, in the proportions of everybody's votes
 MIN_LOG_ODDS = 3.0  # odds of twenty to one
-MIN_VOTES = 20  # with fewer votes, four in ten suspicions were wrong on real data: bench/promises.py
+MIN_VOTES = 20  # with fewer votes, four in ten suspicions were wrong on real data: bench/trust/promises.py
 ONE_CLASS_SHARE = 0.95  # of the most frequent class, for the kind "one class"
 MIN_COUNT = 1e-9  # for classes without votes
 

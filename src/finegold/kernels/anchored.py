@@ -24,7 +24,7 @@ Integers = NDArray[np.int64]
 
 MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
 UNROLLED, FOUR = np.uint64(MAX_UNROLLED), np.uint64(4)
-GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for: bench/gold.py
+GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for: bench/trust/gold.py
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 

@@ -15,8 +15,8 @@ cell by cell, for many classes or few votes.
 
 With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
 classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to tables [class, task] with zeros for
-absent cells: K x K multiplications per task cost less than finding out which are needed (bench/ptbcc.py: 10 % less time
-on adult). One compiled version serves any number of classes.
+absent cells: K x K multiplications per task cost less than finding out which are needed (bench/speed/ptbcc.py: 10 %
+less time on adult). One compiled version serves any number of classes.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from finegold.votes.encoding import MISSING
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/judges.py measures the coverage
+MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/trust/judges.py measures the coverage
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,268 @@
+"""Votes of real crowds beside simulated classifiers: votes alone, the classifier alone, and both together.
+
+python -m bench.models.predictions_real --data ../shared [--tasks 300] [--draws 1] [--sets 1] [--half 0]
+    [--rival PYTHON] [--audit] [--out bench/results]
+
+The classifiers have accuracies of 60 to 95 % and err in four ways:
+
+    calibrated     errors are independent of the votes, and probabilities are right
+    overconfident  the same with logits that are four times too large
+    confused       it always says the next class where it is wrong, and is sure of 90 %
+    hard           calibrated, but its errors are on the tasks on which annotators err
+
+Bad models follow: always the rarest or the commonest class with .99, the same probabilities for all, at random (also
+with .99), classes in another order, right on 60 % with .99, and the majority vote itself with .99 (in-sample). Both are
+combined without truths, and with 25, 50 and 100 known ones; accuracies are those of the other tasks, in points against
+the better source. "interval" is the share of sets whose interval holds the accuracy of the model, "found" that of sets
+with a note on what is wrong with the model. --rival is a Python with cleanlab, for CROWDLAB. Figures are means over
+families of data sets. With --half, only every second family is used. With --audit, the number of wrong labels that an
+audit expects is compared with the true one instead, for the majority vote in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+import finegold
+from bench.machine import RESULTS
+from bench.models.predictions import CROWDLAB, Floats, Random, classifier
+from bench.real_data import RealSet, load
+from finegold.fitting import combining
+from finegold.io.predictions import read_predictions
+from finegold.system.files import write_bytes
+
+KINDS = ("calibrated", "overconfident", "confused", "hard")
+ACCURACIES = (0.6, 0.7, 0.8, 0.9, 0.95)
+SURE = 0.9  # of a confused classifier
+DIFFICULTY_NOISE = 0.3  # added to the share of right votes, so that difficulty does not decide alone
+MOST_VOTES = 60_000
+TRUTHS = (0, 25, 50, 100)
+BAD = (
+    "always the rarest class",
+    "always the commonest class",
+    "same probabilities",
+    "at random",
+    "at random with .99",
+    "another order",
+    "60% right with .99",
+    "majority vote (in-sample)",
+)
+FOUND = ("chance", "another order", "contested votes")  # words of the notes on bad models
+
+Codes = NDArray[np.int64]
+
+
+class Crowd(NamedTuple):
+    """The votes of a data set on some tasks with known truths, and the result of the votes alone."""
+
+    name: str
+    votes: finegold.Annotations
+    truth: Codes
+    result: finegold.Result
+
+
+def sampled(one: RealSet, n_tasks: int) -> tuple[finegold.Annotations, Codes]:
+    """Return votes and truths of a random sample of the tasks with known truths."""
+    voted = np.bincount(one.votes[:, 0], minlength=len(one.truth)) > 0
+    tasks = np.flatnonzero(voted & (one.truth >= 0) & (one.truth < one.n_classes))
+    tasks = np.sort(np.random.default_rng(0).permutation(tasks)[:n_tasks])
+    votes = one.votes[np.isin(one.votes[:, 0], tasks)]
+    return finegold.Annotations.from_arrays(*votes.T, classes=list(range(one.n_classes))), one.truth[tasks]
+
+
+def probabilities(rng: Random, kind: str, crowd: Crowd, accuracy: float) -> Floats:
+    """Return what a classifier of this kind predicts."""
+    truth, n_classes = crowd.truth, crowd.votes.n_classes
+    if kind == "confused":
+        is_wrong = rng.random(len(truth)) >= accuracy
+        p = np.full((len(truth), n_classes), (1 - SURE) / (n_classes - 1))
+        p[np.arange(len(truth)), (truth + is_wrong) % n_classes] = SURE
+        return p
+    p = classifier(rng, truth, accuracy, 4.0 if kind == "overconfident" else 1.0, n_classes)
+    return on_hard_tasks(rng, p, crowd) if kind == "hard" else p
+
+
+def on_hard_tasks(rng: Random, p: Floats, crowd: Crowd) -> Floats:
+    """Give the predictions that are least right to the tasks with the smallest shares of right votes."""
+    task, _, label = crowd.votes.votes()
+    right = np.bincount(task, label == crowd.truth[task]) / crowd.votes.votes_per_task
+    from_truth = (np.arange(p.shape[1]) + crowd.truth[:, None]) % p.shape[1]
+    turned = np.take_along_axis(p, from_truth, axis=1)  # the truth is the first class
+    moved = np.empty_like(p)
+    moved[np.argsort(right + rng.normal(0, DIFFICULTY_NOISE, len(right)))] = turned[np.argsort(turned[:, 0])]
+    found = np.empty_like(p)
+    np.put_along_axis(found, from_truth, moved, axis=1)
+    return found
+
+
+def bad_model(rng: Random, kind: str, crowd: Crowd) -> Floats:
+    """Return what a bad model predicts."""
+    truth, n_classes = crowd.truth, crowd.votes.n_classes
+    n, shares = len(truth), crowd.result.posterior.mean(axis=0)
+    if kind == "same probabilities":
+        return np.tile(shares / shares.sum(), (n, 1))
+    if kind == "at random":
+        return np.asarray(rng.dirichlet(np.ones(n_classes), n))
+    if kind == "another order":
+        return np.roll(probabilities(rng, "calibrated", crowd, 0.9), 1, axis=1)
+    task, _, label = crowd.votes.votes()
+    counts = rng.random((n, n_classes)) * 1e-3  # ties at random
+    np.add.at(counts, (task, label), 1)
+    is_wrong = rng.random(n) >= 0.6
+    said = {
+        "always the rarest class": np.full(n, shares.argmin()),
+        "always the commonest class": np.full(n, shares.argmax()),
+        "at random with .99": rng.integers(0, n_classes, n),
+        "60% right with .99": (truth + is_wrong * rng.integers(1, n_classes, n)) % n_classes,
+        "majority vote (in-sample)": counts.argmax(axis=1),
+    }[kind]
+    p = np.full((n, n_classes), 0.01 / (n_classes - 1))
+    p[np.arange(n), said] = 0.99
+    return p
+
+
+class Case(NamedTuple):
+    """A classifier beside a crowd, and what came of it."""
+
+    p: Floats
+    crowd: Crowd
+    right: dict[str, float]  # accuracy of "votes", "model", and of both with each number of truths
+    holds: bool  # whether the interval of the model's accuracy does
+    found: bool
+
+
+def case_of(crowd: Crowd, kind: str, accuracy: float, draw: int) -> Case:
+    """Combine the votes with a classifier, without truths and with some."""
+    rng = np.random.default_rng([zlib.crc32(f"{crowd.name} {kind}".encode()), round(100 * accuracy), draw])
+    p = bad_model(rng, kind, crowd) if kind in BAD else probabilities(rng, kind, crowd, accuracy)
+    given = read_predictions((crowd.votes.task_names, p), crowd.votes)
+    order, right = np.random.default_rng(draw).permutation(len(p)), {}
+    for n in TRUTHS:
+        if 2 * n > len(p):
+            continue
+        gold = np.full_like(crowd.votes.gold, -1)
+        gold[order[:n]] = crowd.truth[order[:n]]
+        with patch.object(combining, "fit", lambda *_: crowd.result):  # the fit without truths is the same each time
+            both = combining.combine(replace(crowd.result, annotations=replace(crowd.votes, gold=gold)), given)
+        labels = {"votes": crowd.result.label_codes, "model": p.argmax(axis=1), "both": both.label_codes}
+        shares = {who: float((found == crowd.truth)[order[n:]].mean()) for who, found in labels.items()}
+        right |= {f"{who} {n}": share for who, share in shares.items()}
+        if n == 0:
+            assert both.combined is not None
+            record = both.combined.records[0]
+            holds = record.accuracy_low <= shares["model"] <= record.accuracy_high
+            found = any(words in note for note in both.notes for words in FOUND)
+    return Case(p, crowd, right, holds, found)
+
+
+def add_crowdlab(cases: list[Case], python: str) -> None:
+    """Add the accuracy of CROWDLAB to the cases."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, made = Path(folder) / "cases.npz", Path(folder) / "made.npz"
+        arrays = {f"{i}/p": case.p for i, case in enumerate(cases)}
+        votes = {f"{i}/votes": np.column_stack(case.crowd.votes.votes()) for i, case in enumerate(cases)}
+        np.savez(data, **arrays, **votes)
+        subprocess.run([python, "-c", CROWDLAB, data, made], check=True)
+        found = np.load(made)
+        for i, case in enumerate(cases):
+            case.right["CROWDLAB"] = float((found[str(i)] == case.crowd.truth).mean())
+
+
+def row_of(cases: list[list[Case]]) -> dict[str, float]:
+    """Return the means over families, and differences to the better source in points."""
+
+    def mean(name: str) -> float:
+        return float(np.mean([np.mean([c.right[name] for c in some]) for some in cases if name in some[0].right]))
+
+    row = {"votes": mean("votes 0"), "model": mean("model 0")}
+    for n in TRUTHS:
+        row[f"{n} truths"] = 100 * (mean(f"both {n}") - max(mean(f"votes {n}"), mean(f"model {n}")))
+    if "CROWDLAB" in cases[0][0].right:
+        row["CROWDLAB"] = 100 * (mean("CROWDLAB") - max(row["votes"], row["model"]))
+    row |= {name: float(np.mean([getattr(c, name) for some in cases for c in some])) for name in ("holds", "found")}
+    return row
+
+
+def audited(families: list[list[Crowd]]) -> None:
+    """Print how many labels of the majority vote an audit expects to be wrong, and how many are."""
+    print("| data | labels | expected | wrong | with a model of 80 % |")
+    rows = []
+    for one in (one for some in families for one in some):
+        in_use = finegold.aggregate(one.votes, "mv", threads=1).label_codes
+        p = probabilities(np.random.default_rng(zlib.crc32(one.name.encode())), "calibrated", one, 0.8)
+        both = combining.combine(one.result, read_predictions((one.votes.task_names, p), one.votes))
+        at = np.arange(len(in_use)), in_use
+        rows.append([(in_use != one.truth).sum(), *((1 - found.posterior[at]).sum() for found in (one.result, both))])
+        wrong, expected, beside = rows[-1]
+        print(f"| {one.name} | {len(in_use)} | {expected:.0f} | {wrong} | {beside:.0f} |")
+    wrong, *guessed = np.array(rows, dtype=float).T
+    n = np.array([len(one.truth) for some in families for one in some])
+    for name, expected in zip(("votes", "votes and a model"), guessed, strict=True):
+        off = (expected - wrong) / n
+        print(
+            f"{name}: mean error {100 * off.mean():+.1f} points of all labels, mean size {100 * np.abs(off).mean():.1f}"
+        )
+
+
+def crowds(options: argparse.Namespace) -> list[list[Crowd]]:
+    """Return the data sets of each family, at most --sets of each."""
+    families: dict[str, list[Crowd]] = {}
+    for one in load(options.data, fast=True):
+        members = families.setdefault(one.family, [])
+        votes, truth = sampled(one, options.tasks)
+        if len(members) < options.sets and 0 < votes.n_votes <= MOST_VOTES and votes.n_classes > 1:
+            members.append(Crowd(one.name, votes, truth, finegold.aggregate(votes, threads=1)))
+    found = [families[name] for name in sorted(families) if families[name]]
+    return found if options.half is None else found[options.half :: 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tasks", type=int, default=300)
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--sets", type=int, default=1)
+    parser.add_argument("--half", type=int, choices=(0, 1))
+    parser.add_argument("--rival", help="a Python with cleanlab")
+    parser.add_argument("--audit", action="store_true")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    families = crowds(options)
+    if options.audit:
+        audited(families)
+        return
+    cases = {}
+    for kind, accuracy in [*((kind, a) for kind in KINDS for a in ACCURACIES), *((kind, 0.5) for kind in BAD)]:
+        name = kind if kind in BAD else f"{accuracy:.0%} {kind}"
+        draws = range(options.draws)
+        cases[name] = [[case_of(one, kind, accuracy, d) for one in some for d in draws] for some in families]
+    if options.rival:
+        add_crowdlab([case for each in cases.values() for some in each for case in some], options.rival)
+    rows = {name: row_of(each) for name, each in cases.items()}
+    good = [row for name, row in rows.items() if name not in BAD]
+    for name, of in (("mean of 20 cells", np.mean), ("worst of 20 cells", np.min)):
+        rows[name] = {column: float(of([row[column] for row in good])) for column in good[0]}
+    print("| model |", " | ".join(good[0]), "|")
+    for name, row in rows.items():
+        print(f"| {name} |", " | ".join(_cell(*pair) for pair in row.items()), "|")
+    found: dict[str, Any] = {"families": len(families), "rows": rows}
+    write_bytes(options.out / "predictions_real.json", json.dumps(found, indent=1).encode())
+
+
+def _cell(column: str, value: float) -> str:
+    return f"{value:+.1f}" if "truths" in column or column == "CROWDLAB" else f"{value:.3f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Finegold and its rivals on the same files in one run: accuracy, time and peak memory.
+
+python -m bench.rivals.rivals --data ../shared/datasets [--only val5 ms] [--libraries finegold crowd-kit] [--limit 120]
+    [--out bench/results]
+
+With --predictions, Finegold and CROWDLAB get votes and the probabilities of a classifier (bench/models/predictions.py).
+
+The rivals live in bench/.venv-rivals, made here from bench/rivals/rivals.txt. Every fit has a process of its own,
+one thread and a time limit; what crashes or takes too long is shown as such, with its message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+from bench.machine import BENCH, RESULTS, describe
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.paper.datasets import data_set, data_sets, find
+from finegold.paper.document import Block, Heading, Picture, Table, to_html, to_markdown
+from finegold.system.files import write_bytes
+
+ENVIRONMENT = BENCH / ".venv-rivals"
+REQUIREMENTS = BENCH / "rivals" / "rivals.txt"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "FINEGOLD_THREADS")
+
+RIVALS = {
+    "crowd-kit": ["MajorityVote", "Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE", "MMSR"],
+    "peerannot": ["MajorityVoting", "IWMV", "DawidSkene", "WDS", "GLAD"],
+    "cleanlab": ["majority", "CROWDLAB on vote shares"],
+    "snorkel": ["LabelModel"],
+}
+METHODS = [DEFAULT_METHOD, "mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "fgbcc", "ptbcc"]
+
+
+def main() -> None:
+    options = _options()
+    if options.predictions:
+        subprocess.run([sys.executable, "-m", "bench.models.predictions", "--out", options.out], check=True)
+        return
+    python = rival_python()
+    names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
+    figures: list[dict[str, Any]] = []
+    for library, methods in {"finegold": METHODS, **RIVALS}.items():
+        if options.libraries and library not in options.libraries:
+            continue
+        runner = Path(sys.executable) if library == "finegold" else python
+        for method, name in itertools.product(methods, names):
+            found = measure(runner, library, method, str(find(name, options.data)), options.limit)
+            figures.append({"library": library, "method": method, "data": name, **found})
+            print(_line(figures[-1]), flush=True)
+        kept = _keep(options, figures)  # after every library: an interruption loses one at most
+    print(f"kept in {kept}; page: {write_page(kept, options.out)}")
+
+
+def _keep(options: argparse.Namespace, figures: list[dict[str, Any]]) -> Path:
+    machine = {**describe(), "rivals": versions(), "limit_seconds": options.limit}
+    options.out.mkdir(parents=True, exist_ok=True)
+    kept: Path = options.out / "rivals.json"
+    write_bytes(kept, json.dumps({"machine": machine, "figures": figures}, indent=1).encode())
+    return kept
+
+
+def rival_python() -> Path:
+    """The rivals' own environment, made if need be; torch first, so that its pinned version is what others find."""
+    python = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = ENVIRONMENT / ".ready"
+    if done.exists() and done.read_text() == REQUIREMENTS.read_text():
+        return python
+    if not python.exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    torch = next(line for line in REQUIREMENTS.read_text().splitlines() if line.startswith("torch=="))
+    for what in ([torch], ["-r", str(REQUIREMENTS)]):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], check=True)
+    done.write_text(REQUIREMENTS.read_text())
+    return python
+
+
+def measure(python: Path, library: str, method: str, folder: str, limit: float) -> dict[str, Any]:
+    command = [str(python), str(BENCH / "rivals" / "rival.py"), library, method, folder]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=one_thread())
+    except subprocess.TimeoutExpired:
+        return {"failed": f"longer than {limit:g} s"}
+    if ended.returncode:
+        return {"failed": _message(ended.stderr) or f"exit code {ended.returncode}"}
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def one_thread() -> dict[str, str]:
+    """The environment of a process whose libraries use one thread."""
+    return {**os.environ, **dict.fromkeys(THREADS, "1")}
+
+
+def _message(text: str) -> str:
+    """The exception and what follows it, without the way to it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [number for number, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return " ".join(lines[raised[-1] : raised[-1] + 3] if raised else lines[-1:])[:300]
+
+
+def _line(f: dict[str, Any]) -> str:
+    name = f"{f['library']:<10}{f['method']:<24}{f['data']:<7}"
+    if "failed" in f:
+        return f"{name}{f['failed']}"
+    return f"{name}{f['accuracy']:.4f} {f['seconds']:9.4f} s {f['peak_mib']:7.0f} MiB"
+
+
+def versions() -> dict[str, str]:
+    lines = [line for line in REQUIREMENTS.read_text().splitlines() if "==" in line and not line.startswith("#")]
+    return dict(line.split("==") for line in lines)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
+    parser.add_argument("--only", nargs="*", help="data sets")
+    parser.add_argument("--libraries", nargs="*", choices=["finegold", *RIVALS])
+    parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--predictions", action="store_true", help="run bench/models/predictions.py instead: CROWDLAB")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    return parser.parse_args()
+
+
+TITLE = "Finegold and other libraries on the same votes"
+COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]
+MARKERS = "os^vDPX*<>h"
+REFERENCE = ("finegold", "ptbcc")
+
+
+def write_page(kept: Path, out: Path) -> Path:
+    """rivals.html, and rivals.md with its pictures in a folder beside it."""
+    found = json.loads(kept.read_text())
+    names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1])
+    pictures = {what: _plot(found["figures"], names, what) for what in ("seconds", "peak_mib")}
+    page = _blocks(found, names)
+    (out / "rivals").mkdir(parents=True, exist_ok=True)
+    for what, png in pictures.items():
+        (out / "rivals" / f"{what}.png").write_bytes(png)
+    (out / "rivals.html").write_text(to_html(TITLE, page, pictures))
+    (out / "rivals.md").write_text(to_markdown(TITLE, page, "rivals"))
+    return out / "rivals.html"
+
+
+def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
+    figures, machine = found["figures"], found["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
+    return [
+        "What this means for you: of all libraries, Finegold's default (anchored) and ptbcc have the highest mean "
+        "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little "
+        "about which method is best in general; the page on choosing compares them on 80. Finegold's other methods "
+        "run with the paper's settings here, and with the recommended settings there, so their figures differ.",
+        "Each fit ran in a process of its own, with one thread, on the same files. "
+        "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
+        "code is loaded then. Memory is the peak of the whole process, libraries included.",
+        f"Versions: {versions}. Settings are each library's defaults.",
+        _table(figures, names, "accuracy", "Accuracy; ties share their credit", 4),
+        _table(figures, names, "seconds", "Seconds of a fit", 4),
+        Picture("seconds", "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel."),
+        _table(figures, names, "peak_mib", "Peak memory of the process in MiB", 0),
+        Picture("peak_mib", "Peak memory of the process by number of labels."),
+        Heading("What failed"),
+        _failures(figures) or ["nothing"],
+        Heading("Notes"),
+        [
+            "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
+            "CROWDLAB is given the shares of the votes instead of a classifier's predictions.",
+            "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
+            "Finegold's default was measured two days after the others, on a machine with other work to do: its "
+            "seconds are an upper bound.",
+            "Some libraries return one label per task: ties are broken there, at random or by order.",
+        ],
+        Heading("Machine"),
+        [f"{name}: {value}" for name, value in machine.items() if name != "rivals"],
+        "This page is made by bench/rivals/rivals.py.",
+    ]
+
+
+def _table(figures: list[dict[str, Any]], names: list[str], what: str, caption: str, digits: int) -> Table:
+    rows = []
+    for library, method in _methods(figures):
+        of_set = {f["data"]: f for f in figures if (f["library"], f["method"]) == (library, method)}
+        cells = [of_set.get(name, {}).get(what, "failed") for name in names]
+        rows.append([f"{library} {method}", *cells, _mean(cells) if what == "accuracy" else _total(cells)])
+    last = "mean" if what == "accuracy" else "largest"
+    return Table(what, caption, ["", *(data_set(name).title for name in names), last], rows, digits=digits)
+
+
+def _mean(cells: list[Any]) -> Any:
+    return sum(cells) / len(cells) if all(isinstance(cell, float) for cell in cells) else ""
+
+
+def _total(cells: list[Any]) -> Any:
+    return max((cell for cell in cells if isinstance(cell, float)), default="")
+
+
+def _methods(figures: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((f["library"], f["method"]) for f in figures))
+
+
+def _failures(figures: list[dict[str, Any]]) -> list[str]:
+    """Once per message, with the data sets that it befell."""
+    befell: dict[tuple[str, str, str], list[str]] = {}
+    for f in figures:
+        if "failed" in f:
+            said = re.sub(r"input_value=\d+", "input_value=...", f["failed"])
+            befell.setdefault((f["library"], f["method"], said), []).append(f["data"])
+    return [f"{library} {method} on {', '.join(names)}: {said}" for (library, method, said), names in befell.items()]
+
+
+def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    libraries = list(dict.fromkeys(f["library"] for f in figures))
+    figure = Figure(figsize=(12, 7.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(2, -(-len(libraries) // 2), sharex=True, sharey=True).ravel()
+    for panel, library in zip(panels, libraries, strict=False):
+        chosen = [pair for pair in _methods(figures) if pair[0] == library and pair != REFERENCE]
+        for number, pair in enumerate(chosen):
+            _line(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
+        _line(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
+        panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False)
+        panel.grid(color="#dddddd", linewidth=0.6)
+        panel.set(xscale="log", yscale="log")
+    for panel in panels[len(libraries) :]:
+        panel.set_axis_off()
+    figure.supxlabel("number of labels")
+    figure.supylabel({"seconds": "seconds of a fit", "peak_mib": "peak memory, MiB"}[what])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
+def _line(
+    panel: Any,
+    figures: list[Any],
+    names: list[str],
+    pair: tuple[str, str],
+    what: str,
+    colour: str,
+    mark: str,
+    width: float,
+) -> None:
+    of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
+    points = [(data_set(name).counts[-1], of_set[name]) for name in names if of_set.get(name) is not None]
+    label = "finegold PTBCC" if pair == REFERENCE else pair[1]
+    if points:
+        panel.plot(*zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label)
+
+
+if __name__ == "__main__":
+    print(write_page(Path(sys.argv[1]), Path(sys.argv[2])))
+
+
+if __name__ == "__main__":
+    main()

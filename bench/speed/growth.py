@@ -1,0 +1,97 @@
+"""How processor time and memory of a fit in memory grow with votes, classes and annotators, on one thread.
+
+    python -m bench.speed.growth [--methods anchored ds ptbcc] [--most 1e8]
+
+Each point is a process of its own, and its memory is the most that it held, votes included. A slope is that of the
+logarithms of two neighbouring points: 1 is proportional growth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+
+from bench.machine import keep, peak_memory
+from finegold.fitting.solve import fit
+from finegold.methods.lookup import make_method
+from finegold.votes.annotations import Annotations
+
+VOTES, CLASSES, ANNOTATORS, VOTES_PER_TASK = 10**6, 5, 1000, 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--methods", nargs="+", default=["anchored", "ds", "ptbcc"])
+    parser.add_argument("--most", type=float, default=1e8, help="votes")
+    parser.add_argument("--point", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.point:
+        print(json.dumps(measured(**json.loads(options.point))))
+        return
+    axes = {
+        "votes": [10**n for n in range(3, 9) if 10**n <= options.most],
+        "classes": [2, 5, 10, 30, 100, 300, 1000],
+        "annotators": [10, 100, 1000, 10**4, 10**5, 10**6],
+    }
+    figures = []
+    for axis, values in axes.items():
+        for method in options.methods:
+            points = [point(method, axis, value) for value in values]
+            figures.append({"axis": axis, "method": method, "points": points})
+            print(f"\n{method}: {axis}, seconds and slope, MiB and slope")
+            for before, now in pairwise([None, *points]):
+                slopes = [slope(axis, what, before, now) for what in ("seconds", "mebibytes")]
+                print(f"| {now[axis]:,} | {now['seconds']:.3f} | {slopes[0]} | {now['mebibytes']:.0f} | {slopes[1]} |")
+    print(f"kept in {keep('growth', figures)}")
+
+
+def point(method: str, axis: str, value: int) -> dict[str, float]:
+    sizes = {"votes": VOTES, "classes": CLASSES, "annotators": ANNOTATORS, axis: value}
+    given = json.dumps({"method": method, **sizes})
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.speed.growth", "--point", given], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def slope(axis: str, what: str, before: dict[str, float] | None, now: dict[str, float]) -> str:
+    if before is None:
+        return ""
+    return f"{math.log(now[what] / before[what]) / math.log(now[axis] / before[axis]):.2f}"
+
+
+def measured(method: str, votes: int, classes: int, annotators: int) -> dict[str, float]:
+    annotations = draw(votes, classes, annotators)
+    fit(make_method(method, {}), draw(min(votes, 10**6), classes, min(annotators, votes)), threads=1)  # compiles
+    began = time.process_time()
+    fit(make_method(method, {}), annotations, threads=1)
+    seconds = time.process_time() - began
+    sizes = {"votes": votes, "classes": classes, "annotators": annotators}
+    return {**sizes, "seconds": seconds, "mebibytes": peak_memory()}
+
+
+def draw(n_votes: int, n_classes: int, n_annotators: int) -> Annotations:
+    """Seven of ten votes are right, and votes of a task are by different annotators."""
+    rng, n_tasks = np.random.default_rng(0), n_votes // VOTES_PER_TASK
+    truth = rng.integers(0, n_classes, n_tasks, dtype=np.int32)
+    who = rng.integers(0, n_annotators, n_tasks, dtype=np.int32)
+    label = np.repeat(truth, VOTES_PER_TASK)
+    wrong = rng.random(len(label), dtype=np.float32) > 0.7
+    label[wrong] = rng.integers(0, n_classes, int(wrong.sum()), dtype=np.int32)
+    annotator = (
+        np.repeat(who, VOTES_PER_TASK) + np.tile(np.arange(VOTES_PER_TASK, dtype=np.int32), n_tasks)
+    ) % n_annotators
+    names = (np.arange(n) for n in (n_tasks, n_annotators, n_classes))
+    task = np.repeat(np.arange(n_tasks, dtype=np.int32), VOTES_PER_TASK)
+    return Annotations.from_codes(task, annotator, label, *names)
+
+
+if __name__ == "__main__":
+    main()

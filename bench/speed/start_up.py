@@ -1,0 +1,238 @@
+"""How long the first and the next commands take, for several numbers of classes, beside crowd-kit.
+
+    python -m bench.speed.start_up [--repeat 3] [--methods anchored ptbcc] [--page docs/evidence/start_up.md]
+    python -m bench.speed.start_up --imports    what is imported for what, and nothing else
+
+Every run is a process of its own that reads 1,500 votes from a CSV file and writes labels. "Empty": nothing has been
+compiled before; "other classes": only votes with another number of classes were aggregated before; "warm": the same
+command was run before. crowd-kit lives in bench/.environments, made here at the version of bench/rivals/rivals.txt.
+Times are medians. Prints a table and writes bench/results/start_up.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.machine import BENCH, describe, keep
+
+ENVIRONMENT = BENCH / ".environments" / "crowd-kit"
+CLASSES = (2, 3, 5, 8, 20)
+PACKAGES = (
+    "finegold",
+    "numpy",
+    "scipy",
+    "numba",
+    "llvmlite",
+    "polars",
+    "narwhals",
+    "typer",
+    "pydantic",
+    "jinja2",
+)
+OTHER = 4  # the number of classes that has been compiled for in the column "other classes"
+FINEGOLD = [sys.executable, "-m", "finegold"]
+CROWD_KIT = """
+import sys
+import pandas as pd
+from crowdkit.aggregation import DawidSkene
+DawidSkene(n_iter=100).fit_predict(pd.read_csv(sys.argv[1]).rename(columns={"annotator": "worker"})).to_csv(sys.argv[2])
+"""
+
+
+class Cost(NamedTuple):
+    processor: float  # seconds, of all threads
+    wall: float
+
+
+class Row(NamedTuple):
+    name: str
+    classes: int | None
+    empty: Cost
+    other: Cost | None
+    warm: Cost
+
+
+def main() -> None:
+    options = _options()
+    if options.imports:
+        with tempfile.TemporaryDirectory() as folder:
+            print(table_of_imports(Path(folder), options.repeat))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        rows = list(measured(Path(folder), options.methods, options.repeat))
+    table = "\n".join([*HEAD, *map(line, rows)])
+    print(table)
+    print(f"written to {keep('start_up', [row._asdict() for row in rows])}")
+    if options.page:
+        options.page.write_text(PAGE.format(table=table, machine=describe()["processor"], date=describe()["date"][:10]))
+
+
+def measured(folder: Path, methods: list[str], repeat: int) -> list[Row]:
+    files = {k: write_votes(k, folder / f"votes{k}.csv") for k in (OTHER, *CLASSES)}
+    help_, crowd_kit = [*FINEGOLD, "--help"], [str(crowd_kit_python()), "-c", CROWD_KIT]
+    rows = [Row("`finegold --help`", None, run(help_, folder / "help"), None, warm(help_, folder / "help", repeat))]
+    for method in methods:
+        for k in CLASSES:
+            command = aggregate(files[k], method)
+            caches = [folder / f"{method}{k}-{n}" for n in range(repeat)]
+            empty = median([run(command, cache) for cache in caches])
+            row = Row(
+                f"`finegold aggregate`, {method}",
+                k,
+                empty,
+                other(files, method, k, folder),
+                warm(command, caches[0], repeat),
+            )
+            rows.append(row)
+            print(line(row), flush=True)
+    for k in CLASSES:
+        command = [*crowd_kit, str(files[k]), str(folder / "labels.csv")]
+        rows.append(Row("crowd-kit, DawidSkene", k, run(command, folder), None, warm(command, folder, repeat)))
+    return rows
+
+
+def other(files: dict[int, Path], method: str, k: int, folder: Path) -> Cost:
+    """The cost where votes with another number of classes have been compiled for."""
+    compiled, cache = folder / f"{method}-other", folder / f"{method}-other-{k}"
+    if not compiled.exists():
+        run(aggregate(files[OTHER], method), compiled)
+    shutil.copytree(compiled, cache)
+    return run(aggregate(files[k], method), cache)
+
+
+def warm(command: list[str], cache: Path, repeat: int) -> Cost:
+    return median([run(command, cache) for _ in range(repeat)])
+
+
+def aggregate(votes: Path, method: str) -> list[str]:
+    return [*FINEGOLD, "aggregate", str(votes), "--method", method, "-o", str(votes.with_suffix(".labels.csv"))]
+
+
+def run(command: list[str], cache: Path) -> Cost:
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)})
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
+
+
+def median(costs: list[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*costs, strict=True)))
+
+
+def table_of_imports(folder: Path, repeat: int) -> str:
+    """The number of modules of each package that a warm command imports, and its least processor time."""
+    few, many = write_votes(3, folder / "few.csv"), write_votes(3, folder / "many.csv", n_tasks=60_000)
+    commands = {
+        "`--help`": ["--help"],
+        "`aggregate`, 1,500 votes": aggregate(few, "anchored")[3:],
+        "the same, ptbcc": aggregate(few, "ptbcc")[3:],
+        "`aggregate`, 300,000 votes": aggregate(many, "anchored")[3:],
+        "`report`, 1,500 votes": ["report", str(few), "-o", str(folder / "report.html")],
+    }
+    rows = [f"| | {' | '.join(PACKAGES)} | other | seconds |", "|---" + "|---:" * (len(PACKAGES) + 2) + "|"]
+    for name, words in commands.items():
+        run([*FINEGOLD, *words], folder)
+        seconds = min(run([*FINEGOLD, *words], folder).processor for _ in range(repeat))
+        found = imports([*FINEGOLD[:1], "-X", "importtime", *FINEGOLD[1:], *words])
+        cells = " | ".join(str(found[package] or "") for package in (*PACKAGES, "other"))
+        rows.append(f"| {name} | {cells} | {seconds:.2f} |")
+    return "\n".join(rows)
+
+
+def imports(command: list[str]) -> Counter[str]:
+    """Return the number of imported modules of each package."""
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    names = re.findall(r"^import time: +\d+ \| +\d+ \| +(\w+)", said, re.MULTILINE)
+    return Counter(name if name in PACKAGES else "other" for name in names)
+
+
+def write_votes(n_classes: int, path: Path, n_tasks: int = 300) -> Path:
+    """Five votes per task, by 30 annotators; seven of ten votes are right."""
+    rng = np.random.default_rng(n_classes)
+    truth = rng.integers(0, n_classes, n_tasks)
+    rows = [
+        f"{task},{annotator},class {truth[task] if rng.random() < 0.7 else rng.integers(0, n_classes)}"
+        for task in range(n_tasks)
+        for annotator in rng.choice(30, 5, replace=False)
+    ]
+    path.write_text("\n".join(["task,annotator,label", *rows]) + "\n")
+    return path
+
+
+def crowd_kit_python() -> Path:
+    """crowd-kit's own environment, made if need be."""
+    python = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    wanted = [
+        name
+        for name in (BENCH / "rivals" / "rivals.txt").read_text().splitlines()
+        if name.startswith(("crowd-kit", "scikit"))
+    ]
+    if not (ENVIRONMENT / ".ready").exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+        (ENVIRONMENT / ".ready").touch()
+    return python
+
+
+HEAD = (
+    "| | classes | empty | other classes | warm |",
+    "|---|---:|---:|---:|---:|",
+)
+PAGE = """# How long the first run takes
+
+**What this means for you.** The default method computes labels of a small file in two to three seconds, also in a new
+container. Other methods compile code in their first run, which takes about ten seconds once.
+
+Seconds of processor time (and on the clock) of one command that reads 1,500 votes from a CSV file and writes
+labels, imports included, on {machine} ({date}).
+
+- *empty*: nothing has been compiled before, as in a new container or a CI job;
+- *other classes*: votes with {other} classes have been aggregated before, but none with this number of classes;
+- *warm*: the same command has been run before.
+
+{table}
+
+Kernels are compiled when they are first needed and kept on disk, in `__pycache__` of the package or in the folder that
+`NUMBA_CACHE_DIR` names. A container image or a CI cache that keeps this folder makes every run a warm one. Processes
+that need the same kernel at the same time compile it once: the others wait for the first. If compiling takes more than
+a second, a line on standard error says so once; it is a warning of the log "finegold".
+
+Finegold installs 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
+NumPy 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
+(report, studio, ...).
+
+This page is made by `python -m bench.speed.start_up --page docs/evidence/start_up.md`.
+""".replace("{other}", str(OTHER))
+
+
+def line(row: Row) -> str:
+    cells = [f"{cost.processor:.1f} ({cost.wall:.1f})" if cost else "" for cost in (row.empty, row.other, row.warm)]
+    return f"| {row.name} | {row.classes or ''} | " + " | ".join(cells) + " |"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", default=["anchored", "ptbcc"])
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--imports", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
