@@ -39,9 +39,9 @@ The options that repair dirt are `--normalise`, `--alias`, `--missing`, `--keep-
 they are arguments of the same names. In the studio, the page of votes has a table of spellings and a button that merges
 all look-alikes. [What Finegold reads](formats.md) describes the formats.
 
-![The studio shows what was read, with a table of spellings, before a method is fitted](images/studio-reading.png)
+![The studio shows what was read, with a table of spellings, before a method is fitted](../images/studio-reading.png)
 
-![The report shows the same: votes of each class, what was left out, spellings](images/report-reading.png)
+![The report shows the same: votes of each class, what was left out, spellings](../images/report-reading.png)
 """
 SPOILED = """
 ## Real files, spoiled
