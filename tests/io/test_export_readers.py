@@ -12,13 +12,13 @@ from tests.support.readers_votes import CSV, votes_of, write
 
 READER = """
 import polars as pl
-from finegold.io.exports.base import Export, Peek
+from finegold.io.exports.base import Export, Source
 
 def fits(seen):
     return "tool_item" in seen.columns
 
 def read(seen, options):
-    table = pl.read_csv(seen.source.data)
+    table = pl.read_csv(seen.data)
     yield table.select(task="tool_item", annotator="who", label="said")
 
 EXPORT = Export(name="our-tool", title="Our tool", remedy="export it again", fits=fits, read=read)
@@ -76,8 +76,8 @@ def test_a_broken_reader_is_reported_and_others_work(tmp_path, package, line, wo
 def test_a_plain_table_loads_no_reader_and_looks_for_no_packages(tmp_path):
     program = (
         "import sys, finegold.io.exports as e; from finegold.io.source import sources_of\n"
-        f"assert e.find_export(e.look(sources_of({str(write(tmp_path / 'votes.csv', CSV))!r}))) is None\n"
-        "loaded = [m for m in sys.modules if m.startswith('finegold.io.exports.') and not m.endswith('.base')]\n"
+        f"assert e.find_export(sources_of({str(write(tmp_path / 'votes.csv', CSV))!r})) is None\n"
+        "loaded = [m for m in sys.modules if m.startswith('finegold.io.exports.')]\n"
         "assert not loaded and not e._outside.cache_info().currsize, loaded"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -9,8 +9,8 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.io.exports import export_named, find_export, format_names, look
-from finegold.io.source import Source
+from finegold.io.exports import export_named, find_export, format_names
+from finegold.io.source import sources_of
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
     ARGILLA,
@@ -58,14 +58,14 @@ PLAIN = {
 
 
 def export_of(path):
-    found = find_export(look([Source(str(path), path)]))
+    found = find_export(sources_of(path))
     return None if found is None else found.name
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
     file, content = SAMPLES[name]
-    [seen] = look([Source(file, write(tmp_path / file, content))])
+    [seen] = sources_of(write(tmp_path / file, content))
     assert [other for other in format_names() if export_named(other).fits(seen)] == [name]
 
 

@@ -79,14 +79,13 @@ def aggregate(
         refuse_for_all_questions(single | {"--query": reading.query, "--table": reading.table})
     out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
     if write_back is not None:
-        from finegold.io.exports import look
         from finegold.io.source import sources_of
         from finegold.io.writeback import writable
 
         if "-" in files:
             raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
         job = replace(job, votes=sources_of(files))  # each file is opened once
-        writable(look(job.votes), reading.format)
+        writable(job.votes, reading.format)
     _check_database_table(files, reading.table, to_table, to_database)
 
     columns = {"probabilities": probabilities, "scores": reading.ordered is not None}

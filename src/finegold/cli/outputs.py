@@ -63,7 +63,7 @@ def check_outputs(
 def _files_of(name: str) -> list[Path]:
     """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel sheet."""
     from finegold.io.databases import is_database, parse
-    from finegold.io.source import EXPORTS, Source, by_extension
+    from finegold.io.source import EXPORTS, by_extension
 
     if is_database(name):
         return [Path(parse(name).target)] if parse(name).is_file else []
@@ -71,7 +71,7 @@ def _files_of(name: str) -> list[Path]:
     if path.is_dir():
         for children in (path.iterdir(), path.rglob("*")):
             files = [file for file in children if file.is_file()]
-            data = [file for file in files if by_extension(Source("", file))[0] or file.name.lower().endswith(EXPORTS)]
+            data = [file for file in files if by_extension(file)[0] or file.name.lower().endswith(EXPORTS)]
             if data:
                 return data
         return []

@@ -8,14 +8,13 @@ is worse than none.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import zlib
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,15 +43,12 @@ from finegold.io.columns import (
     words_in,
 )
 from finegold.io.limits import AGAIN
-from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
+from finegold.io.source import BOM, Source, first_line, open_bytes, records, text_start
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
 from finegold.votes.labels import is_missing
 
 if TYPE_CHECKING:
     from finegold.io.tables import Opened
-
-LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
-
 
 # Texts that cannot be read
 
@@ -108,7 +104,7 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
         with suppress(csv.Error, pl.exceptions.PolarsError):
             if not first_line(source):
                 yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
-            if (ragged := ragged_line(source, separator_of(source))) is not None:
+            if (ragged := ragged_line(source)) is not None:
                 yield ragged
             with open_bytes(source) as file:
                 if sum(line.count(b'"') for line in file) % 2:
@@ -144,33 +140,10 @@ def _is_json(source: Source) -> bool:
     return True
 
 
-def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield every record of a delimited file, the header first, with the line that it starts on."""
-    skipped = max(source.header - 1, 0)
-    with open_bytes(source) as raw, long_fields():
-        text = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))
-        deque(islice(text, skipped), maxlen=0)
-        reader = csv.reader(text, delimiter=separator)
-        line = skipped + 1
-        for record in reader:
-            yield line, record
-            line = skipped + reader.line_num + 1
-
-
-@contextmanager
-def long_fields() -> Iterator[None]:
-    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole process."""
-    before = csv.field_size_limit(LONGEST)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
-def line_of_row(source: Source, separator: str, row: int) -> int | None:
+def line_of_row(source: Source, row: int) -> int | None:
     """Return the line on which data row `row` (from zero) starts, or None if it cannot be found."""
     try:
-        for number, (line, _) in enumerate(records(source, separator), start=-1 if source.header else 0):
+        for number, (line, _) in enumerate(records(source, source.delimiter), start=-1 if source.header else 0):
             if number == row:
                 return line
     except (csv.Error, UnicodeError, OSError, EOFError, pl.exceptions.PolarsError):
@@ -178,10 +151,10 @@ def line_of_row(source: Source, separator: str, row: int) -> int | None:
     return None
 
 
-def ragged_line(source: Source, separator: str, may_omit: int = 0) -> InputError | None:
+def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
     """Return what is wrong with the first line of too many or too few fields; None if there is none."""
     width = 0
-    for line, record in records(source, separator):
+    for line, record in records(source, source.delimiter):
         width = width or len(record)
         if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import Role, bare_name, named_column
-from finegold.io.exports import find_export, look
+from finegold.io.exports import find_export
 from finegold.io.exports.judges import calls_of_frame, columns_of_tool, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
 from finegold.io.source import READABLE, Source, is_files, sources_of
@@ -293,7 +293,7 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     if isinstance(log, JudgeLog):
         return log
     sources = _sources(log) if is_files(log) else []
-    if sources and (export := find_export(look(sources[:1]))) is not None and export.name == "inspect":
+    if sources and (export := find_export(sources[:1])) is not None and export.name == "inspect":
         return log_of_votes(read(sources, repeated="all"))  # a verdict of each scorer per sample
     truths = [source for source in sources if len(sources) > 1 and _holds_truths(source)]
     truths = truths if len(truths) < len(sources) else []

@@ -11,9 +11,7 @@ from finegold.io.columns import guess_shape, name_annotators_by_file, refuse_par
 from finegold.io.database_tables import open_database
 from finegold.io.databases import is_database
 from finegold.io.diagnosis import explain_lost_columns
-from finegold.io.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
-from finegold.io.exports.base import ALL, ExportOptions
-from finegold.io.exports.read import read_export
+from finegold.io.exports import ALL, TABLE, TRANSPOSED, find_export, nested_hint
 from finegold.io.layouts import read_long, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
@@ -147,21 +145,19 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         named = [name for name in (options.task, options.annotator, options.label) if isinstance(name, str)]
         return {"": _read_table(votes if isinstance(votes, Opened) else open_table(votes, named), options)}
     sources = sources_of(votes)
-    peeks = look(sources)
     is_plain = options.names_columns or any(not source.header for source in sources)
-    export = find_export(peeks, options.format, may_be_table=is_plain)
+    export = find_export(sources, options.format, may_be_table=is_plain)
     if export is None:
-        with nested_hint(peeks):
+        with nested_hint(sources):
             return {"": _read_table(open_sources(sources), options)}
     if options.names_columns:
         problem = f"an export of {export.title} has no columns to name"
         columns: dict[str, Any] = {name: None for name in ("label", "annotator", "wide") if name in options.given()}
         remedies = [use(question=Placeholder("NAME"), **columns), use(format=TABLE)]
         raise InputError(problem, remedies=remedies)
-    task = options.task if isinstance(options.task, str | None) else ",".join(options.task)
-    include = [options.include] if isinstance(options.include, str) else options.include
-    wanted = ExportOptions(task, options.question, options.gold is True, frozenset(include), multi=options.multi)
-    return read_export(export, peeks, wanted, options)
+    from finegold.io.exports.read import read_export
+
+    return read_export(export, sources, options)
 
 
 def _read_table(opened: Opened, options: ReadOptions) -> Annotations:

@@ -15,10 +15,10 @@ from polars import selectors
 from finegold.errors import InputError, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, Role, candidates
 from finegold.io.diagnosis import reading
-from finegold.io.exports import find_export, look
-from finegold.io.exports.base import DamagedExport, Peek, read_records
+from finegold.io.exports import find_export
+from finegold.io.exports.base import DamagedExport, read_records
 from finegold.io.options import ReadOptions
-from finegold.io.source import is_files, sources_of, with_dialect
+from finegold.io.source import Source, is_files, sources_of, with_dialect
 from finegold.io.tables import Opened, open_sources, open_table
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing, spelled_alike
@@ -51,7 +51,7 @@ def content_of_table(opened: Opened, task: str | None, votes: Collection[str | N
         return rows.collect(engine="streaming")
 
 
-def content_of_records(seen: Peek) -> pl.DataFrame | None:
+def content_of_records(seen: Source) -> pl.DataFrame | None:
     """Return the fields of each record of an export."""
     rows: list[dict[str, str]] = []
     with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
@@ -83,11 +83,10 @@ def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], cla
             content = _constant(open_table(files), options, tasks)
         else:
             sources = sources_of(files)
-            seen = look(sources)[0]
-            if find_export([seen], options.format, may_be_table=options.names_columns) is None:
+            if find_export(sources[:1], options.format, may_be_table=options.names_columns) is None:
                 content = _constant(open_sources(sources), options, tasks)
-            elif seen.source.format in ("json", "jsonl"):
-                content = content_of_records(seen)
+            elif sources[0].record:
+                content = content_of_records(sources[0])
     if content is None:
         return pl.DataFrame(schema={KEY: pl.String})
     blind = [KEY, *(c for c in content.columns if c != KEY and not set(content[c].drop_nulls()) <= set(classes))]

@@ -1,25 +1,29 @@
 """Files, folders, patterns and streams -> `Source`s: what each file is, how it begins, and whether it is safe to read.
 
-The first bytes are read once and kept with the source. Everything that asks what a file is looks at them.
-
-What may be hostile is checked before anything is decoded (`check_source`, `limits.py`).
+`sniff` says what a file is, once, from its first bytes, which are kept with the source. What may be hostile is checked
+before anything is decoded (`check_source`, `limits.py`).
 """
 
 from __future__ import annotations
 
 import codecs
+import csv
 import difflib
 import glob
 import gzip
 import io
+import json
 import os
 import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -48,6 +52,9 @@ START = 2**14  # bytes that tell what kind of file it is; they are kept for each
 BOM = b"\xef\xbb\xbf"  # that some editors put in front
 GZIP_HEADER = 31  # zlib's number for data with the header of gzip
 LINES = 20  # that show the separator
+ROWS = 3  # of a table that are kept, beside the header
+LONGEST = 2**24  # bytes of a field, or of a line with one record, which may hold an image
+MOST_EVENTS = 20_000  # of the JSON of one big object
 QUOTED = re.compile('"[^"]*"')
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
 
@@ -87,18 +94,19 @@ MAGIC_FORMATS = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where votes come from, and how they are written there.
+    """A file of votes: where it is, how it is written, and what its beginning shows.
 
-    `replace` keeps what was seen of the file, so give a source of other data a `Source` of its own.
+    `replace` keeps the bytes that were read, so give a source of other data a `Source` of its own.
     """
 
     name: str  # as the user knows it
     data: Path | bytes
-    format: str = ""
+    format: str = ""  # csv, tsv, jsonl, json, parquet, arrow, or zip; empty if it is none of them
     compression: str = ""
     annotator: str = ""  # who cast all votes of the file, if its name tells
     separator: str = ""  # of the columns of a delimited text; empty to find it
     header: int = 1  # the line of a delimited text with the names of the columns; 0 if there is none
+    problem: InputError | None = field(default=None, repr=False, compare=False)  # why it is not a table
     seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
     @property
@@ -118,6 +126,92 @@ class Source:
             return self.data
         unpacked: bytes = self.once("unpacked", lambda: unpack_zstd(self.name, self.data))
         return unpacked
+
+    @cached_property
+    def delimiter(self) -> str:
+        """The separator that the user names, or the one that the first lines show.
+
+        It is the mark that the header has; of several, one that each line has equally often.
+        """
+        if self.separator:
+            return self.separator
+        lines = text_start(self).removeprefix(BOM).decode(errors="replace").splitlines()
+        lines = lines if len(lines) == 1 or has_whole_text(self) else lines[:-1]  # the last may be cut
+        lines = [line for line in lines[max(self.header - 1, 0) :] if line.strip()][:LINES]
+        marks = "\t,;|" if self.format == "tsv" else ",;\t|"
+        plain = [QUOTED.sub("", line) for line in lines] or [""]
+        counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
+        steady = [mark for mark in counts if counts[mark][0] and len(set(counts[mark])) == 1]
+        in_header = [mark for mark in marks if counts[mark][0]]
+        if in_header:
+            return next((mark for mark in in_header if mark in steady), in_header[0])
+        return " " if " " in steady and len(lines) > 1 and counts[" "][0] > 1 else marks[0]
+
+    @cached_property
+    def head(self) -> list[tuple[str, ...]]:
+        """The header of a table and, of a delimited text, the next few rows; nothing if these cannot be read."""
+        with suppress(InputError, OSError, ValueError, csv.Error, pl.exceptions.PolarsError):
+            if self.format == "parquet":
+                return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
+            if self.is_delimited and not self._json[0]:
+                return _first_rows(self)
+        return []
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header of a table."""
+        return self.head[0] if self.head else ()
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The first rows of a delimited text below the header."""
+        return self.head[1:]
+
+    @cached_property
+    def _json(self) -> tuple[str, dict[str, Any]]:
+        """How JSON is laid out (list, lines or object; empty for other files), and its first object.
+
+        Of a big object this is the beginning only.
+        """
+        with suppress(InputError, OSError, ValueError, RecursionError):
+            text = text_start(self).decode("utf-8-sig", errors="replace").lstrip()
+            if text.startswith("["):
+                return "list", _first_item(self)
+            if text.startswith("{"):
+                with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
+                    return "lines", dict(json.loads(_first_full_line(self)))
+                return "object", _partial_object(self)
+        return "", {}
+
+    @property
+    def source(self) -> Source:
+        return self
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The first object of JSON."""
+        return self._json[1]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether this is a JSON list."""
+        return self._json[0] == "list"
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether the first line is a JSON object."""
+        return self._json[0] == "lines"
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file could be read as a plain table, whatever wrote it."""
+        layout = self._json[0]
+        return layout == "lines" if layout else self.format in ("csv", "tsv", "parquet", "arrow")
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names in a zip archive."""
+        return tuple(member.filename for member in archive_members(self)) if self.format == "zip" else ()
 
 
 # The bytes and the lines of a file.
@@ -204,26 +298,87 @@ def first_line(source: Source) -> str:
     return UNUSED.join(cell or "" for cell in head.row(0)) if head.height else ""
 
 
-def separator_of(source: Source) -> str:
-    """Return the separator that the user names, or the one that the first lines show.
+def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
+    """Yield every record of a delimited file, the header first, with the line that it starts on."""
+    skipped = max(source.header - 1, 0)
+    with open_bytes(source) as raw, long_fields():
+        text = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))
+        deque(islice(text, skipped), maxlen=0)
+        reader = csv.reader(text, delimiter=separator)
+        line = skipped + 1
+        for record in reader:
+            yield line, record
+            line = skipped + reader.line_num + 1
 
-    It is the mark that the header has; of several, one that each line has equally often.
-    """
 
-    def find() -> str:
-        lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
-        lines = lines if len(lines) == 1 or has_whole_text(source) else lines[:-1]  # the last may be cut
-        lines = [line for line in lines[max(source.header - 1, 0) :] if line.strip()][:LINES]
-        marks = "\t,;|" if source.format == "tsv" else ",;\t|"
-        plain = [QUOTED.sub("", line) for line in lines] or [""]
-        counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
-        steady = [mark for mark in counts if counts[mark][0] and len(set(counts[mark])) == 1]
-        in_header = [mark for mark in marks if counts[mark][0]]
-        if in_header:
-            return next((mark for mark in in_header if mark in steady), in_header[0])
-        return " " if " " in steady and len(lines) > 1 and counts[" "][0] > 1 else marks[0]
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole process."""
+    before = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
-    return source.separator or cast(str, source.once(f"separator {source.header}", find))
+
+def _first_rows(source: Source) -> list[tuple[str, ...]]:
+    """Return the header and the next rows, out of the first bytes where these hold one row more."""
+
+    def rows_of(part: Source, most: int) -> list[tuple[str, ...]]:
+        with closing(records(part, source.delimiter)) as all_rows:
+            return [tuple(row) for _, row in islice(all_rows, most)]
+
+    with suppress(csv.Error, UnicodeDecodeError):
+        rows = rows_of(Source(source.name, text_start(source), header=source.header), ROWS + 2)
+        if len(rows) == ROWS + 2 or has_whole_text(source):
+            return rows[: ROWS + 1]
+    return rows_of(source, ROWS + 1)
+
+
+def _first_full_line(source: Source) -> str:
+    """Return the first line that is not blank."""
+    start = text_start(source).removeprefix(BOM).lstrip()
+    line, end, _ = start.partition(b"\n")
+    if end or has_whole_text(source):
+        return line.decode()
+    with open_bytes(source) as file:
+        while (line := file.readline(LONGEST)) and not line.removeprefix(BOM).strip():
+            pass
+    return line.decode("utf-8-sig")
+
+
+def _first_item(source: Source) -> dict[str, Any]:
+    """Return the first object of a JSON list; an empty one if the JSON is truncated or odd."""
+    import ijson
+
+    # The first bytes are at hand, and hold the first object of most files.
+    files: list[Callable[[], BinaryIO]] = [lambda: io.BytesIO(text_start(source))]
+    if not has_whole_text(source):
+        files.append(lambda: open_bytes(source))
+    for open_file in files:
+        with open_file() as file, suppress(ijson.JSONError, StopIteration):
+            skip_bom(file)
+            item = next(ijson.items(file, "item", use_float=True))
+            return item if isinstance(item, dict) else {}
+    return {}
+
+
+def _partial_object(source: Source) -> dict[str, Any]:
+    """Return the beginning of an object over many lines."""
+    import ijson
+
+    builder = ijson.ObjectBuilder()
+    with open_bytes(source) as file, suppress(ijson.JSONError):
+        skip_bom(file)
+        for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
+            builder.event(event, value)
+    record = getattr(builder, "value", {})
+    return record if isinstance(record, dict) else {}
+
+
+def skip_bom(file: BinaryIO) -> None:
+    if file.read(len(BOM)) != BOM:
+        file.seek(0)
 
 
 # From what the user names to sources.
@@ -245,14 +400,14 @@ def sources_of(votes: Any) -> list[Source]:
     if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
-        return [_as_text(Source(str(getattr(votes, "name", "the stream")), data))]
+        return [sniff(Source(str(getattr(votes, "name", "the stream")), data))]
     items = votes if isinstance(votes, list | tuple) else [votes]
     if not items:
         raise InputError("the list of files is empty; name at least one file")
     return [
         source
         for item in items
-        for source in ([item] if isinstance(item, Source) else map(_as_text, _expand(os.fspath(item))))
+        for source in map(sniff, [item] if isinstance(item, Source) else _expand(os.fspath(item)))
     ]
 
 
@@ -314,25 +469,12 @@ def _data_files(folder: Path, path: str) -> list[Source]:
     try:
         for inside in (folder.iterdir(), folder.rglob("*")):
             files = [_regular_file(file) for file in sorted(inside) if file.is_file() and not file.name.startswith(".")]
-            tables = [source for source in files if by_extension(source)[0]]
+            tables = [source for source in files if by_extension(source.data)[0]]
             if sources := tables or [source for source in files if source.name.lower().endswith(EXPORTS)]:
                 return sources
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
     raise InputError(f"the folder {path} holds no data files; Finegold reads {READABLE_FILES} ({', '.join(TABLES)})")
-
-
-def _as_text(source: Source) -> Source:
-    """Return a workbook as comma-separated text, and UTF-16, which Excel and survey tools write, as UTF-8."""
-    check_source(source)
-    with suppress(OSError, UnicodeError):  # those who read it will say so
-        start = read_start(source)
-        if start.startswith((ZIP, OLE)) and is_workbook(source):
-            return sheet_text(source)
-        if start.startswith(UTF_16):
-            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
-            return Source(source.name, data.decode("utf-16").encode())
-    return source
 
 
 def is_workbook(source: Source) -> bool:
@@ -348,7 +490,7 @@ def is_workbook(source: Source) -> bool:
 def sheet_text(source: Source, sheet: str | None = None) -> Source:
     """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
     title, text = read_sheet(source.name, source.data, sheet)
-    return Source(f'{source.name}, sheet "{title}"', text)
+    return sniff(Source(f'{source.name}, sheet "{title}"', text))
 
 
 def sheet_names(source: Source) -> list[str]:
@@ -359,47 +501,63 @@ def sheet_names(source: Source) -> list[str]:
 # What the files are.
 
 
-def recognise(source: Source) -> Source:
-    """Return the source with its format. Raise an InputError if Finegold does not read it."""
+def sniff(source: Source) -> Source:
+    """Return the source with its format, and with the reason why it is not a table if it is none.
+
+    A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write, becomes UTF-8.
+    """
+    if source.format or source.problem:
+        return source
+    check_source(source)
+    name = source.name
     try:
-        start = read_start(source)[:4096]
+        start = read_start(source)
     except PermissionError:
-        raise InputError(f"{source.name} may not be read; check its permissions (chmod u+r)") from None
+        return replace(source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)"))
     except OSError as error:
-        raise InputError(f"{source.name} cannot be read: {error.strerror}") from None
+        return replace(source, problem=InputError(f"{name} cannot be read: {error.strerror}"))
+    with suppress(OSError, UnicodeError):  # those who read it will say so
+        if start.startswith((ZIP, OLE)) and is_workbook(source):
+            return sheet_text(source)
+        if start.startswith(UTF_16):
+            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+            return sniff(Source(name, data.decode("utf-16").encode()))
+    format, compression = by_extension(source.data)
+    actual, start, problem, remedies = by_magic(start), start[:4096], "", list[Remedy]()
+    is_packed = actual in ("gzip", "zstd")
     if not start.strip():
-        raise InputError(f"{source.name} is empty; expected a table with a header and at least one vote")
-    expected, compression = by_extension(source)
-    actual = by_magic(start)
-    if expected and actual and actual != (compression or expected):
-        claim = f"{expected.upper()} in {compression}" if compression else expected.upper()
-        raise InputError(f"{source.name} is not {claim}: its content is {actual}; rename or convert it")
-    if expected:
-        return replace(source, format=expected, compression=compression)
-    if actual in ("parquet", "arrow"):
-        return replace(source, format=actual)
-    if actual in ("SQLite", "DuckDB"):
-        raise InputError(
-            f"{source.name} is a database; read it as {actual.lower()}:///{source.name}",
-            remedies=[use(table=Placeholder("NAME")), use(query=Placeholder('"SELECT ..."'))],
-        )
-    packed = actual if actual in ("gzip", "zstd") else ""
-    if not packed and (actual or b"\0" in start):
+        problem = "is empty; expected a table with a header and at least one vote"
+    elif format and actual and actual != (compression or format):
+        claim = f"{format.upper()} in {compression}" if compression else format.upper()
+        problem = f"is not {claim}: its content is {actual}; rename or convert it"
+    elif actual in ("SQLite", "DuckDB"):
+        problem = f"is a database; read it as {actual.lower()}:///{name}"
+        remedies = [use(table=Placeholder("NAME")), use(query=Placeholder('"SELECT ..."'))]
+    elif not format and not is_packed and actual not in ("parquet", "arrow") and (actual or b"\0" in start):
         what = f"its content is {actual}" if actual else "it is binary"
-        raise InputError(f"{source.name} is not a table that Finegold reads: {what}; it reads {READABLE_FILES}")
-    source = replace(source, compression=packed)
-    text = text_start(source).removeprefix(BOM).lstrip(b" ")
-    if text.startswith((b"{", b"[")):
-        return replace(source, format="jsonl" if text.startswith(b"{") else "json")
-    line = (text.splitlines() or [b""])[0]
-    return replace(source, format="tsv" if line.count(b"\t") > line.count(b",") else "csv")
+        problem = f"is not a table that Finegold reads: {what}; it reads {READABLE_FILES}"
+    source = replace(source, compression=actual if is_packed else compression)
+    if actual in ("parquet", "arrow"):
+        format = actual
+    elif actual == MAGIC_FORMATS[ZIP]:
+        format = ""
+        with suppress(zipfile.BadZipFile, OSError):
+            archive_members(source)
+            format = "zip"
+    elif problem:
+        format = ""
+    elif not format:
+        text = text_start(source).removeprefix(BOM).lstrip()
+        line = (text.splitlines() or [b""])[0]
+        format = "jsonl" if text.startswith(b"{") else "json" if text.startswith(b"[") else ""
+        format = format or ("tsv" if line.count(b"\t") > line.count(b",") else "csv")
+    reason = InputError(f"{name} {problem}", remedies=remedies) if problem else None
+    return replace(source, format=format, problem=reason)
 
 
-def by_extension(source: Source) -> tuple[str, str]:
-    """Return the format and the compression that the name tells; empty texts if it does not."""
-    if isinstance(source.data, bytes):
-        return "", ""
-    suffixes = [suffix.lower() for suffix in source.data.suffixes[-2:]]
+def by_extension(data: Path | bytes) -> tuple[str, str]:
+    """Return the format and the compression that the name of a file tells; empty texts if it does not."""
+    suffixes = [] if isinstance(data, bytes) else [suffix.lower() for suffix in data.suffixes[-2:]]
     if not suffixes:
         return "", ""
     compression = COMPRESSIONS.get(suffixes[-1], "")
@@ -484,7 +642,7 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
             codecs.lookup(encoding)
         except LookupError:
             raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
-        sources = [Source(source.name, _decode(source, encoding)) for source in sources]
+        sources = [sniff(Source(source.name, _decode(source, encoding))) for source in sources]
     return [replace(source, separator=mark, header=int(header)) for source in sources]
 
 

@@ -34,8 +34,7 @@ from finegold.io.source import (
     lines_of,
     open_bytes,
     read_start,
-    recognise,
-    separator_of,
+    sniff,
     sources_of,
     text_start,
 )
@@ -92,7 +91,7 @@ class Table:
             return f"{self.origin}, vote {row + 1:,}"
         for source, length in zip(self.sources, self.lengths, strict=True):
             if row < length:
-                line = line_of_row(source, separator_of(source), row) if source.is_delimited else None
+                line = line_of_row(source, row) if source.is_delimited else None
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"the data frame, row {row + 1:,}"
@@ -293,8 +292,10 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
 
 def open_sources(sources: Sequence[Source]) -> Opened:
     """Open files with plain tables."""
-    sources = [recognise(source) for source in sources]
+    sources = list(map(sniff, sources))
     for source in sources:
+        if source.problem is not None:
+            raise source.problem
         if not source.is_delimited and (source.separator or source.header != 1):
             kind = source.format.upper()
             raise InputError(f"{source.name} is {kind}, which has no separator and no header line; leave them out")
@@ -434,7 +435,7 @@ def _without_nan(source: Source) -> Source:
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
     """Scan a text. Columns without names are called by their numbers, from 1."""
-    separator, data = separator_of(source), source.content
+    separator, data = source.delimiter, source.content
     if not source.header:
         scan = pl.scan_csv(data, separator=separator, has_header=False, infer_schema=False, glob=False)
         return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
@@ -461,7 +462,7 @@ def _header_names(source: Source) -> list[str]:
     text = _header_text(source)
     skipped = 0 if text else max(source.header - 1, 0)
     plain: dict[str, Any] = {"has_header": False, "infer_schema": False, "n_rows": 1, "glob": False}
-    scan = pl.scan_csv(text or source.content, separator=separator_of(source), skip_lines=skipped, **plain)
+    scan = pl.scan_csv(text or source.content, separator=source.delimiter, skip_lines=skipped, **plain)
     return [name or "" for row in scan.collect().rows() for name in row]
 
 
@@ -527,11 +528,10 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
 
 def _refuse_short_rows(source: Source, may_omit: int) -> None:
     """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
-    separator = separator_of(source)
     if not may_omit:  # a quick look: quoted values over several lines look short, too
         line = pl.first()
-        is_short = line.str.count_matches(separator, literal=True) < len(_header_names(source)) - 1
+        is_short = line.str.count_matches(source.delimiter, literal=True) < len(_header_names(source)) - 1
         if not lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any()).collect().item():
             return
-    if (problem := ragged_line(source, separator, may_omit)) is not None:
+    if (problem := ragged_line(source, may_omit)) is not None:
         raise problem

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from finegold.errors import InputError, Placeholder, use
-from finegold.io.exports import find_export, look
-from finegold.io.exports.base import SEVERAL, DamagedExport, Export, Peek, need, read_records, with_numbers
+from finegold.io.exports import find_export
+from finegold.io.exports.base import SEVERAL, DamagedExport, Export, need, read_records, with_numbers
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
-from finegold.io.source import sources_of
+from finegold.io.source import Source, sources_of
 from finegold.results.data import ResultData
 from finegold.system.files import replacing
 from finegold.votes.encoding import text_of, to_list
@@ -65,14 +65,14 @@ def write_back(
     >>> result = finegold.aggregate("export.json")  # doctest: +SKIP
     >>> finegold.write_back(result, "export.json", "with_labels.json")  # doctest: +SKIP
     """
-    peeks = look(sources_of(export))
-    tool = writable(peeks, format)
+    sources = sources_of(export)
+    tool = writable(sources, format)
     results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
     labels = {name: _labels_by_task(labelled) for name, labelled in results.items()}
     n_given = 0
     with replacing(path) as temporary:
         with temporary.open("w", encoding="utf-8") as file:
-            for number, (record, n_labels) in enumerate(_records(peeks, tool, labels, task)):
+            for number, (record, n_labels) in enumerate(_records(sources, tool, labels, task)):
                 n_given += n_labels
                 file.write(",\n" if number else "[\n")
                 file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
@@ -81,9 +81,9 @@ def write_back(
             raise InputError("no label belongs to a task of the export; give the one that the votes came from")
 
 
-def writable(peeks: Sequence[Peek], format: str | None) -> Export:
+def writable(sources: Sequence[Source], format: str | None) -> Export:
     """Return the tool that wrote these files. Refuse tools that labels cannot be written for."""
-    export = find_export(peeks, format)
+    export = find_export(sources, format)
     if export is None or export.name not in TOOLS:
         what = "plain tables" if export is None else f"exports of {export.title}"
         raise InputError(f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}")
@@ -91,11 +91,11 @@ def writable(peeks: Sequence[Peek], format: str | None) -> Export:
 
 
 def _records(
-    peeks: Sequence[Peek], export: Export, labels: Labels, task: str | None
+    sources: Sequence[Source], export: Export, labels: Labels, task: str | None
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the records with their labels, and the number of labels in each."""
     suggest = TOOLS[export.name]
-    for seen in peeks:
+    for seen in sources:
         try:
             yield from with_numbers(read_records(seen), lambda record: [suggest(record, labels, task)])
         except DamagedExport as error:

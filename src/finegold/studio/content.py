@@ -23,7 +23,6 @@ from pydantic import BaseModel, Field
 from finegold.errors import InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
 from finegold.io.diagnosis import reading
-from finegold.io.exports import look
 from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH, content_of_records, content_of_table
 from finegold.io.tables import open_sources, open_table
 from finegold.studio.files import MEDIA
@@ -182,13 +181,12 @@ def collect_content(path: Path, options: Reading) -> pl.DataFrame:
     content = None
     with suppress(InputError):  # reading the votes reports what is wrong
         sources = find_sources(path, options)
-        seen = look(sources)[0]
-        if find_tool([seen], options) is None:
+        if find_tool(sources[:1], options) is None:
             hidden = {options.annotator, options.label, options.gold, *(options.columns or [])}
             is_votes_only = options.shape == "transposed" or (options.shape == "wide" and not options.columns)
             content = None if is_votes_only else content_of_table(open_sources(sources), options.task, hidden)
-        elif seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
-            content = content_of_records(seen)
+        elif sources[0].record and path.stat().st_size <= MAX_BYTES:
+            content = content_of_records(sources[0])
     return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
 
 

@@ -23,7 +23,6 @@ from finegold.io.columns import TASK, candidates
 from finegold.io.database_tables import write_labels_to_table
 from finegold.io.databases import parse
 from finegold.io.diagnosis import reading
-from finegold.io.exports import look
 from finegold.io.source import READABLE
 from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
@@ -263,7 +262,7 @@ def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
 def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
     """Return all rows and columns of the file in their order, and the label of each row's task."""
     sources = find_sources(path, options)
-    if find_tool(look(sources), options) is not None or options.shape == "transposed":
+    if find_tool(sources, options) is not None or options.shape == "transposed":
         raise Problem(409, REFUSED, "It is not a table with a column of tasks; use the table of labels.")
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]

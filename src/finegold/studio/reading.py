@@ -22,8 +22,8 @@ from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge, whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
-from finegold.io.exports import TRANSPOSED, find_export, look
-from finegold.io.exports.base import Export, ExportOptions, Peek
+from finegold.io.exports import TRANSPOSED, find_export
+from finegold.io.exports.base import Export, ExportOptions
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
@@ -179,9 +179,8 @@ def preview(path: Path, layout: Layout) -> Preview:
         sheets = sheet_names(source) if is_workbook(source) else []
     try:
         sources = find_sources(path, layout)
-        peeks = look(sources)
-        export = find_tool(peeks, layout)
-        seen = _preview_table(path, sources) if export is None else _preview_export(path.name, export, peeks[0])
+        export = find_tool(sources, layout)
+        seen = _preview_table(path, sources) if export is None else _preview_export(path.name, export, sources[0])
     except InputError as error:
         seen = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
@@ -203,8 +202,8 @@ def find_sources(path: Path, layout: Layout) -> list[Source]:
     return written
 
 
-def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
-    return find_export(peeks, layout.format, may_be_table=layout.header == 0)
+def find_tool(sources: list[Source], layout: Layout) -> Export | None:
+    return find_export(sources, layout.format, may_be_table=layout.header == 0)
 
 
 def _preview_table(path: Path, sources: list[Source]) -> Preview:
@@ -287,7 +286,7 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     return read(find_sources(path, options), watch=watch, gold=gold, **given)
 
 
-def _preview_export(file: str, export: Export, seen: Peek) -> Preview:
+def _preview_export(file: str, export: Export, seen: Source) -> Preview:
     batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")

@@ -15,16 +15,19 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.io.exports.base import Export, Peek, peek
 from finegold.io.source import BOM, Source, open_bytes
 from finegold.system.memory import did_you_mean
 
-__all__ = ["GROUP", "TABLE", "TRANSPOSED", "export_named", "find_export", "format_names", "look", "nested_hint"]
+if TYPE_CHECKING:
+    from finegold.io.exports.base import Export
 
+__all__ = ["ALL", "GROUP", "TABLE", "TRANSPOSED", "export_named", "find_export", "format_names", "nested_hint"]
+
+ALL = "all"  # the question that means every one of them
 TABLE = "table"  # the format of a file that is not an export, whatever it looks like
 TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator and a column per task
 GROUP = "finegold.exports"  # entry points of readers from outside
@@ -61,23 +64,18 @@ MARKS: dict[str, tuple[str, Sequence[tuple[str, ...]]]] = {
 }
 
 
-def look(sources: Sequence[Source]) -> list[Peek]:
-    """Look at the beginning of each file."""
-    return [peek(source) for source in sources]
-
-
-def find_export(peeks: Sequence[Peek], format: str | None = None, *, may_be_table: bool = False) -> Export | None:
+def find_export(sources: Sequence[Source], format: str | None = None, *, may_be_table: bool = False) -> Export | None:
     """Return the tool that wrote these files, or None for plain tables."""
     if format is not None:
         return None if format == TABLE else export_named(format)
-    if may_be_table and all(seen.is_table for seen in peeks):
+    if may_be_table and all(seen.is_table for seen in sources):
         return None
-    exports = [_export_of(seen) for seen in peeks]
-    for export, seen in zip(exports, peeks, strict=True):
+    exports = [_export_of(seen) for seen in sources]
+    for export, seen in zip(exports, sources, strict=True):
         if export is not exports[0]:
             first, other = (f"an export of {it.title}" if it else "a plain table" for it in (exports[0], export))
             raise InputError(
-                f"{peeks[0].source.name} is {first} but {seen.source.name} is {other}",
+                f"{sources[0].name} is {first} but {seen.name} is {other}",
                 remedies=[Remedy(text="read them one at a time"), use(format=Placeholder("NAME"), text="for all")],
             )
     return exports[0] if exports else None
@@ -99,35 +97,35 @@ def format_names() -> list[str]:
 
 
 @contextmanager
-def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
+def nested_hint(sources: Sequence[Source]) -> Iterator[None]:
     """Add to errors about a table of JSON how votes inside lists and objects are read."""
     try:
         yield
     except InputError as error:
-        for seen in peeks:
+        for seen in sources:
             refuse_one_object(seen)
-        if any(_is_nested(seen) for seen in peeks) and not any("format" in each.options for each in error.remedies):
+        if any(_is_nested(seen) for seen in sources) and not any("format" in each.options for each in error.remedies):
             error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
         raise
 
 
-def refuse_one_object(seen: Peek) -> None:
+def refuse_one_object(seen: Source) -> None:
     """Say what a file with a single JSON object is: columns, settings or anything else, but no table of votes."""
-    if seen.is_list or not seen.record or seen.source.format not in ("json", "jsonl"):
+    if seen.is_list or not seen.record:
         return
     value: Any = None
-    with open_bytes(seen.source) as file, suppress(ValueError, RecursionError):
+    with open_bytes(seen) as file, suppress(ValueError, RecursionError):
         value = json.loads(file.read().removeprefix(BOM))
     if not isinstance(value, dict):
         return
     fields = ", ".join(map(str, list(value)[:6])) + (", ..." if len(value) > 6 else "")
     if are_columns(list(value.values())) and not all(map(str.isdigit, value)):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
-        raise InputError(problem, seen.source.name, [Remedy(text='write rows, in pandas with orient="records"')])
+        raise InputError(problem, seen.name, [Remedy(text='write rows, in pandas with orient="records"')])
     if not candidates(value, LABEL):
         problem = f"the file is a single JSON object with the fields {fields}, and not a table of votes"
         remedies = [use("if every field is a task that holds its votes", format=LAST)] if _is_nested(seen) else []
-        raise InputError(problem, seen.source.name, remedies)
+        raise InputError(problem, seen.name, remedies)
 
 
 def are_columns(values: Sequence[Any]) -> bool:
@@ -140,11 +138,11 @@ def are_columns(values: Sequence[Any]) -> bool:
     return all(isinstance(value, dict) and list(value) == rows for value in values)
 
 
-def _is_nested(seen: Peek) -> bool:
+def _is_nested(seen: Source) -> bool:
     return any(isinstance(value, dict | list) for value in seen.record.values())
 
 
-def _export_of(seen: Peek) -> Export | None:
+def _export_of(seen: Source) -> Export | None:
     """Return the first reader that the file fits."""
     names = {*seen.columns, *seen.record, *seen.members}
     names |= {NESTED} if _is_nested(seen) else set()
@@ -206,6 +204,8 @@ def _outside() -> dict[str, Export]:
 
 
 def _check(name: str, export: object) -> None:
+    from finegold.io.exports.base import Export
+
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise InputError(f"a format's name has small letters, digits and hyphens only, not {name!r}")
     if name in (TABLE, TRANSPOSED, *MARKS, *_more()):

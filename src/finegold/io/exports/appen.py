@@ -15,28 +15,28 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     drop_rows,
     join_labels,
     read_sheet,
     task_column,
     votes_of_questions,
 )
+from finegold.io.source import Source
 
 UNIT, WORKER, TAINTED = "_unit_id", "_worker_id", "_tainted"
 MARKS = {"_golden", TAINTED, "_trust"}
 GOLD = "_gold"
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     """Recognise a full report.
 
     Columns of units and workers are not enough: people use these names in their own tables.
     """
-    return seen.source.is_delimited and UNIT in seen.columns and not MARKS.isdisjoint(seen.columns)
+    return seen.is_delimited and UNIT in seen.columns and not MARKS.isdisjoint(seen.columns)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if WORKER not in seen.columns:
         raise DamagedExport(f"there is no {WORKER}: this looks like the aggregated report")
     task = task_column(seen, options.task, UNIT, "")
@@ -49,7 +49,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return votes_of_questions(table, task, WORKER, labels, golds)
 
 
-def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[str]:
+def _questions(seen: Source, table: pl.DataFrame, options: ExportOptions) -> list[str]:
     # q_gold and q_gold_reason are not questions where there is a q.
     about_gold = [name for name in seen.columns if GOLD in name and name.rpartition(GOLD)[0] in seen.columns]
     others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and name not in about_gold]

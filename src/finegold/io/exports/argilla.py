@@ -11,7 +11,6 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     in_batches,
     join_labels,
@@ -20,22 +19,23 @@ from finegold.io.exports.base import (
     unknown_task,
     with_numbers,
 )
+from finegold.io.source import Source
 
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
 NO_VOTES = {"draft": "drafts", "discarded": "discarded responses", "pending": "pending responses"}
 SOME_AGENT = "suggestion"
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     is_whole = "fields" in seen.record and isinstance(seen.record.get("responses"), dict | list)
-    names = seen.columns if seen.source.format == "parquet" else seen.record
+    names = seen.columns if seen.format == "parquet" else seen.record
     return is_whole or any(name.endswith(f"{RESPONSES}.users") for name in names)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     records: Iterator[Any] = read_records(seen)
-    if seen.source.format == "parquet":
-        scan = pl.scan_parquet(seen.source.data, glob=False)
+    if seen.format == "parquet":
+        scan = pl.scan_parquet(seen.data, glob=False)
         names = scan.collect_schema().names()
         wanted = [name for name in names if name in ("id", options.task) or RESPONSES in name or ".sugg" in name]
         records = (row for batch in scan.select(wanted).collect_batches() for row in batch.iter_rows(named=True))

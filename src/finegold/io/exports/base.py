@@ -1,4 +1,4 @@
-"""What readers of exports share: the contract (`Export`), a look at a file (`Peek`), records of JSON, zips, and sheets.
+"""What readers of exports share: the contract (`Export`), records of JSON, zips, and sheets.
 
 A reader is one file of this folder. It declares an `EXPORT`: its name and title, how it recognises a file (`fits`), and
 how it yields votes in batches (`read`). It raises `DamagedExport` for whatever its tool would not write.
@@ -6,7 +6,6 @@ how it yields votes in batches (`read`). It raises `DamagedExport` for whatever 
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import sys
@@ -14,8 +13,8 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
@@ -23,26 +22,12 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.diagnosis import records
 from finegold.io.limits import check_nesting, limit, remedy_of
-from finegold.io.source import (
-    BOM,
-    Source,
-    archive_members,
-    by_extension,
-    by_magic,
-    has_whole_text,
-    open_bytes,
-    read_start,
-    recognise,
-    separator_of,
-    text_start,
-)
+from finegold.io.source import Source, open_bytes, skip_bom
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
 
-ALL = "all"  # the question that means every one of them
 SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own
 MOST_VOTES = 2**16  # in a batch
 # What Python raises where a reader takes a value for a list, an object or a text, and it is something else.
@@ -95,8 +80,8 @@ class Export:
     name: str  # the value of the option `format`
     title: str  # for messages
     remedy: str  # where to click for a good export: the end of every complaint about a damaged one
-    fits: Callable[[Peek], bool]
-    read: Callable[[Peek, ExportOptions], Iterator[pl.DataFrame]]
+    fits: Callable[[Source], bool]
+    read: Callable[[Source, ExportOptions], Iterator[pl.DataFrame]]
     include: tuple[str, ...] = ()  # what the option `include` can bring in: "predictions", "rejected", ...
     takes_task: bool = False  # whether the option `task` can choose a field
     has_gold: bool = False
@@ -111,10 +96,10 @@ class DamagedExport(Exception):
         self.problem, self.record = problem, record
         self.remedies = tuple(Remedy(text=remedy) if isinstance(remedy, str) else remedy for remedy in remedies)
 
-    def of_tool(self, seen: Peek, export: Export) -> InputError:
+    def of_tool(self, seen: Source, export: Export) -> InputError:
         """Return the error for the user."""
         record = f", record {self.record:,}" if self.record else ""
-        where = f"{seen.source.name} ({export.title} export){record}"
+        where = f"{seen.name} ({export.title} export){record}"
         return InputError(self.problem, where, self.remedies or [Remedy(text=export.remedy)])
 
 
@@ -153,7 +138,7 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
 
 def by_record(
     votes_of: Callable[[Any, ExportOptions], Iterable[Vote]],
-) -> Callable[[Peek, ExportOptions], Iterator[pl.DataFrame]]:
+) -> Callable[[Source, ExportOptions], Iterator[pl.DataFrame]]:
     """Return the `read` of a tool that writes JSON records, given the votes of one record."""
     return lambda seen, options: in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
 
@@ -192,138 +177,15 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-# A look at the beginning of a file.
-
-LONGEST = 2**24  # a line with one record, which may hold an image
-MOST_EVENTS = 20_000  # of the JSON of one big object
-ROWS = 3  # of a table, beside the header
-
-
-@dataclass(frozen=True)
-class Peek:
-    """What the beginning of a file shows.
-
-    The source's format is csv or tsv (columns, rows), jsonl (record), json (record, is_list), zip (members; an Excel
-    workbook is one, too), parquet or arrow (columns), or empty.
-    """
-
-    source: Source
-    columns: tuple[str, ...] = ()  # the header of a table
-    rows: tuple[tuple[str, ...], ...] = ()  # the next few rows of a delimited text
-    record: dict[str, Any] = field(default_factory=dict)  # the first JSON object; of a big one only the beginning
-    is_list: bool = False  # a JSON list, not an object
-    members: tuple[str, ...] = ()  # the names in a zip archive
-
-    @property
-    def is_table(self) -> bool:
-        """Whether the file could also be read as a plain table."""
-        return self.source.format in ("csv", "tsv", "jsonl", "parquet", "arrow")
-
-
-def peek(source: Source) -> Peek:
-    """Look at a file. A damaged or unknown file is left to the reader of tables, which reports it."""
-    source = replace(source, compression=by_extension(source)[1])
-    with suppress(
-        InputError, OSError, ValueError, RecursionError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile
-    ):
-        magic = by_magic(read_start(source))
-        if magic in ("gzip", "zstd"):
-            source = replace(source, compression=magic)
-        if magic.startswith("zip"):
-            members = tuple(member.filename for member in archive_members(source))
-            return Peek(replace(source, format="zip"), members=members)
-        if magic == "arrow":
-            return Peek(replace(source, format="arrow"))
-        if magic == "parquet":
-            columns = pl.scan_parquet(source.data, glob=False).collect_schema().names()
-            return Peek(replace(source, format="parquet"), columns=tuple(columns))
-        return _peek_at_text(source)
-    return Peek(source)
-
-
-def _peek_at_text(source: Source) -> Peek:
-    line = text_start(source).decode("utf-8-sig", errors="replace").lstrip()
-    if line.startswith("["):
-        return Peek(replace(source, format="json"), record=_first_item(source), is_list=True)
-    if line.startswith("{"):
-        with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
-            return Peek(replace(source, format="jsonl"), record=dict(json.loads(_line(source))))
-        return Peek(replace(source, format="json"), record=_partial_object(source))
-    source = recognise(source)
-    rows = _first_rows(source) if source.is_delimited else []
-    return Peek(source, columns=rows[0] if rows else (), rows=tuple(rows[1:]))
-
-
-def _line(source: Source) -> str:
-    """Return the first line that is not blank."""
-    start = text_start(source).removeprefix(BOM).lstrip()
-    line, end, _ = start.partition(b"\n")
-    if end or has_whole_text(source):
-        return line.decode()
-    with open_bytes(source) as file:
-        while (line := file.readline(LONGEST)) and not line.removeprefix(BOM).strip():
-            pass
-    return line.decode("utf-8-sig")
-
-
-def _first_item(source: Source) -> dict[str, Any]:
-    """Return the first object of a JSON list; an empty one if the JSON is truncated or odd."""
-    import ijson
-
-    # The first bytes are at hand, and hold the first object of most files.
-    files: list[Callable[[], BinaryIO]] = [lambda: io.BytesIO(text_start(source))]
-    if not has_whole_text(source):
-        files.append(lambda: open_bytes(source))
-    for open_file in files:
-        with open_file() as file, suppress(ijson.JSONError, StopIteration):
-            _skip_bom(file)
-            item = next(ijson.items(file, "item", use_float=True))
-            return item if isinstance(item, dict) else {}
-    return {}
-
-
-def _partial_object(source: Source) -> dict[str, Any]:
-    """Return the beginning of an object over many lines."""
-    import ijson
-
-    builder = ijson.ObjectBuilder()
-    with open_bytes(source) as file, suppress(ijson.JSONError):
-        _skip_bom(file)
-        for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
-            builder.event(event, value)
-    record = getattr(builder, "value", {})
-    return record if isinstance(record, dict) else {}
-
-
-def _skip_bom(file: BinaryIO) -> None:
-    if file.read(len(BOM)) != BOM:
-        file.seek(0)
-
-
-def _first_rows(source: Source) -> list[tuple[str, ...]]:
-    """Return the header and the next rows, out of the first bytes where these hold one row more."""
-
-    def rows_of(part: Source, most: int) -> list[tuple[str, ...]]:
-        with closing(records(part, separator)) as all_rows:
-            return [tuple(row) for _, row in islice(all_rows, most)]
-
-    separator = separator_of(source)
-    with suppress(csv.Error, UnicodeDecodeError):
-        rows = rows_of(Source(source.name, text_start(source), header=source.header), ROWS + 2)
-        if len(rows) == ROWS + 2 or has_whole_text(source):
-            return rows[: ROWS + 1]
-    return rows_of(source, ROWS + 1)
-
-
 # Records of JSON, which may be larger than memory.
 
 CHUNK = 2**18  # bytes that ijson reads at once
 
 
-def read_records(seen: Peek) -> Iterator[Any]:
+def read_records(seen: Source) -> Iterator[Any]:
     """Yield the records of a JSON list or of JSON Lines. A single object is a list of one."""
-    with open_export(seen.source) as file:
-        if seen.source.format == "jsonl":
+    with open_export(seen) as file:
+        if seen.is_lines:
             yield from json_lines(file)
         else:
             yield from json_items(file, "item" if seen.is_list else "")
@@ -332,7 +194,7 @@ def read_records(seen: Peek) -> Iterator[Any]:
 def open_export(source: Source) -> BinaryIO:
     """Open a file behind its byte-order mark."""
     file = open_bytes(source)
-    _skip_bom(file)
+    skip_bom(file)
     return file
 
 
@@ -416,10 +278,10 @@ def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
 ROW = "finegold row"  # from 1, as messages count them
 
 
-def read_sheet(seen: Peek, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
+def read_sheet(seen: Source, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
     """Read these columns as text, blank cells as null, and number the rows. They may omit so many of the last cells."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
-    parts = batches(seen.source, scan_delimited(seen.source), wanted, may_omit)
+    parts = batches(seen, scan_delimited(seen), wanted, may_omit)
     table = pl.concat([pl.DataFrame(schema=dict.fromkeys(wanted, pl.String())), *parts])
     if table.is_empty():
         raise DamagedExport("it has a header but no rows")
@@ -427,15 +289,15 @@ def read_sheet(seen: Peek, columns: Sequence[str], may_omit: int = 0) -> pl.Data
     return table.with_columns(without_blanks).with_row_index(ROW, offset=1)
 
 
-def read_rows(seen: Peek, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def read_rows(seen: Source, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table, with those of the columns that it has."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
-    scan = scan_delimited(seen.source) if seen.source.is_delimited else pl.scan_parquet(seen.source.data, glob=False)
-    for batch in batches(seen.source, scan, wanted):
+    scan = scan_delimited(seen) if seen.is_delimited else pl.scan_parquet(seen.data, glob=False)
+    for batch in batches(seen, scan, wanted):
         yield from batch.iter_rows(named=True)
 
 
-def task_column(seen: Peek, task: str | None, usual: str, prefix: str) -> str:
+def task_column(seen: Source, task: str | None, usual: str, prefix: str) -> str:
     """Return the column of the tasks: the usual one, or the one that the user names, with or without its prefix."""
     if task is None:
         return usual

@@ -11,12 +11,10 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from finegold.io.columns import ANNOTATOR, candidates
-from finegold.io.diagnosis import long_fields
 from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     by_record,
     in_batches,
@@ -29,6 +27,7 @@ from finegold.io.exports.base import (
     open_zip,
     with_numbers,
 )
+from finegold.io.source import Source, long_fields
 
 FILES = (".jsonl", ".json", ".csv")
 DATA = {"text", "filename", "data"}
@@ -37,11 +36,11 @@ EVERYBODY = "all"
 OLD = ("annotation_approver", "meta")  # one of these is in every record of versions before 1.3
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     record, columns = seen.record, set(seen.columns)
-    if seen.source.format == "zip":
+    if seen.format == "zip":
         return bool(seen.members) and all("/" not in name and name.lower().endswith(FILES) for name in seen.members)
-    if seen.source.is_delimited:
+    if seen.is_delimited:
         return {"id", "label"} < columns and bool(DATA & columns) and not candidates(seen.columns, ANNOTATOR)
     has_labels = any(isinstance(record.get(name), list) for name in LABELS)
     return _is_old(record) or ("id" in record and bool(DATA & record.keys()) and has_labels)
@@ -56,18 +55,18 @@ def _is_old(record: dict[str, Any]) -> bool:
     return all(isinstance(annotation, dict) and "label" in annotation for annotation in annotations)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_old(seen.record):
         return by_record(_old_votes)(seen, options)
     return in_batches(_votes_of_members(seen, options))
 
 
-def _votes_of_members(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
+def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     """Yield votes. The name of a file is the name of the annotator."""
-    is_zip = seen.source.format == "zip"
-    if not is_zip and isinstance(seen.source.data, bytes):
+    is_zip = seen.format == "zip"
+    if not is_zip and isinstance(seen.data, bytes):
         raise DamagedExport("the name of the file is that of the annotator, and this is not a file", "give its path")
-    files = seen.members if is_zip else (PurePath(seen.source.name.removesuffix(".gz")).name,)
+    files = seen.members if is_zip else (PurePath(seen.name.removesuffix(".gz")).name,)
     files = tuple(name for name in files if PurePath(name).stem != EVERYBODY)
     if not files:
         raise DamagedExport(
@@ -75,12 +74,12 @@ def _votes_of_members(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
             'votes are kept apart only in projects without "Share annotations across all users"',
         )
     if is_zip:
-        with open_zip(seen.source) as archive:
+        with open_zip(seen) as archive:
             for name in files:
                 with open_member(archive, name) as file:
                     yield from _votes(name, file, options)
     else:
-        with open_export(seen.source) as file:
+        with open_export(seen) as file:
             yield from _votes(files[0], file, options)
 
 

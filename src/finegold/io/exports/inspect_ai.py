@@ -13,7 +13,6 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     in_batches,
     json_items,
@@ -23,6 +22,7 @@ from finegold.io.exports.base import (
     open_zip,
     with_numbers,
 )
+from finegold.io.source import Source
 
 HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
 NAN = re.compile(rb'^(\s*(?:"(?:[^"\\]|\\.)*":)?\s*)-?(?:NaN|Infinity)(,?\s*)$')
@@ -30,18 +30,18 @@ QUESTION = "score"  # of scorers that say one thing; those that say several name
 REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
 
 
-def fits(seen: Peek) -> bool:
-    if seen.source.format == "zip":
+def fits(seen: Source) -> bool:
+    if seen.format == "zip":
         return any(name in seen.members for name in HEADERS)
     record = seen.record
     return "version" in record and isinstance(record.get("status"), str) and isinstance(record.get("eval"), dict)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return in_batches(_all_votes(seen, _head(seen), options))
 
 
-def _all_votes(seen: Peek, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+def _all_votes(seen: Source, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     """Yield the votes, and raise an error if no sample was scored."""
     samples = scores = 0
     for vote in with_numbers(_samples(seen), lambda sample: _votes(sample, head, options)):
@@ -53,23 +53,23 @@ def _all_votes(seen: Peek, head: dict[str, Any], options: ExportOptions) -> Iter
         raise DamagedExport(f"none of its {samples:,} samples has a score", "score it: inspect score LOG --scorer NAME")
 
 
-def _head(seen: Peek) -> dict[str, Any]:
+def _head(seen: Source) -> dict[str, Any]:
     """Return what was evaluated, and how often."""
-    if seen.source.format == "zip":
-        with open_zip(seen.source) as archive:
+    if seen.format == "zip":
+        with open_zip(seen) as archive:
             name = next(name for name in HEADERS if name in seen.members)
             with open_member(archive, name) as file:
                 return need(_sample(file), "eval", dict)
-    with open_export(seen.source) as file:
+    with open_export(seen) as file:
         return next(iter(json_items(file, "eval")), {})
 
 
-def _samples(seen: Peek) -> Iterator[Any]:
-    if seen.source.format != "zip":
-        with open_export(seen.source) as file:
+def _samples(seen: Source) -> Iterator[Any]:
+    if seen.format != "zip":
+        with open_export(seen) as file:
             yield from json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
-    with open_zip(seen.source) as archive:
+    with open_zip(seen) as archive:
         for name in seen.members:
             if name.startswith("samples/"):
                 with open_member(archive, name) as file:

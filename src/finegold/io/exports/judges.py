@@ -24,13 +24,12 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     need,
     read_records,
     read_rows,
     with_numbers,
 )
-from finegold.io.source import Source, lines_of, open_bytes, recognise, text_start
+from finegold.io.source import Source, lines_of, open_bytes, text_start
 from finegold.io.verdicts import Meaning, meaning_of
 
 FAILED = "judgements that failed"
@@ -80,13 +79,13 @@ class Call(NamedTuple):
         return task if self.turn is None else f"{task}, turn {self.turn}"
 
 
-CallsOf = Callable[[Any, ExportOptions, Peek | None], Iterator[Call]]
+CallsOf = Callable[[Any, ExportOptions, Source | None], Iterator[Call]]
 
 
 # Records -> calls.
 
 
-def _mt_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Scores of one model's answer, or the winner of two games, of which the second shows the second model first."""
     if not isinstance(record, dict) or record.get("question_id") is None:
         raise DamagedExport('found no judgement with a "question_id"')
@@ -116,7 +115,7 @@ def _mt_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iterato
         raise DamagedExport('found neither "score" nor "g1_winner"')
 
 
-def _judge_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _judge_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Judgements of pairs of responses; the second sees them in the other order. The label is the truth."""
     name = options.task or "pair_id"
     if not isinstance(record, dict) or record.get(name) is None:
@@ -125,7 +124,7 @@ def _judge_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iter
     about = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
     models = [part["judge_model"] for part in about if isinstance(part, dict) and part.get("judge_model")]
     if not models and seen is not None:
-        models = re.findall(r"judge_model=(.+?)(?:,|\.jsonl|$)", PurePath(seen.source.name).name)
+        models = re.findall(r"judge_model=(.+?)(?:,|\.jsonl|$)", PurePath(seen.name).name)
     judge = f"{need(record, 'judge_name', str, '')} {models[0] if models else ''}".strip()
     if not judge and seen is not None:
         raise DamagedExport('found no "judge_name"')
@@ -134,7 +133,7 @@ def _judge_bench(record: Any, options: ExportOptions, seen: Peek | None) -> Iter
         yield Call(record[name], judge or "judge", said, "verdict", order, gold=record.get("label"), **texts)
 
 
-def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _arena(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Battles of two models; and Arena-Hard's two games, in which the baseline is answer A, and then answer B."""
 
     def first(names: tuple[str, ...], what: str) -> Any:
@@ -159,7 +158,7 @@ def _arena(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[C
     yield Call(question, judge, winner, "winner", None, models[0], models[1], record.get("turn"))
 
 
-def _alpaca_eval(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _alpaca_eval(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Preferences: 1 means the first output, 2 the second; AlpacaEval itself undoes the random order that it shows."""
     instruction = need(record, options.task or "instruction", str)
     annotator = next((record[name] for name in ("annotator", "annotator_index") if record.get(name) is not None), None)
@@ -178,7 +177,7 @@ def _alpaca_eval(record: Any, options: ExportOptions, seen: Peek | None) -> Iter
     yield Call(instruction, str(annotator), preference, "preference", None, first, second)
 
 
-def _llm_bar(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _llm_bar(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Results of one judge in both orders; the winner names the output, in whichever order it was shown."""
     texts = [str(record.get(name) or "") for name in ("input", "output_1", "output_2")]
     item = f"{texts[0]} #{zlib.crc32(chr(0).join(texts).encode()):08x}"
@@ -191,7 +190,7 @@ def _llm_bar(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator
                 yield Call(item, "", winner, "winner", order, gold=gold, text_a=texts[1], text_b=texts[2])
 
 
-def _panda_lm(record: Any, options: ExportOptions, seen: Peek | None) -> Iterator[Call]:
+def _panda_lm(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """One verdict per record: 1 and 2 for the responses, 0 for a tie."""
     name = next(name for name in record if name.endswith("_result"))
     yield Call(record["idx"], "", record[name], "verdict")
@@ -236,7 +235,6 @@ def columns_of_tool(columns: Sequence[Any]) -> list[str]:
 
 def read_qrels(source: Source) -> pl.DataFrame | None:
     """Return the scores of a file with lines of query, iteration, passage and score; None for other files."""
-    source = recognise(source)
     if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", text_start(source)):
         return None
     lines = lines_of(source).collect().to_series().str.strip_chars().str.replace_all(r"\s+", " ")
@@ -248,7 +246,6 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
 
 def read_nested(source: Source) -> pl.DataFrame | None:
     """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None if it is neither."""
-    source = recognise(source)
     start = text_start(source).lstrip()
     if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
         return None
@@ -303,7 +300,6 @@ NESTED = {b'"gradingResult"': _promptfoo, b'"metricsData"': _deep_eval, b'"spec"
 
 def majority_of_people(source: Source) -> pl.DataFrame | None:
     """Return what most of annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are none."""
-    source = recognise(source)
     if b'"annotator1"' not in text_start(source) or b'"idx"' not in text_start(source):
         return None
     with open_bytes(source) as file:
@@ -342,7 +338,7 @@ def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _read(
-    calls_of: CallsOf, classes: tuple[str, str, str], seen: Peek, options: ExportOptions
+    calls_of: CallsOf, classes: tuple[str, str, str], seen: Source, options: ExportOptions
 ) -> Iterator[pl.DataFrame]:
     """Yield one vote per record, or one per game if these are included."""
     from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
@@ -380,7 +376,7 @@ def _read(
         }
         texts["item"] = [call.task for call in calls]
         table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
-        log = (pointwise_log if question == "score" else pairwise_log)(table, seen.source.name)
+        log = (pointwise_log if question == "score" else pairwise_log)(table, seen.name)
         votes = table.select("judge", task="item").with_columns(
             record=pl.Series([number for number, _ in chosen]),
             answer=pl.Series(log.answer),
@@ -408,7 +404,7 @@ def _read(
 # How they are recognised.
 
 
-def _fits_arena(seen: Peek) -> bool:
+def _fits_arena(seen: Source) -> bool:
     names = seen.record.keys() or set(seen.columns)
     if names >= ARENA_HARD:
         return isinstance(seen.record.get("games"), list)
@@ -443,7 +439,7 @@ EXPORTS = (
         name="alpaca-eval",
         title="AlpacaEval",
         remedy="write it again with alpaca_eval: annotations.json in the folder of the results",
-        fits=lambda seen: seen.source.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL,
+        fits=lambda seen: seen.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL,
         read=partial(_read, _alpaca_eval, EITHER),
         takes_task=True,
     ),

@@ -15,13 +15,13 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     by_record,
     join_labels,
     need,
     unknown_task,
 )
+from finegold.io.source import Source
 from finegold.io.tables import batches, scan_delimited
 
 REMEDY = "export it again: on the project's page, Export, format JSON"
@@ -36,14 +36,14 @@ SHORT = {"id", "annotator", "annotation_id", "lead_time"}  # the marks of JSON-M
 ABOUT = SHORT | {"created_at", "updated_at", "agreement"}  # columns of a CSV that are not answers
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     record = _as_task(seen.record)
     is_task = "id" in record and isinstance(record.get("data"), dict)
     is_full = is_task and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
-    return is_full or _is_min(seen) or (seen.source.is_delimited and set(seen.columns) >= SHORT)
+    return is_full or _is_min(seen) or (seen.is_delimited and set(seen.columns) >= SHORT)
 
 
-def _is_min(seen: Peek) -> bool:
+def _is_min(seen: Source) -> bool:
     return seen.is_list and seen.record.keys() >= SHORT
 
 
@@ -54,13 +54,13 @@ def _as_task(record: Any) -> Any:
     return record
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     is_min, (_, old) = _is_min(seen), ANNOTATIONS
     if (first := seen.record.get(old)) and "completed_by" not in first[0]:
-        text = f"{seen.source.name} does not say who annotated, as Label Studio before 1.0 does not"
+        text = f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not"
         text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."
         warnings.warn(text, FinegoldWarning, stacklevel=2)
-    if not seen.source.is_delimited and not is_min:
+    if not seen.is_delimited and not is_min:
         return by_record(lambda record, _: _votes(_as_task(record), options))(seen, options)
     if options.gold or options.include:
         what = "gold marks" if options.gold else "predictions"
@@ -167,11 +167,11 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
         yield Vote(task)
 
 
-def _read_csv(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or "id"
     if task not in seen.columns:
         raise unknown_task(f'there is no column "{task}"', seen.columns)
-    scan = scan_delimited(seen.source)
+    scan = scan_delimited(seen)
     if options.question in seen.columns:
         questions = [str(options.question)]
     else:
@@ -181,7 +181,7 @@ def _read_csv(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
         spread = scan.group_by("id").agg(hashed.min() != hashed.max()).select(pl.col(others).any())
         differs = spread.collect(engine="streaming").row(0, named=True)
         questions = [column for column in others if differs[column]] or others
-    for batch in batches(seen.source, scan, list(dict.fromkeys([task, "annotator", *questions]))):
+    for batch in batches(seen, scan, list(dict.fromkeys([task, "annotator", *questions]))):
         for question in questions:
             label = _short_labels(batch.get_column(question), options)
             yield batch.select(task=task, annotator="annotator", label=label, question=pl.lit(question))

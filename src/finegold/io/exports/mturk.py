@@ -20,7 +20,6 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     drop_rows,
     join_labels,
     join_lists,
@@ -28,6 +27,7 @@ from finegold.io.exports.base import (
     task_column,
     votes_of_questions,
 )
+from finegold.io.source import Source
 from finegold.votes.labels import as_cell
 
 ANSWER, INPUT = "Answer.", "Input."
@@ -38,12 +38,12 @@ MARKS = {"HITId", "WorkerId", "AssignmentId"}
 NAMELESS = "choice"  # a group of buttons whose names have nothing in common
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     is_batch = STATUS in seen.columns or any(name.startswith(ANSWER) for name in seen.columns)
-    return seen.source.is_delimited and set(seen.columns) >= MARKS and is_batch
+    return seen.is_delimited and set(seen.columns) >= MARKS and is_batch
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     items = _items(seen, options)
     task = "HITId" if items else task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
@@ -63,7 +63,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return votes_of_questions(table, task, "WorkerId", labels)
 
 
-def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
+def _items(seen: Source, options: ExportOptions) -> dict[str, str]:
     """Several items in one HIT: for the task url the columns Input.url1, Input.url2, ..., by their numbers."""
     if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
         return {}

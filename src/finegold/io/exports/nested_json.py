@@ -20,7 +20,6 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     describe_damage,
     in_batches,
@@ -29,6 +28,7 @@ from finegold.io.exports.base import (
     read_records,
     with_numbers,
 )
+from finegold.io.source import Source
 from finegold.votes.encoding import text_of
 
 _FIELDS = "annotations annotatorlabels labels votes judgments judgements ratings answers responses verdicts"
@@ -53,9 +53,9 @@ class Notes:
     numbered: bool = False
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     """Return whether the first tasks plainly hold votes."""
-    if seen.source.format not in ("json", "jsonl") or not seen.record:
+    if seen.format not in ("json", "jsonl") or not seen.record:
         return False
     roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
     if _is_record(seen.record):
@@ -78,8 +78,8 @@ def fits(seen: Peek) -> bool:
     return False
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    notes, name = Notes(), seen.source.name
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    notes, name = Notes(), seen.name
     yield from in_batches(with_numbers(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes)))
     if notes.by_position:
         text = f"{name} has labels with no annotators; these are named 1, 2, ... by their position"
@@ -89,7 +89,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
         warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
 
 
-def _tasks(seen: Peek) -> Iterator[tuple[Any, Any]]:
+def _tasks(seen: Source) -> Iterator[tuple[Any, Any]]:
     """Yield the id and the content of every task. The id of a row is None. The object may be larger than memory."""
     import ijson
 
@@ -97,7 +97,7 @@ def _tasks(seen: Peek) -> Iterator[tuple[Any, Any]]:
         yield from ((None, record) for record in read_records(seen))
         return
     done = 0
-    with open_export(seen.source) as file:
+    with open_export(seen) as file:
         try:
             for pair in ijson.kvitems(file, "", use_float=True, multiple_values=True):
                 done += 1

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Peek, Vote, by_record, join_labels, need
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
+from finegold.io.source import Source
 
 ANNOTATOR = ("_annotator_id", "_session_id")
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     return {"_input_hash", "answer"} <= seen.record.keys()
 
 

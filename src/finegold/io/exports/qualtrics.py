@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import polars as pl
 
 from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
-from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, Peek, drop_rows, read_sheet
+from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, drop_rows, read_sheet
+from finegold.io.source import Source
 
 RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
 PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
@@ -37,29 +37,30 @@ SPAM = ["8", "Spam", "Possible Spam"]
 UNANSWERED = "-99"  # a question that was seen and left out, if the export was told to say so
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     names = set(seen.columns)
-    return seen.source.is_delimited and bool(
-        _import_ids(seen) or _legacy_names(seen) or (START in names and names & set(RESPONSE))
+    return seen.is_delimited and bool(
+        _import_ids(seen.columns, seen.rows) or _legacy_names(seen) or (START in names and names & set(RESPONSE))
     )
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
-    seen = replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
+    columns = tuple(names.get(column, column) for column in seen.columns)
     table = table.rename(names)
-    respondent = _respondent(seen)
-    items = _items(seen, options)
-    table = table.filter(pl.col(ROW) > _header_rows(seen))
+    respondent = _respondent(columns)
+    ids = _import_ids(columns, seen.rows)
+    items = _items(columns, ids, options)
+    table = table.filter(pl.col(ROW) > _header_rows(columns, seen.rows))
     if table.is_empty():
         raise DamagedExport("it has headers but no responses")
     table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
-    for question, columns in _questions(seen, table, items, options).items():
-        for column, task in columns.items():
+    for question, tasks in _questions(ids, table, items, options).items():
+        for column, task in tasks.items():
             yield table.select(task=pl.lit(task), annotator=respondent, label=column, question=pl.lit(question))
 
 
-def _legacy_names(seen: Peek) -> dict[str, str]:
+def _legacy_names(seen: Source) -> dict[str, str]:
     """Return the fields that the old export calls V1, V2, ... in the first row, and names in the second."""
     names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
     found = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
@@ -67,49 +68,48 @@ def _legacy_names(seen: Peek) -> dict[str, str]:
     return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
 
 
-def _import_ids(seen: Peek) -> dict[str, str]:
+def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
     """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
-    row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
+    row = next((row for row in rows if any("ImportId" in cell for cell in row)), ())
     found = {}
-    for column, cell in zip(seen.columns, row, strict=False):
+    for column, cell in zip(columns, row, strict=False):
         with suppress(ValueError, AttributeError):
             found[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
     return found
 
 
-def _header_rows(seen: Peek) -> int:
+def _header_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     """Return how many rows below the header are not responses."""
-    for number, row in enumerate(seen.rows, start=1):
+    for number, row in enumerate(rows, start=1):
         if any("ImportId" in cell for cell in row):
             return number
-    first = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    first = dict(zip(columns, rows[0], strict=False)) if rows else {}
     begun = first.get(START, "")
     return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is not a date
 
 
-def _respondent(seen: Peek) -> pl.Expr:
+def _respondent(columns: Sequence[str]) -> pl.Expr:
     """Return who answered: by the id of the service that recruited them, else by that of the response."""
-    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in seen.columns}
-    found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in seen.columns]
+    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in columns}
+    found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in columns]
     if not found:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     return pl.coalesce(found)
 
 
-def _items(seen: Peek, options: ExportOptions) -> list[str]:
+def _items(columns: Sequence[str], ids: dict[str, str], options: ExportOptions) -> list[str]:
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
-        chosen = [name for name in seen.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        chosen = [name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if not chosen:
             raise DamagedExport(
                 f'no column is called "{options.task}"', use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             )
         return chosen
-    ids = _import_ids(seen)
     if ids:
         items = [name for name, known_as in ids.items() if QUESTION.match(known_as) and not NO_LABEL.search(known_as)]
     else:
-        items = [name for name in seen.columns if not ABOUT.fullmatch(name)]
+        items = [name for name in columns if not ABOUT.fullmatch(name)]
     items = [name for name in items if not NO_LABEL.search(name) and re.sub(r"[^a-z]", "", name.lower()) not in PEOPLE]
     if not items:
         raise DamagedExport("there is no column with answers to choose from")
@@ -129,13 +129,15 @@ def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
     return table
 
 
-def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: ExportOptions) -> dict[str, dict[str, str]]:
+def _questions(
+    ids: dict[str, str], table: pl.DataFrame, items: list[str], options: ExportOptions
+) -> dict[str, dict[str, str]]:
     """Return the columns of each question, and the task that each column is."""
     items = [name for name in items if table[name].null_count() < table.height]
     if options.task is not None:
         return {options.task: {name: name for name in items}}
     found: dict[str, dict[str, str]] = {}
-    ids, alone = _import_ids(seen), []
+    alone = []
     for name in items:
         loop = QUESTION.match(ids.get(name, ""))
         if loop is not None and loop[1] and name.startswith(f"{loop[1]}_"):

@@ -14,9 +14,11 @@ import polars as pl
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
 from finegold.io.encoders import Encoder
-from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
+from finegold.io.exports import ALL
+from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions
 from finegold.io.layouts import assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
+from finegold.io.source import Source
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
@@ -28,16 +30,21 @@ FEWEST_ROWS = 2**12  # in a batch, but for the last
 MOST_LISTED = 20  # questions in a message
 
 
-def read_export(
-    export: Export, peeks: Sequence[Peek], export_options: ExportOptions, options: ReadOptions
-) -> dict[str, Annotations]:
+def read_export(export: Export, sources: Sequence[Source], options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes for the chosen or only question, or for every question if all are asked for."""
+    export_options = ExportOptions(
+        task=options.task if isinstance(options.task, str | None) else ",".join(options.task),
+        question=options.question,
+        gold=options.gold is True,
+        include=frozenset([options.include] if isinstance(options.include, str) else options.include),
+        has_many_files=len(sources) > 1,
+        multi=options.multi,
+    )
     _check(export, export_options)
-    export_options = replace(export_options, has_many_files=len(peeks) > 1)
-    name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
+    name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
     questions: dict[str, QuestionVotes] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
-    for batch in _batches(export, peeks, export_options, options.watch):
+    for batch in _batches(export, sources, export_options, options.watch):
         for (key,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
             if key is None:
                 common.append(part)
@@ -77,7 +84,7 @@ def _check(export: Export, export_options: ExportOptions) -> None:
 
 
 def _batches(
-    export: Export, peeks: Sequence[Peek], export_options: ExportOptions, watch: WatchReading | None
+    export: Export, sources: Sequence[Source], export_options: ExportOptions, watch: WatchReading | None
 ) -> Iterator[pl.DataFrame]:
     """Yield batches with all columns as text, small ones joined: some tools write a file per task."""
     began, done = time.perf_counter(), 0
@@ -91,9 +98,9 @@ def _batches(
         if watch is not None:
             watch(Progress(done, None, time.perf_counter() - began))
 
-    for seen in peeks:
+    for seen in sources:
         try:
-            with reading(seen.source):
+            with reading(seen):
                 for batch in export.read(seen, export_options):
                     # An export with one question need not name it.
                     absent = {name: pl.lit(None) for name in COLUMNS if name not in batch.columns}
@@ -112,10 +119,10 @@ def _batches(
         yield from join_waiting()
 
 
-def _with_tool(error: InputError, seen: Peek, export: Export) -> InputError:
+def _with_tool(error: InputError, seen: Source, export: Export) -> InputError:
     """Add the tool and its remedy to an error about a text: its damage may be the fault of the export."""
-    name, titled = seen.source.name, f"{seen.source.name} ({export.title} export)"
-    if not seen.source.is_delimited or not str(error).startswith(name):
+    name, titled = seen.name, f"{seen.name} ({export.title} export)"
+    if not seen.is_delimited or not str(error).startswith(name):
         return error
     where = error.where.replace(name, titled, 1) if error.where else ""
     problem = error.problem if where else error.problem.replace(name, titled, 1)

@@ -19,29 +19,29 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     by_record,
     join_labels,
     need,
     unknown_task,
 )
+from finegold.io.source import Source
 
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
 ALL_WORKERS = "annotationsFromAllWorkers"
 
 
-def fits(seen: Peek) -> bool:
+def fits(seen: Source) -> bool:
     record = seen.record
     is_request = "datasetObjectId" in record and ("annotations" in record or "consolidatedAnnotation" in record)
     return is_request or _is_response(seen) or _is_manifest(record)
 
 
-def _is_response(seen: Peek) -> bool:
+def _is_response(seen: Source) -> bool:
     answers = seen.record.get("answers")
     if isinstance(answers, list) and answers:
         return isinstance(answers[0], dict) and "answerContent" in answers[0]
-    return list(seen.record) == ["answers"] and "worker-response" in seen.source.name
+    return list(seen.record) == ["answers"] and "worker-response" in seen.name
 
 
 def _is_manifest(record: dict[str, Any]) -> bool:
@@ -49,7 +49,7 @@ def _is_manifest(record: dict[str, Any]) -> bool:
     return any(str(value.get("type", "")).startswith("groundtruth/") for value in about)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not _is_response(seen):
         return by_record(_of_manifest if _is_manifest(seen.record) else _of_request)(seen, options)
     if options.task is not None:
@@ -58,9 +58,9 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
             leave_out("task"),
             "give the folder annotations/consolidated-annotation/consolidation-request",
         )
-    if not isinstance(seen.source.data, Path):
+    if not isinstance(seen.data, Path):
         raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
-    task = seen.source.data.resolve().parent.name  # the response does not name its object
+    task = seen.data.resolve().parent.name  # the response does not name its object
     return by_record(lambda record, _: _of_response(record, task, options))(seen, options)
 
 

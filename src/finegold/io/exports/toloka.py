@@ -12,13 +12,13 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     drop_rows,
     join_lists,
     read_sheet,
     task_column,
     votes_of_questions,
 )
+from finegold.io.source import Source
 
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
@@ -27,11 +27,11 @@ BETWEEN = " | "  # the values of a task that several columns name
 UNFINISHED = ["ACTIVE", "SKIPPED", "EXPIRED"]
 
 
-def fits(seen: Peek) -> bool:
-    return seen.source.is_delimited and any(name.startswith("ASSIGNMENT:") for name in seen.columns)
+def fits(seen: Source) -> bool:
+    return seen.is_delimited and any(name.startswith("ASSIGNMENT:") for name in seen.columns)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     keys = _usual_keys(seen) if options.task is None else _chosen_keys(seen, options)
     outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
     if not outputs or WORKER not in seen.columns:
@@ -47,7 +47,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     return votes_of_questions(table, KEY, WORKER, labels, golds)
 
 
-def _usual_keys(seen: Peek) -> list[str]:
+def _usual_keys(seen: Source) -> list[str]:
     """Return the columns that name tasks. Older exports have no ids, and then all inputs together name a task."""
     if TASK in seen.columns:
         return [TASK]
@@ -57,11 +57,11 @@ def _usual_keys(seen: Peek) -> list[str]:
     if len(inputs) > 1:
         named = f"{', '.join(inputs[:-1])} and {inputs[-1]} together name the tasks"
         others = use("if others do", task=Placeholder("A,B"))
-        warnings.warn(FinegoldWarning(f"{seen.source.name} has no {TASK}; {named}", [others]), stacklevel=2)
+        warnings.warn(FinegoldWarning(f"{seen.name} has no {TASK}; {named}", [others]), stacklevel=2)
     return inputs
 
 
-def _chosen_keys(seen: Peek, options: ExportOptions) -> list[str]:
+def _chosen_keys(seen: Source, options: ExportOptions) -> list[str]:
     """Return the columns that the user names, which may be several with commas between them."""
     names = str(options.task).split(",") if options.task not in seen.columns else [options.task]
     return [task_column(seen, name.strip(), TASK, INPUT) for name in names]

@@ -12,7 +12,6 @@ from finegold.io.exports.base import (
     DamagedExport,
     Export,
     ExportOptions,
-    Peek,
     Vote,
     in_batches,
     join_labels,
@@ -21,23 +20,24 @@ from finegold.io.exports.base import (
     unknown_task,
     with_numbers,
 )
+from finegold.io.source import Source
 from finegold.io.tables import scan_delimited
 
 USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
 
 
-def fits(seen: Peek) -> bool:
-    return seen.source.is_delimited and {USER, SUBJECT, ANSWERS} <= set(seen.columns)
+def fits(seen: Source) -> bool:
+    return seen.is_delimited and {USER, SUBJECT, ANSWERS} <= set(seen.columns)
 
 
-def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or SUBJECT
     if task not in seen.columns:
         raise unknown_task(f'there is no column "{task}"', seen.columns)
     has_workflows = False  # several, each with a step T0
     if WORKFLOW in seen.columns:
-        workflows = scan_delimited(seen.source).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
+        workflows = scan_delimited(seen).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
         has_workflows = int(workflows.item()) > 1
     rows = read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
     return in_batches(with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
