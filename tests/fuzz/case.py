@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ def run_case(case: Case, folder: Path) -> tuple[int, str]:
         return done.exit_code, f"exit {done.exit_code}: {done.exception!r}"
     if done.exit_code == BAD_INPUT:
         return BAD_INPUT, _broken_by_refusal(folder, done.stderr)
-    return GOOD, _broken_counts(case, done.stdout)
+    return GOOD, _broken_counts(case, done.stdout, done.stderr)
 
 
 @contextmanager
@@ -69,15 +70,16 @@ def _broken_by_refusal(folder: Path, said: str) -> str:
     return "" if "error: " in said.lower() or "─ Error ─" in said else f"no message: {said[:200]!r}"
 
 
-def _broken_counts(case: Case, printed: str) -> str:
-    """Every row is a vote, or was reported as missing or repeated; no row is lost."""
+def _broken_counts(case: Case, printed: str, said: str) -> str:
+    """Every row is a vote, or was reported as missing, repeated or joined with another; no row is lost."""
     if "--json" not in case.arguments:
         return ""
     found = json.loads(printed)
     if "n_votes" not in found or "rows" not in found:  # another command than aggregate
         return ""
     rows = found["rows"]
-    counted = found["n_votes"] + rows["missing"] + rows["repeated"]
+    joined = sum(int(number.replace(",", "")) for number in re.findall(r"are one answer: ([\d,]+) of", said))
+    counted = found["n_votes"] + rows["missing"] + rows["repeated"] + joined
     if counted != rows["rows"]:
         return f"{rows['rows']} rows, but {counted} votes counted and reported"
     there = rows["rows"] + sum(rows["left_out"].values())

@@ -215,6 +215,18 @@ def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Pa
 
 def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_option_is_not() -> None:
     frame = {"task": [1, 1, 1, 2, 2, 2], "worker": list("aabaab"), "label": ["x;y", "y;x", "x", "x", "y", None]}
-    votes = finegold.read(frame, multi=True)
+    with pytest.warns(FinegoldWarning, match="1 of 6 joined an earlier row"):
+        votes = finegold.read(frame, multi=True)
     assert votes.n_votes == 5
     assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (6, 1, 1)
+
+
+def test_different_sets_of_an_annotator_on_a_task_are_joined_and_reported() -> None:
+    frame = {"task": [1, 1, 1, 2], "worker": list("aaab"), "label": ["x;y", "y;z", "x", "x"]}
+    with pytest.warns(FinegoldWarning, match="are one answer: 2 of 4 joined an earlier row"):
+        votes = finegold.read(frame, multi=True)
+    assert (votes.n_votes, votes.counts.repeated) == (4, 0)
+
+
+def test_a_row_per_option_is_a_layout_that_needs_no_warning() -> None:
+    assert finegold.read({"task": [1, 1, 2], "worker": list("aab"), "label": ["x", "y", "x"]}, multi=True).n_votes == 3

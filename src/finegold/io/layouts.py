@@ -259,8 +259,12 @@ def _assemble_sets(
     set_of = np.array([*(sets.setdefault(frozenset(some), len(sets)) for some in parts), MISSING])  # of each cell
     rows = pl.DataFrame({"task": tasks.codes, "annotator": annotators.codes, "set": set_of[labels.codes]})
     answers = rows.filter(pl.all_horizontal(pl.all() != MISSING))
-    n_missing, n_repeated = int((labels.codes == MISSING).sum()), len(answers) - answers.n_unique()
-    counts = Counts(len(rows), n_missing, n_repeated)
+    n_missing, n_distinct = int((labels.codes == MISSING).sum()), answers.n_unique()
+    if n_joined := n_distinct - answers.n_unique(["task", "annotator"]):
+        text = f"rows of one annotator on one task are one answer: {n_joined:,} of {len(rows):,} joined an earlier row"
+        is_row_per_option = all(len(some) < 2 for some in parts)  # a usual layout
+        findings = [*findings, Finding("joined", text, is_silent=is_row_per_option)]
+    counts = Counts(len(rows), n_missing, len(answers) - n_distinct)
     return replace(annotations, counts=counts, multi=True), findings
 
 
