@@ -11,6 +11,7 @@ import pytest
 import finegold
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
+from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import CSV, run, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
@@ -32,6 +33,14 @@ def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -
     assert "\n4 passes, " in result.stderr  # the number of sweeps is part of the method: it does not converge
     assert "tied" in result.stderr
     assert "best annotators: " in result.stderr
+
+
+def test_the_summary_of_the_sample_says_how_many_votes_and_labels_are_tied_and_who_agrees() -> None:
+    """The labels of the sample are better than its majority vote because they decide ties, not against majorities."""
+    said = run("aggregate", VOTES).stderr
+    assert "votes tied on 40 tasks, labels on 0; 0 labels against the majority vote\n" in said
+    agreement = dict(finegold.aggregate(VOTES).annotators().select("annotator", "agreement").iter_rows())
+    assert f"best annotators: person_2 ({100 * agreement['person_2']:.0f} % agreement), person_1 (" in said
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"])

@@ -516,12 +516,12 @@ class Result(ResultData):
         ]
         against = []
         if self.annotations is not None:
-            ties = f"{int(self.tied.sum()):,} ties"
+            ties = f"{int(self.tied.sum()):,} tied labels"
             against = [f"{insight.n_flips(self):,} labels against the majority vote, {ties}"]
         order = np.argsort(-self.accuracy, kind="stable").tolist()
         shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
         best, worst = (
-            ", ".join(f"{name_html(self.annotator_names, j)} ({self.accuracy[j]:.2f})" for j in some)
+            ", ".join(f"{name_html(self.annotator_names, j)} ({100 * self.agreement[j]:.0f} % agreement)" for j in some)
             for some in (order[:shown], order[::-1][:shown])
         )
         return page_html(

@@ -131,7 +131,7 @@ NAMES_SHOWN = 10  # annotators without any vote in the summary
 def summary_of(result: ResultData) -> dict[str, Any]:
     """Return the summary of a result."""
     from finegold.insight.expected import expected_accuracy
-    from finegold.insight.majority import n_flips, tie_warnings
+    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
     from finegold.insight.votes import votes_of
     from finegold.votes.encoding import MISSING
 
@@ -143,6 +143,8 @@ def summary_of(result: ResultData) -> dict[str, Any]:
         sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
         summary["options"] = summary.pop("classes")
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
+    else:
+        summary["tied_votes"] = n_tied_votes(result)
     return {**summary, "expected_accuracy": expected_accuracy(result), "warnings": tie_warnings(result)}
 
 
@@ -192,8 +194,11 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
         f"on {count(summary['n_tasks'], 'task')}, {classes}"
     )
     (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
+    tied = f"{count(summary['tied'], 'task')} tied"
+    if summary.get("tied_votes"):
+        tied = f"votes tied on {count(summary['tied_votes'], 'task')}, labels on {summary['tied']:,}"
     say(
-        f"{count(summary['tied'], 'task')} tied, {summary['differs_from_majority']:,} against the majority vote"
+        f"{tied}; {count(summary['differs_from_majority'], 'label')} against the majority vote"
         + (" (finegold trust shows why)" if summary["differs_from_majority"] else "")
         + (f", {summary['gold']:,} given by gold truths" if summary["gold"] else "")
     )
@@ -213,7 +218,10 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)  # at most half of all in each list
     best, worst = order[:shown], order[::-1][:shown]
     names = to_list(result.annotator_names)
-    good, bad = (", ".join(f"{names[code]} ({result.accuracy[code]:.2f})" for code in codes) for codes in (best, worst))
+    good, bad = (
+        ", ".join(f"{names[code]} ({100 * result.agreement[code]:.0f} % agreement)" for code in codes)
+        for codes in (best, worst)
+    )
     say(f"best annotators: {good}; worst: {bad}")
 
 

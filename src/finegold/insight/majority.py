@@ -189,14 +189,19 @@ def _listed(parts: list[tuple[float, str]]) -> str:
     return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")
 
 
+def n_tied_votes(result: ResultData) -> int:
+    """Return the number of tasks on which several classes share the most votes."""
+    votes = votes_of(result)
+    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
+    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
+    return int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
+
+
 def tie_warnings(result: ResultData) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
     if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
         return []
-    votes = votes_of(result)
-    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
-    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
-    tied = int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
+    tied = n_tied_votes(result)
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [
