@@ -93,7 +93,7 @@ for judge in SKILL:
 result = finegold.aggregate(votes)
 print(result)
 print(f"{len(result.flips())} labels against the majority vote, {len(result.contested())} contested")
-print(result.annotators().select("annotator", "n_votes", "accuracy", "agreement"))
+print(result.annotators().select("judge", "n_votes", "accuracy", "agreement"))
 
 # %% [markdown]
 # ## Do they err alike?

@@ -90,7 +90,18 @@ def test_a_pandas_user_gets_pandas_back():
     result = finegold.aggregate(frame)
     assert isinstance(result.labels(), pd.DataFrame)
     assert result.labels()["label"].dtype == "category"
-    assert result.annotators()["annotator"].tolist() == [1, 2]
+    assert result.annotators()["worker"].tolist() == [1, 2]
+
+
+def test_every_table_calls_tasks_and_annotators_as_the_votes_do():
+    frame = pd.DataFrame({"doc": ["t", "t", "u", "u"], "rater": [1, 2, 1, 2], "verdict": ["x", "y", "x", "x"]})
+    names = {"task": "doc", "annotator": "rater", "label": "verdict"}
+    result = finegold.aggregate(frame, **names)
+    plan, audited = result.next(safe=0.99), finegold.audit(frame, {"t": "x"}, **names)
+    of_tasks = [result.labels(), result.soft_labels(), result.flips(), result.contested(), plan.tasks(), audited]
+    of_annotators = [result.annotators(), result.spammers(), result.why("t"), plan.annotators()]
+    assert {table.columns[0] for table in [*of_tasks, plan.safe_tasks()]} == {"doc"}
+    assert {table.columns[0] for table in of_annotators} == {"rater"}
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_the_command_shows_and_writes_it(tmp_path):
     assert done.exit_code == 0, done.stderr
     assert "Krippendorff's alpha" in done.stdout
     assert "0.743" in done.stdout
-    assert (tmp_path / "a.csv").read_text().startswith("annotator,n_shared,observed,kappa,alpha_without\n0,9,")
+    assert (tmp_path / "a.csv").read_text().startswith("worker,n_shared,observed,kappa,alpha_without\n0,9,")
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
 
 

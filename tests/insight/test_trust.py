@@ -228,7 +228,7 @@ def test_the_command_says_what_to_know_and_writes_tables(files):
     assert "warning: the votes of annotators w4, w5, w6 do not depend" in done.stderr
     heads = {name: (files / f"{name}.csv").read_text().split("\n")[0] for name in ("flips", "spammers", "calibration")}
     assert heads["flips"].endswith(",n_votes,why")
-    assert heads["spammers"].startswith("annotator,n_votes,score,evidence,kind")
+    assert heads["spammers"].startswith("worker,n_votes,score,evidence,kind")
     assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
 
 

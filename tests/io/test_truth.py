@@ -190,7 +190,7 @@ def test_in_a_table_of_two_columns_the_one_without_truths_has_the_tasks(tmp_path
     assert finegold.aggregate(votes, task="doc", gold=gold).label.to_list() == ["y", "y"]
     assert finegold.evaluate(votes, gold, task="doc")[0]["n_truths"] == 1
     used = write(tmp_path / "used.csv", "doc,label\nd1,x\n")
-    assert finegold.audit(votes, used, task="doc")["task"].to_list() == ["d1"]
+    assert finegold.audit(votes, used, task="doc")["doc"].to_list() == ["d1"]
 
 
 def crowd(n_classes: int, n_tasks: int = 80) -> tuple[pl.DataFrame, dict[int, int]]:

@@ -321,7 +321,7 @@ def test_annotators_are_judged_as_the_truth_judges_them() -> None:
         answers = [
             (set(label), set(made.truth[task]))
             for task, who, label in zip(*made[:3], strict=True)
-            if who == row["annotator"]
+            if who == row["worker"]
         ]
         hits, true = sum(len(label & truth) for label, truth in answers), sum(len(truth) for _, truth in answers)
         assert row["sensitivity"] == pytest.approx(hits / true, abs=0.12)
@@ -341,7 +341,7 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     p = table[["a", "b", "c"]].to_numpy()
     assert table["confidence"].to_numpy() == pytest.approx(np.maximum(p, 1 - p).prod(axis=1))
     by_option = result.annotators(by_option=True)
-    assert by_option[["annotator", "option"]].to_numpy().tolist()[:4] == [
+    assert by_option[["worker", "option"]].to_numpy().tolist()[:4] == [
         ["ann", "a"],
         ["ann", "b"],
         ["ann", "c"],

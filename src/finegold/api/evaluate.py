@@ -18,7 +18,7 @@ from finegold.methods.lookup import make_method, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
-from finegold.results.tables import with_predicted_tasks
+from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.key import Key
 
 if TYPE_CHECKING:
@@ -282,4 +282,5 @@ def audit_result(
     """Return how likely each label in use is wrong, judged by a result."""
     refuse_sets(result, "single label to audit")
     everything = with_predicted_tasks(result)
-    return audit_table(result, everything, match_truth(everything, labels, task=labels_task, label=labels_label))
+    key = match_truth(everything, labels, task=labels_task, label=labels_label)
+    return own_name(audit_table(result, everything, key), result.annotations, 0)

@@ -199,9 +199,9 @@ class Result(ResultData):
             tasks without votes. If labels are sets, the column labels has them, separated by ;, and there is no column
             tied.
         """
-        from finegold.results.tables import labels_table, own_name
+        from finegold.results.tables import labels_table
 
-        return own_name(labels_table(self, probabilities=probabilities), self.annotations, 0)
+        return self._own_name(labels_table(self, probabilities=probabilities), 0)
 
     def scores(self) -> Any:
         """Return the expected score of each task, if classes are ordered, such as ratings from 1 to 5.
@@ -213,9 +213,9 @@ class Result(ResultData):
             probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
             or its position from 1 if the classes are not numbers. Tasks without votes are left out.
         """
-        from finegold.results.tables import own_name, scores_table
+        from finegold.results.tables import scores_table
 
-        return own_name(scores_table(self), self.annotations, 0)
+        return self._own_name(scores_table(self), 0)
 
     def soft_labels(self) -> Any:
         """Return the probability of each class for each task, to train a model on.
@@ -226,9 +226,9 @@ class Result(ResultData):
             With the column task (named as in the votes) and one column per class, of the library that the votes came
             from (Polars for files and arrays). Tasks without votes are left out.
         """
-        from finegold.results.tables import own_name, soft_labels
+        from finegold.results.tables import soft_labels
 
-        return own_name(soft_labels(self), self.annotations, 0)
+        return self._own_name(soft_labels(self), 0)
 
     def sample_weights(self) -> Floats:
         """Return how much each task should count in training.
@@ -285,7 +285,8 @@ class Result(ResultData):
 
         if by_option and self.label_sets is None:
             raise InputError("only sets of labels have options", remedies=[leave_out("by_option")])
-        return annotators_of_sets(self, by_option=True) if by_option else annotators_table(self)
+        table = annotators_of_sets(self, by_option=True) if by_option else annotators_table(self)
+        return self._own_name(table, 1)
 
     def models(self) -> Any:
         """Return a data frame with one row per model whose predictions were combined with the votes.
@@ -309,7 +310,7 @@ class Result(ResultData):
         DataFrame
             One row per task, with the reason.
         """
-        return insight.flips(self)
+        return self._own_name(insight.flips(self), 0)
 
     def contested(self, below: float = 0.2) -> Any:
         """Return a data frame of the tasks whose label is nearly as probable as another class.
@@ -324,7 +325,7 @@ class Result(ResultData):
         DataFrame
             One row per task, the smallest lead first.
         """
-        return insight.contested(self, below)
+        return self._own_name(insight.contested(self, below), 0)
 
     def why(self, task: Any, against: Any = None) -> Any:
         """Return a data frame with one row per vote on a task, and how much the vote supports the label.
@@ -341,7 +342,7 @@ class Result(ResultData):
         DataFrame
             With the annotator, the vote and how much it supports the label.
         """
-        return insight.why(self, task, against)
+        return self._own_name(insight.why(self, task, against), 1)
 
     def spammers(self) -> Any:
         """Return a data frame of the annotators, first those whose votes do not depend on the truth.
@@ -351,7 +352,7 @@ class Result(ResultData):
         DataFrame
             One row per annotator, with how much their votes depend on the truth.
         """
-        return insight.spammers(self)
+        return self._own_name(insight.spammers(self), 1)
 
     def trust(self, truth: Any = None) -> Trust:
         """Return how far the labels can be trusted: agreement, flips, spammers, correlated annotators, calibration.
@@ -497,6 +498,12 @@ class Result(ResultData):
         from finegold.io.database_tables import write_labels_to_table
 
         write_labels_to_table(self, address, table, probabilities=probabilities)
+
+    def _own_name(self, table: Any, column: int) -> Any:
+        """Name the first column as in the votes, where 0 is the column of tasks and 1 that of annotators."""
+        from finegold.results.tables import own_name
+
+        return own_name(table, self.annotations, column)
 
     def _repr_html_(self) -> str:
         from html import escape

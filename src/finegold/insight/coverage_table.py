@@ -17,7 +17,7 @@ from finegold.insight.votes import single_votes, true_answers, truth_codes, vote
 from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
-from finegold.results.tables import known_intervals
+from finegold.results.tables import known_intervals, own_name
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
@@ -116,7 +116,8 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
                 columns[name] = np.append(values, np.full(absent, nothing, values.dtype))
             else:
                 columns[name] = [*values, *[nothing] * absent]
-    return make_frame({"annotator": names, **columns}, like=annotations.annotator_names)
+    table = make_frame({"annotator": names, **columns}, like=annotations.annotator_names)
+    return own_name(table, annotations, 1)
 
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from finegold.insight.coefficients import by_annotator, by_class, cells_of, rank
 from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
 from finegold.insight.votes import single_votes
 from finegold.io.read import read
+from finegold.results.tables import own_name
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import make_frame
@@ -147,7 +148,7 @@ class Agreement:
         names, figures = self.votes.annotator_names, by_annotator(self.votes)
         if self.level != "nominal":
             del figures["alpha_without"]  # it treats classes as names, so it cannot be compared with alpha here
-        return make_frame({"annotator": names, **figures}, like=names)
+        return own_name(make_frame({"annotator": names, **figures}, like=names), self.votes, 1)
 
     def pairs(self) -> Any:
         """Return how far pairs of annotators agree that share at least ten tasks.

@@ -24,7 +24,7 @@ from finegold.kernels.insight import expected_gain
 from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
-from finegold.results.tables import with_predicted_tasks
+from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up, to_list
 from finegold.votes.frames import make_frame
 
@@ -123,7 +123,7 @@ class Plan:
             "accuracy": result.accuracy[who],
             "why": [one.why for one in self.advice],
         }
-        return make_frame(columns, like=result.annotator_names)
+        return own_name(make_frame(columns, like=result.annotator_names), result.annotations, 1)
 
     def _table(self, tasks: Codes) -> Any:
         result = self.result
@@ -135,7 +135,7 @@ class Plan:
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],
         }
-        return make_frame(columns, like=result.task_names)
+        return own_name(make_frame(columns, like=result.task_names), result.annotations, 0)
 
 
 def plan(
