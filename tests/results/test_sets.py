@@ -584,3 +584,13 @@ def test_the_command_saves_sets(tmp_path: Path) -> None:
     done = run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
     assert done.exit_code == 0, done.stderr
     assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()
+
+
+def test_no_share_of_right_sets_is_promised(tmp_path: Path) -> None:
+    """There are no real sets of labels with truths on which such a number was shown to hold."""
+    assert finegold.aggregate(columns(), multi=True).trust().expected is None
+    path = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x;y\n1,b,y\n2,a,x\n2,b,x;y\n")
+    done = run("aggregate", str(path), "--multi")
+    assert "labels per task" in done.stderr
+    assert "are right" not in done.stderr
+    assert "4 questions" in run("trust", str(path), "--multi").output

@@ -166,7 +166,8 @@ def trust(
             "calibration error at this temperature": f"{measured.ece_after:.4f}",
             "log loss at this temperature": f"{measured.log_loss_after:.4f}",
         }
-    title = f"{checked.method}: {count(checked.n_tasks, 'task')}, {count(checked.agreement.n_annotators, 'annotator')}"
+    what = "task" if result.label_sets is None else "question"
+    title = f"{checked.method}: {count(checked.n_tasks, what)}, {count(checked.agreement.n_annotators, 'annotator')}"
     out.print_figures(title, rows.items())
     if checked.n_flips:
         out.print_frame("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)

@@ -22,9 +22,12 @@ AnyResult = TypeVar("AnyResult", bound=ResultData)
 
 
 def expected_accuracy(result: ResultData) -> float | None:
-    """Return the share of right labels by the method's own confidences; None if every label is a known truth."""
+    """Return the share of right labels by the method's own confidences; None if every label is a known truth.
+
+    Also None for sets of labels: there are no real data on which to show that their confidences hold.
+    """
     found = result.gold == MISSING
-    return float(result.confidence[found].mean()) if found.any() else None
+    return float(result.confidence[found].mean()) if found.any() and result.label_sets is None else None
 
 
 def in_words(expected: float) -> str:

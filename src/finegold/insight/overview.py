@@ -91,6 +91,7 @@ class Trust:
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
     """Return how far the labels of a result can be trusted. Known truths, if given, test its probabilities."""
+    expected = expected_accuracy(result)
     if result.label_sets is not None:
         truth = None if truth is None else true_answers(votes_of(result), truth)
         result = single_labels(result)
@@ -135,6 +136,6 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         agreement=agreed,
         correlated=correlated,
         calibration=calibrated,
-        expected=expected_accuracy(result),
+        expected=expected,
         warnings=warnings,
     )
