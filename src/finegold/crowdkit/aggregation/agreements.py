@@ -22,13 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from finegold.crowdkit.aggregation.base import (
-    BaseClassificationAggregator,
-    BaseSkillAggregator,
-    Codes,
-    Floats,
-    encode,
-)
+from finegold.crowdkit.aggregation.base import BaseClassificationAggregator, BaseSkillAggregator, Floats, encode
 from finegold.crowdkit.aggregation.weighted import shares, weighted_scores
 from finegold.errors import InputError
 
@@ -44,25 +38,12 @@ class MMSR(BaseSkillAggregator):
 
     It needs at least two classes.
 
-    Parameters
-    ----------
-    n_iter : int, default 10000
-        The largest number of iterations.
-    tol : float, default 1e-10
-        Stop when the completed matrix changes by less than this (Frobenius norm).
-    random_state : int, default 0
-        The seed of the first skills.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task, after `predict`.
-    scores_ : pandas.DataFrame
-        The sum of the weights of every label, divided by the sum of its row, after `predict_score`.
-    skills_ : pandas.Series
-        The weight of each worker's vote, the logarithm of (K - 1) p / (1 - p) for the accuracy p.
-    loss_history_ : list of float
-        The change of the completed matrix in each iteration.
+    n_iter: The largest number of iterations.
+    tol: Stop when the completed matrix changes by less than this (Frobenius norm).
+    random_state: The seed of the first skills.
+    scores_: The sum of the weights of every label, divided by the sum of its row, after `predict_score`.
+    skills_: The weight of each worker's vote, the logarithm of (K - 1) p / (1 - p) for the accuracy p.
+    loss_history_ (list of float): The change of the completed matrix in each iteration.
     """
 
     n_iter: int = 10000
@@ -91,33 +72,11 @@ class MMSR(BaseSkillAggregator):
         return self
 
     def predict_score(self, data: Any) -> Any:
-        """Return the scores of the labels of every task, with the skills that `fit` found.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `scores_`.
-        """
+        """Return the scores of the labels of every task (`scores_`), with the skills that `fit` found."""
         return self._apply(data).scores_
 
     def fit_predict_score(self, data: Any) -> Any:
-        """Fit to votes and return the scores of the labels of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `scores_`.
-        """
+        """Fit to votes and return the scores of the labels of every task (`scores_`)."""
         return self.fit(data).predict_score(data)
 
     def _vote(self, data: Any) -> None:
@@ -184,17 +143,8 @@ def _signs(agreement: Floats) -> Floats:
 class KOS(BaseClassificationAggregator):
     """Message passing between tasks and workers, for two classes (Karger, Oh and Shah).
 
-    Parameters
-    ----------
-    n_iter : int, default 100
-        The number of iterations.
-    random_state : int, default 0
-        The seed of the first messages.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task.
+    n_iter: The number of iterations.
+    random_state: The seed of the first messages.
     """
 
     n_iter: int = 100
@@ -210,12 +160,9 @@ class KOS(BaseClassificationAggregator):
         sign = 1.0 - 2.0 * votes.label
         y = np.random.RandomState(self.random_state).normal(1, 1, len(sign))
         for _ in range(self.n_iter):
-            y = _of_others(sign * _of_others(sign * y, votes.task), votes.worker)
+            for group in (votes.task, votes.worker):  # the sum over the other messages of the same group
+                message = sign * y
+                y = np.bincount(group, message)[group] - message
         total = np.bincount(votes.task, sign * y)  # the log-likelihood of the first class, up to a factor
         self.labels_ = votes.decide(np.column_stack([total, -total])).sort_index()
         return self
-
-
-def _of_others(message: Floats, group: Codes) -> Floats:
-    """Return the sum over the other messages of the same group."""
-    return np.asarray(np.bincount(group, message)[group] - message, float)

@@ -8,23 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from finegold.crowdkit.docstrings import Documented
 from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, NotFittedError
 from finegold.fitting.solve import Descent, check_memory, descend
 from finegold.methods.base import Method
 from finegold.votes.annotations import Annotations
-
-__all__ = [
-    "BaseClassificationAggregator",
-    "BasePairwiseAggregator",
-    "BaseProbabilityAggregator",
-    "BaseSkillAggregator",
-    "CodedVotes",
-    "ColumnError",
-    "encode",
-    "run",
-]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -37,85 +27,47 @@ class ColumnError(InputError, KeyError):
         return str(self.args[0])
 
 
-class BaseClassificationAggregator:
-    """Base class of the aggregators that find the label of every task."""
+class BaseClassificationAggregator(Documented):
+    """Base class of the aggregators that find the label of every task.
+
+    labels_: The label of every task.
+    """
 
     labels_: Any
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        self
-            The fitted aggregator.
-        """
+        """Fit to votes."""
         raise NotImplementedError
 
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Fit to votes and return the label of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        *args, **kwargs : object
-            Further arguments of `fit`.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
+        """Fit to votes and return the label of every task (`labels_`)."""
         return self.fit(data, *args, **kwargs).labels_
 
 
 class BaseProbabilityAggregator(BaseClassificationAggregator):
-    """Base class of the aggregators that also find the probability of every label."""
+    """Base class of the aggregators that also find the probability of every label.
+
+    probas_: The probability of every label.
+    """
 
     probas_: Any
 
     def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Fit to votes and return the probability of every label of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        *args, **kwargs : object
-            Further arguments of `fit`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
+        """Fit to votes and return the probability of every label of every task (`probas_`)."""
         return self.fit(data, *args, **kwargs).probas_
 
 
 class BaseSkillAggregator(BaseClassificationAggregator):
-    """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with them."""
+    """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with them.
+
+    labels_: The label of every task, after `predict`.
+    skills_: The skills of the workers.
+    """
 
     skills_: Any
 
     def predict(self, data: Any) -> Any:
-        """Return the label of every task, from votes weighted by the skills that `fit` found.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
+        """Return the label of every task (`labels_`), from votes weighted by the skills that `fit` found."""
         return self._apply(data).labels_
 
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -132,7 +84,7 @@ class BaseSkillAggregator(BaseClassificationAggregator):
         raise NotImplementedError
 
 
-class BasePairwiseAggregator:
+class BasePairwiseAggregator(Documented):
     """Base class of the aggregators that find the score of every item from comparisons."""
 
     scores_: Any
@@ -140,31 +92,16 @@ class BasePairwiseAggregator:
     def fit(self, data: Any) -> Self:
         """Fit to comparisons.
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, with the columns left, right and label; the label is the item that won.
+        data: The comparisons, with the columns left, right and label; the label is the item that won.
             `NoisyBradleyTerry` also needs the column worker.
-
-        Returns
-        -------
-        self
-            The fitted aggregator.
         """
         raise NotImplementedError
 
     def fit_predict(self, data: Any) -> Any:
         """Fit to comparisons and return the score of every item.
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, as in `fit`.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `scores_`.
+        data: The comparisons, as in `fit`.
+        Returns (pandas.Series): The attribute `scores_`.
         """
         return self.fit(data).scores_
 
@@ -208,9 +145,8 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
             raise ColumnError(f'the data frame has no column "{column}"; rename the column that holds it')
         empty = np.flatnonzero(data[column].isna())
         if empty.size:
-            raise InputError(
-                f'row {data.index[empty[0]]!r} has no value in the column "{column}"; drop or fill such rows'
-            )
+            row = data.index[empty[0]]
+            raise InputError(f'row {row!r} has no value in the column "{column}"; drop or fill such rows')
 
 
 def encode(data: Any, *, sort: bool = False, required: bool = False) -> CodedVotes:

@@ -65,37 +65,18 @@ class _Method(glad.GLAD):
 class GLAD(BaseProbabilityAggregator):
     """GLAD: every worker has an ability, every task a difficulty; all wrong votes are equally likely.
 
-    Parameters
-    ----------
-    n_iter : int, default 100
-        The largest number of iterations.
-    tol : float, default 1e-5
-        Stop when the expected log-likelihood increases by less than this share of its size.
-    silent : bool, default True
-        Has no effect: there is no progress bar.
-    labels_priors : pandas.Series, optional
-        The frequency of every label. By default all are equally frequent.
-    alphas_priors_mean : pandas.Series, optional
-        The mean of the prior of each worker's ability. By default 1.
-    betas_priors_mean : pandas.Series, optional
-        The mean of the prior of each task's logarithm of the inverse difficulty. By default 1.
-    m_step_max_iter : int, default 25
-        The largest number of steps of conjugate gradients in each iteration.
-    m_step_tol : float, default 0.01
-        Conjugate gradients stop when no entry of the gradient is larger.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task.
-    probas_ : pandas.DataFrame
-        The probability of every label.
-    alphas_ : pandas.Series
-        The ability of every worker.
-    betas_ : pandas.Series
-        The logarithm of the inverse difficulty of every task.
-    loss_history_ : list of float
-        The expected log-likelihood after each iteration, divided by the number of votes times classes.
+    n_iter: The largest number of iterations.
+    tol: Stop when the expected log-likelihood increases by less than this share of its size.
+    silent: Has no effect: there is no progress bar.
+    labels_priors: The frequency of every label. By default all are equally frequent.
+    alphas_priors_mean: The mean of the prior of each worker's ability. By default 1.
+    betas_priors_mean: The mean of the prior of each task's logarithm of the inverse difficulty. By default 1.
+    m_step_max_iter: The largest number of steps of conjugate gradients in each iteration.
+    m_step_tol: Conjugate gradients stop when no entry of the gradient is larger.
+    alphas_: The ability of every worker.
+    betas_: The logarithm of the inverse difficulty of every task.
+    loss_history_ (list of float): The expected log-likelihood after each iteration, divided by the number of votes
+        times classes.
     """
 
     n_iter: int = 100

@@ -10,7 +10,7 @@ Dirk Hovy, Taylor Berg-Kirkpatrick, Ashish Vaswani, Eduard Hovy: Learning Whom t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -28,40 +28,21 @@ STRATEGY_PRIOR = 10.0
 class MACE(BaseProbabilityAggregator):
     """MACE: every worker sometimes knows the truth and sometimes votes by a fixed distribution.
 
-    Parameters
-    ----------
-    n_restarts : int, default 10
-        Has no effect: in crowd-kit, all restarts begin with the same random numbers.
-    n_iter : int, default 50
-        The number of iterations.
-    method : {"vb", "em"}, default "vb"
-        Variational Bayes, or expectation maximisation.
-    smoothing : float, default 0.1
-        Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the counts ("em").
-    default_noise : float, default 0.5
-        The first parameters are drawn between 1 and 2 + `default_noise`, and divided by their sum.
-    alpha, beta : float, default 0.5
-        The prior of spam and of no spam ("vb").
-    random_state : int, default 0
-        The seed of the first parameters.
-    verbose : int, default 0
-        Has no effect.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task.
-    probas_ : pandas.DataFrame
-        The probability of every label.
-    spamming_ : ndarray of shape (n_workers, 2)
-        The probability that a worker's vote is spam, and that it is not.
-    thetas_ : ndarray of shape (n_workers, n_labels)
-        The distribution of each worker's spam.
+    n_restarts: Has no effect: in crowd-kit, all restarts begin with the same random numbers.
+    n_iter: The number of iterations.
+    method: Variational Bayes, or expectation maximisation.
+    smoothing: Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the counts ("em").
+    default_noise: The first parameters are drawn between 1 and 2 + `default_noise`, and divided by their sum.
+    alpha, beta: The prior of spam and of no spam ("vb").
+    random_state: The seed of the first parameters.
+    verbose: Has no effect.
+    spamming_ (ndarray of shape (n_workers, 2)): The probability that a worker's vote is spam, and that it is not.
+    thetas_ (ndarray of shape (n_workers, n_labels)): The distribution of each worker's spam.
     """
 
     n_restarts: int = 10
     n_iter: int = 50
-    method: str = "vb"
+    method: Literal["vb", "em"] = "vb"
     smoothing: float = 0.1
     default_noise: float = 0.5
     alpha: float = 0.5

@@ -36,38 +36,22 @@ def _read(data: Any) -> Comparisons:
             f"row {data.index[neither[0]]!r} says that {row['label']!r} won, but compares {row['left']!r} with "
             f"{row['right']!r}; the label must be one of the two"
         )
-    # A list keeps tuples as single names.
-    codes, items = pd.factorize(_objects([*data["left"], *data["right"]]), sort=True)
+    names = np.empty(2 * len(data), dtype=object)  # keeps tuples as single names
+    names[:] = [*data["left"], *data["right"]]
+    codes, items = pd.factorize(pd.Series(names).infer_objects() if len(names) else pd.Series(names), sort=True)
     left, right = np.split(codes.astype(np.int64), 2)
-    won = left_won.to_numpy(dtype=bool)
-    return Comparisons(
-        np.where(won, left, right), np.where(won, right, left), won, pd.Index(items, tupleize_cols=False)
-    )
-
-
-def _objects(names: list[Any]) -> Any:
-    column = np.empty(len(names), dtype=object)
-    column[:] = names
-    return pd.Series(column).infer_objects() if names else pd.Series(names, dtype=object)
+    won, items = left_won.to_numpy(dtype=bool), pd.Index(items, tupleize_cols=False)
+    return Comparisons(np.where(won, left, right), np.where(won, right, left), won, items)
 
 
 @dataclass(eq=False)
 class BradleyTerry(BasePairwiseAggregator):
     """Bradley-Terry: item i beats item j with probability p_i / (p_i + p_j).
 
-    Parameters
-    ----------
-    n_iter : int
-        The largest number of iterations.
-    tol : float, default 1e-5
-        Stop when the log-likelihood per comparison increases by less than this. With 0, all iterations are made.
-
-    Attributes
-    ----------
-    scores_ : pandas.Series
-        The strength p of every item; the sum is 1.
-    loss_history_ : list of float
-        The log-likelihood per comparison after each iteration.
+    n_iter: The largest number of iterations.
+    tol: Stop when the log-likelihood per comparison increases by less than this. With 0, all iterations are made.
+    scores_ (pandas.Series): The strength p of every item; the sum is 1.
+    loss_history_ (list of float): The log-likelihood per comparison after each iteration.
     """
 
     n_iter: int
@@ -75,31 +59,22 @@ class BradleyTerry(BasePairwiseAggregator):
 
     def fit(self, data: Any) -> Self:
         pairs, self.loss_history_ = _read(data), []
-        n = len(pairs.items)
+        n, winner, loser = len(pairs.items), pairs.winner, pairs.loser
         p = np.full(n, 1 / n) if n else np.zeros(0)
-        wins = np.bincount(pairs.winner, minlength=n).astype(np.float64)
-        for _ in range(self.n_iter if n else 0):
-            p = _step(pairs, wins, p)
-            self.loss_history_.append(_likelihood(pairs, p))
+        wins = np.bincount(winner, minlength=n).astype(np.float64)
+        for _ in range(self.n_iter if n else 0):  # the MM algorithm
+            total = p[winner] + p[loser]
+            met = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+            weight = np.bincount(winner, met, n) + np.bincount(loser, met, n)
+            p = np.divide(wins, weight, out=np.zeros_like(wins), where=weight > 0)
+            p = p / p.sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                won = np.log(p[winner] / (p[winner] + p[loser]))
+            self.loss_history_.append(float(np.mean(np.nan_to_num(won, nan=0.0))))
             if self.tol > 0 and len(self.loss_history_) > 1 and np.diff(self.loss_history_[-2:])[0] < self.tol:
                 break
         self.scores_ = pd.Series(p, index=pairs.items if n else None, name="agg_score")
         return self
-
-
-def _step(pairs: Comparisons, wins: Floats, p: Floats) -> Floats:
-    """Run one iteration of the MM algorithm."""
-    total = p[pairs.winner] + p[pairs.loser]
-    met = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    weight = np.bincount(pairs.winner, met, len(p)) + np.bincount(pairs.loser, met, len(p))
-    p = np.divide(wins, weight, out=np.zeros_like(wins), where=weight > 0)
-    return np.asarray(p / p.sum())
-
-
-def _likelihood(pairs: Comparisons, p: Floats) -> float:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        won = np.log(p[pairs.winner] / (p[pairs.winner] + p[pairs.loser]))
-    return float(np.mean(np.nan_to_num(won, nan=0.0)))
 
 
 @dataclass(eq=False)
@@ -109,25 +84,14 @@ class NoisyBradleyTerry(BasePairwiseAggregator):
     A worker compares the items with a probability that is the worker's skill; otherwise the worker chooses the left
     item with a probability that is the worker's bias.
 
-    Parameters
-    ----------
-    n_iter : int, default 100
-        The largest number of iterations of L-BFGS-B.
-    tol : float, default 1e-5
-        Stop when the objective changes by less than this share of its size.
-    regularization_ratio : float, default 1e-5
-        The weight of a comparison that every item wins once and loses once against the same imaginary item.
-    random_state : int, default 0
-        The seed of the first parameters.
-
-    Attributes
-    ----------
-    scores_ : pandas.Series
-        The score of every item, between 0 and 1.
-    skills_ : pandas.Series
-        The skill of every worker.
-    biases_ : pandas.Series
-        The bias of every worker.
+    n_iter: The largest number of iterations of L-BFGS-B.
+    tol: Stop when the objective changes by less than this share of its size.
+    regularization_ratio: The weight of a comparison that every item wins once and loses once against the same
+        imaginary item.
+    random_state: The seed of the first parameters.
+    scores_ (pandas.Series): The score of every item, between 0 and 1.
+    skills_: The skill of every worker.
+    biases_: The bias of every worker.
     """
 
     n_iter: int = 100

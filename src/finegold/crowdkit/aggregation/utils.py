@@ -9,61 +9,42 @@ import numpy as np
 import pandas as pd
 
 from finegold.crowdkit.aggregation.base import check_columns
+from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
 
 __all__ = ["evaluate", "evaluate_equal", "evaluate_in", "get_accuracy", "get_most_probable_labels", "normalize_rows"]
 
 
+@documented
 def get_most_probable_labels(proba: Any) -> Any:
     """Return the most probable label of every task; the first column if several are most probable.
 
-    Parameters
-    ----------
-    proba : pandas.DataFrame
-        Probabilities, with a row per task and a column per label.
-
-    Returns
-    -------
-    pandas.Series
-        The labels, indexed by task.
+    proba (pandas.DataFrame): Probabilities, with a row per task and a column per label.
+    Returns (pandas.Series): The labels, indexed by task.
     """
     if not proba.size:
         return pd.Series([], dtype="O")
     return pd.Series(proba.columns.take(np.argmax(proba.to_numpy(), axis=1)), index=proba.index)
 
 
+@documented
 def normalize_rows(scores: Any) -> Any:
     """Divide every row by its sum.
 
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Scores, with a row per task and a column per label.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The shares.
+    scores (pandas.DataFrame): Scores, with a row per task and a column per label.
+    Returns (pandas.DataFrame): The shares.
     """
     return scores.div(scores.sum(axis=1), axis=0)
 
 
+@documented
 def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
     """Return the share of votes that equal the truth, among the votes on tasks whose truth is known.
 
-    Parameters
-    ----------
-    data : pandas.DataFrame
-        The votes, with the columns task, worker and label, and optionally weight.
-    true_labels : pandas.Series
-        The truths, indexed by task. A task may have several.
-    by : str, optional
-        A column by which the votes are grouped, or "true_label".
-
-    Returns
-    -------
-    float or pandas.Series
-        The share, or the share of every group.
+    data: The votes, with the columns task, worker and label, and optionally weight.
+    true_labels: The truths, indexed by task. A task may have several.
+    by: A column by which the votes are grouped, or "true_label".
+    Returns (float or pandas.Series): The share, or the share of every group.
     """
     check_columns(data, ("task", "worker", "label"))
     truths = set(zip(true_labels.index, true_labels, strict=True))
@@ -82,52 +63,33 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
     return (sums["right"] / sums["all"]).rename(None)
 
 
+@documented
 def evaluate_in(row: Any) -> int:
     """Return 1 if the predicted label is among the true ones.
 
-    Parameters
-    ----------
-    row : pandas.Series
-        A row with `label_pred` and `label_true`.
-
-    Returns
-    -------
-    int
-        1 or 0.
+    row: A row with `label_pred` and `label_true`.
+    Returns (int): 1 or 0.
     """
     return int(row["label_pred"] in row["label_true"])
 
 
+@documented
 def evaluate_equal(row: Any) -> int:
     """Return 1 if the predicted label equals the true one.
 
-    Parameters
-    ----------
-    row : pandas.Series
-        A row with `label_pred` and `label_true`.
-
-    Returns
-    -------
-    int
-        1 or 0.
+    row: A row with `label_pred` and `label_true`.
+    Returns (int): 1 or 0.
     """
     return int(row["label_pred"] == row["label_true"])
 
 
+@documented
 def evaluate(df_true: Any, df_pred: Any, evaluate_func: Callable[[Any], int] = evaluate_in) -> float:
     """Return the share of tasks whose predicted label is right.
 
-    Parameters
-    ----------
-    df_true, df_pred : pandas.DataFrame
-        The true and the predicted labels, in the column label, indexed by task.
-    evaluate_func : callable, default evaluate_in
-        Says whether a row with `label_pred` and `label_true` is right.
-
-    Returns
-    -------
-    float
-        The share of right labels among the tasks that are in both frames.
+    df_true, df_pred (pandas.DataFrame): The true and the predicted labels, in the column label, indexed by task.
+    evaluate_func (callable, default evaluate_in): Says whether a row with `label_pred` and `label_true` is right.
+    Returns (float): The share of right labels among the tasks that are in both frames.
     """
     columns = [df_true["label"].rename("label_true"), df_pred["label"].rename("label_pred")]
     both = pd.concat(columns, axis=1, join="inner")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -43,21 +43,13 @@ def shares(scores: Floats) -> Floats:
 
 
 class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
-    """Base class of the weighted votes whose probabilities are those of a weighted `MajorityVote`."""
+    """Base class of the weighted votes whose probabilities are those of a weighted `MajorityVote`.
+
+    probas_: The share of every label, after `predict`.
+    """
 
     def predict_proba(self, data: Any) -> Any:
-        """Return the share of every label, from votes weighted by the skills that `fit` found.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
+        """Return the share of every label (`probas_`), from votes weighted by the skills that `fit` found."""
         return self._apply(data).probas_
 
     def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,46 +64,21 @@ class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
 class MajorityVote(BaseProbabilityAggregator):
     """Majority vote, optionally weighted by the skills of the workers.
 
-    Parameters
-    ----------
-    default_skill : float, optional
-        The skill of workers who have none, with `on_missing_skill="value"`.
-    on_missing_skill : {"error", "ignore", "value"}, default "error"
-        What to do if skills are given, but not for every worker: raise an error, leave out the votes of those who have
-        none, or give them `default_skill`.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task.
-    probas_ : pandas.DataFrame
-        The share of every label.
-    skills_ : pandas.Series
-        The share of each worker's votes that equal the label.
+    default_skill: The skill of workers who have none, with `on_missing_skill="value"`.
+    on_missing_skill: What to do if skills are given, but not for every worker: raise an error, leave out the votes of
+        those who have none, or give them `default_skill`.
+    probas_: The share of every label.
+    skills_: The share of each worker's votes that equal the label.
     """
 
     default_skill: float | None = None
-    on_missing_skill: str = "error"
+    on_missing_skill: Literal["error", "ignore", "value"] = "error"
 
     def fit(self, data: Any, skills: Any = None) -> Self:
         """Fit to votes.
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        skills : pandas.Series, optional
-            The skill of each worker. By default all have the same.
-
-        Returns
-        -------
-        MajorityVote
-            This object.
-
-        Raises
-        ------
-        InputError
-            If a skill is missing.
+        skills: The skill of each worker. By default all have the same.
+        Raises (InputError): If a skill is missing.
         """
         check_columns(data, ("task", "worker", "label"))
         data = data[["task", "worker", "label"]]
@@ -154,14 +121,7 @@ class MajorityVote(BaseProbabilityAggregator):
 class Wawa(_SkilledVote):
     """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with it.
 
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task, after `predict`.
-    probas_ : pandas.DataFrame
-        The share of every label, after `predict`.
-    skills_ : pandas.Series
-        The share of each worker's votes that equal the majority.
+    skills_: The share of each worker's votes that equal the majority.
     """
 
     def fit(self, data: Any) -> Self:
@@ -173,30 +133,13 @@ class Wawa(_SkilledVote):
 class GoldMajorityVote(_SkilledVote):
     """A vote weighted by the accuracy of each worker on tasks whose truth is known.
 
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task, after `predict`.
-    probas_ : pandas.DataFrame
-        The share of every label, after `predict`.
-    skills_ : pandas.Series
-        The share of each worker's votes that equal the known truth.
+    skills_: The share of each worker's votes that equal the known truth.
     """
 
     def fit(self, data: Any, true_labels: Any) -> Self:  # type: ignore[override]
         """Find the skills of the workers.
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        true_labels : pandas.Series
-            The known truths, indexed by task. A task may have several.
-
-        Returns
-        -------
-        GoldMajorityVote
-            This object.
+        true_labels: The known truths, indexed by task. A task may have several.
         """
         self.skills_ = get_accuracy(data, true_labels, by="worker").rename("skill")
         return self
@@ -206,27 +149,11 @@ class GoldMajorityVote(_SkilledVote):
 class ZeroBasedSkill(_SkilledVote):
     """A vote weighted by skills that move, step by step, towards the agreement with the vote.
 
-    Parameters
-    ----------
-    n_iter : int, default 100
-        The number of steps.
-    lr_init : float, default 1.0
-        The share of the way to the agreement that the first step goes.
-    lr_steps_to_reduce : int, default 20
-        After this many steps, the share is reduced.
-    lr_reduce_factor : float, default 0.5
-        The factor by which it is reduced.
-    eps : float, default 1e-5
-        Added to the first skills. As in crowd-kit, it is not a stopping rule.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The label of every task, after `predict`.
-    probas_ : pandas.DataFrame
-        The share of every label, after `predict`.
-    skills_ : pandas.Series
-        The skills of the workers.
+    n_iter: The number of steps.
+    lr_init: The share of the way to the agreement that the first step goes.
+    lr_steps_to_reduce: After this many steps, the share is reduced.
+    lr_reduce_factor: The factor by which it is reduced.
+    eps: Added to the first skills. As in crowd-kit, it is not a stopping rule.
     """
 
     n_iter: int = 100
@@ -255,15 +182,9 @@ class BinaryRelevance(BaseClassificationAggregator):
 
     In the column label of the votes, each entry is a list of labels.
 
-    Parameters
-    ----------
-    base_aggregator : BaseClassificationAggregator, default MajorityVote()
-        The aggregator; each label gets a copy of it.
-
-    Attributes
-    ----------
-    labels_ : pandas.Series
-        The list of labels of every task.
+    base_aggregator (BaseClassificationAggregator, default MajorityVote()): The aggregator, of which each label gets a
+        copy.
+    labels_: The list of labels of every task.
     """
 
     base_aggregator: Any = field(default_factory=MajorityVote)

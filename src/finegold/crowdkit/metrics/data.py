@@ -10,6 +10,7 @@ import pandas as pd
 
 from finegold.crowdkit.aggregation.base import Floats, encode
 from finegold.crowdkit.aggregation.weighted import MajorityVote, shares, weighted_scores
+from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
@@ -23,24 +24,14 @@ class UnknownColumnError(InputError, KeyError):
     """There is no such column; crowd-kit raises a KeyError."""
 
 
+@documented
 def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False) -> Any:
     """Return the posterior probability of the aggregated labels, given skills as the chance of a right vote.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The votes, with the columns task, worker and label.
-    workers_skills : pandas.Series, optional
-        The skill of each worker. By default the `skills_` of the aggregator.
-    aggregator : BaseClassificationAggregator, default MajorityVote()
-        Gives the labels.
-    by_task : bool, default False
-        Return the probability of every task.
-
-    Returns
-    -------
-    float or pandas.Series
-        The mean, or the probability of every task.
+    workers_skills: The skill of each worker. By default the `skills_` of the aggregator.
+    aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels.
+    by_task: Return the probability of every task.
+    Returns (float or pandas.Series): The mean, or the probability of every task.
     """
     aggregator = MajorityVote() if aggregator is None else aggregator
     labels = aggregator.fit_predict(answers)
@@ -71,32 +62,17 @@ def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
     return right, (1 - right) / max(n_labels - 1, 1)
 
 
+@documented
 def uncertainty(
-    answers: Any,
-    workers_skills: Any = None,
-    aggregator: Any = None,
-    compute_by: str = "task",
-    aggregate: bool = True,
+    answers: Any, workers_skills: Any = None, aggregator: Any = None, compute_by: str = "task", aggregate: bool = True
 ) -> Any:
     """Return the entropy of the labels of tasks or workers, in nats.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The votes, with the columns task, worker and label.
-    workers_skills : pandas.Series, optional
-        The skill of each worker: that much of a vote counts for its label, the rest for the other labels.
-    aggregator : BaseClassificationAggregator, optional
-        Its `skills_` are used if `workers_skills` is not given.
-    compute_by : {"task", "worker"}, default "task"
-        Whose entropy is computed.
-    aggregate : bool, default True
-        Return the mean.
-
-    Returns
-    -------
-    float or pandas.Series
-        The mean, or the entropy of every task or worker.
+    workers_skills: The skill of each worker: that much of a vote counts for its label, the rest for the other labels.
+    aggregator (BaseClassificationAggregator, optional): Its `skills_` are used if `workers_skills` is not given.
+    compute_by ({"task", "worker"}, default "task"): Whose entropy is computed.
+    aggregate: Return the mean.
+    Returns (float or pandas.Series): The mean, or the entropy of every task or worker.
     """
     from scipy.special import entr
 
@@ -114,20 +90,12 @@ def uncertainty(
     return named.mean() if aggregate else named
 
 
+@documented
 def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
     """Return Krippendorff's alpha, the agreement beyond chance.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The votes, with the columns task, worker and label.
-    distance : callable, optional
-        The distance of two labels, between 0 and 1. By default 0 for equal labels, otherwise 1.
-
-    Returns
-    -------
-    float
-        Alpha: 1 for full agreement, 0 for the agreement of chance.
+    distance (callable, optional): The distance of two labels, between 0 and 1. By default 0 for equal labels, else 1.
+    Returns (float): Alpha: 1 for full agreement, 0 for the agreement of chance.
     """
     votes = encode(answers)
     counts = weighted_scores(votes, np.ones(len(answers)))

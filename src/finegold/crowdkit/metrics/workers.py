@@ -6,6 +6,7 @@ from typing import Any
 
 from finegold.crowdkit.aggregation.utils import get_accuracy
 from finegold.crowdkit.aggregation.weighted import MajorityVote
+from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
 
 __all__ = ["accuracy_on_aggregates"]
@@ -13,24 +14,16 @@ __all__ = ["accuracy_on_aggregates"]
 _DEFAULT: Any = MajorityVote()
 
 
-def accuracy_on_aggregates(answers: Any, aggregator: Any = _DEFAULT, aggregates: Any = None, by: Any = None) -> Any:
+@documented
+def accuracy_on_aggregates(
+    answers: Any, aggregator: Any = _DEFAULT, aggregates: Any = None, by: str | None = None
+) -> Any:
     """Return the share of votes that equal the aggregated label.
 
-    Parameters
-    ----------
-    answers : pandas.DataFrame
-        The votes, with the columns task, worker and label.
-    aggregator : BaseClassificationAggregator, default MajorityVote()
-        Gives the labels, unless `aggregates` has them.
-    aggregates : pandas.Series, optional
-        The labels, indexed by task.
-    by : str, optional
-        A column, such as "worker", by which the votes are grouped.
-
-    Returns
-    -------
-    float or pandas.Series
-        The share, or the share of every group.
+    aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels, unless `aggregates` does.
+    aggregates: The labels, indexed by task.
+    by (str, optional): A column, such as "worker", by which the votes are grouped.
+    Returns (float or pandas.Series): The share, or the share of every group.
     """
     if aggregates is None:
         if aggregator is None:

@@ -1,0 +1,89 @@
+"""Docstrings of numpydoc, made from short ones: lines such as `name (type): what it is`, after the first paragraph.
+
+Types and defaults come from the code unless they are in brackets. Names that end with _ are attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+__all__ = ["Documented", "documented"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: \((.+?)\))?: (.*(?:\n    .*)*)\n?", re.MULTILINE)  # further lines are indented
+FRAMES = dict.fromkeys(("data", "answers", "probas_", "scores_"), "pandas.DataFrame")  # others are a pandas.Series
+VOTES = dict.fromkeys(("data", "answers"), ("", "The votes, with the columns task, worker and label."))
+MORE = "*args, **kwargs : object\n    Further arguments of `fit`."
+
+Said = dict[str, tuple[str, str]]  # the type, if it is given, and the description of a name
+
+
+def documented(function: F) -> F:
+    """Expand the docstring of a function."""
+    words, said = _parse(function.__doc__)
+    parameters = inspect.signature(function).parameters.values()
+    code = {each.name: (str(each.annotation), each.default) for each in parameters}
+    entries = _entries(VOTES | said, code) + ([MORE] if "args" in code else [])
+    returned = re.search(r"\(`(\w+_)`\)", words)
+    if returned:
+        said.setdefault("Returns", (FRAMES.get(returned[1], "pandas.Series"), f"The attribute `{returned[1]}`."))
+    elif inspect.signature(function).return_annotation == "Self":
+        said.setdefault("Returns", ("self", "The fitted aggregator."))
+    sections = {"Parameters": entries}
+    sections |= {name: ["\n    ".join(said[name])] for name in ("Returns", "Raises") if name in said}
+    function.__doc__ = function.__doc__ and _page(words, sections)
+    return function
+
+
+class Documented:
+    """A class whose docstring, and those of its methods, are expanded; subclasses inherit descriptions of names."""
+
+    _said: ClassVar[Said] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for method in vars(cls).values():
+            if inspect.isfunction(method):
+                documented(method)
+        words, own = _parse(cls.__doc__)
+        cls._said = {**cls._said, **own}
+        annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
+        code = {name: (kind, getattr(cls, name, inspect.Parameter.empty)) for name, kind in annotations.items()}
+        attributes = {name: ("Any", inspect.Parameter.empty) for name in cls._said if name.endswith("_")}
+        settings = {name: words for name, words in cls._said.items() if name not in attributes}
+        sections = {"Parameters": _entries(settings, code), "Attributes": _entries(cls._said, attributes)}
+        cls.__doc__ = cls.__doc__ and _page(words, sections)
+
+
+def _parse(text: str | None) -> tuple[str, Said]:
+    """Return a docstring without the lines about names, and what these say."""
+    first, _, rest = inspect.cleandoc(text or "").partition("\n\n")
+    said = {name: (kind, words) for name, kind, words in ENTRY.findall(rest)}
+    return "\n\n".join(filter(None, (first, ENTRY.sub("", rest).strip()))), said
+
+
+def _entries(said: Said, code: Mapping[str, tuple[str, Any]]) -> list[str]:
+    """Return what numpydoc shows of the names that the code has."""
+    entries = []
+    for name, (kind, words) in said.items():
+        annotation, default = code.get(name.partition(",")[0], ("", None))
+        if not annotation:
+            continue
+        known = FRAMES.get(name, "pandas.Series") if annotation == "Any" else annotation.removesuffix(" | None")
+        known = re.sub(r"Literal\[(.*)\]", r"{\1}", known).replace("'", '"')
+        if default is None:
+            known += ", optional"
+        elif default is not inspect.Parameter.empty:
+            known += f", default {getattr(default, '__name__', repr(default))}".replace("'", '"')
+        entries.append(f"{name} : {kind or known}\n    {words}")
+    return entries
+
+
+def _page(words: str, sections: Mapping[str, list[str]]) -> str:
+    used = {title: entries for title, entries in sections.items() if entries}
+    parts = ("\n".join([title, "-" * len(title), *entries]) for title, entries in used.items())
+    return "\n\n".join([words, *parts])
