@@ -61,65 +61,42 @@ def errors(K: Any, votes: Votes, z: Floats, error: Floats) -> None:
 
 
 @kernel
-def average(K: Any, i: Any, votes: Votes, mu: Floats, lam: float, w: Floats, z: Floats, total: Floats) -> None:
-    """z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk) for task i. total is scratch."""
-    task_ptr, cell_ptr, cell_class, annotator = votes
-    for k in range(np.uint64(len(K))):
-        z[k], total[k] = lam * mu[k], lam
-    for c in range(task_ptr[i], task_ptr[i + ONE]):
-        label = np.uint64(cell_class[c])
-        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-            j = np.uint64(annotator[vote])
-            z[label] += w[j, label]
-            for k in range(np.uint64(len(K))):
-                total[k] += w[j, k]
-    for k in range(np.uint64(len(K))):
-        z[k] /= total[k]
-
-
-@kernel
-def freeze_converged(
-    K: Any, active: Any, tolerance: float, least: float, before: Floats, z: Floats, unsettled: Floats
-) -> float:
-    """Keep z of converged classes; count the moves of the others. Return the largest |move| / (least + z)."""
-    change = 0.0
-    for k in range(np.uint64(len(K))):
-        if not active[k]:
-            z[k] = before[k]
-        move = abs(z[k] - before[k]) / (least + z[k])
-        unsettled[k] += np.float64(move > tolerance)
-        change = max(change, move)
-    return change
-
-
-@kernel
 def sweep(
-    K: Any,
-    votes: Votes,
-    known: Known,
-    model: Model,
-    tolerance: float,
-    least: float,
-    phi: Floats,
-    size: Floats,
-    sums: Any,
-) -> float:
-    """Return the largest relative change of z.
+    K: Any, votes: Votes, known: Known, model: Model, tolerance: float, least: float,
+    phi: Floats, size: Floats, sums: Any,
+) -> float:  # fmt: skip
+    """Return the largest relative change of z, |change| / (least + z). Classes that have converged keep their z.
 
-    To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved.
+    To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved by more than the tolerance.
     """
+    task_ptr, cell_ptr, cell_class, annotator = votes
     lam, mu, w, active = model
     sum_z, error, unsettled = sums
     change = 0.0
     before, z, total = np.empty(len(K)), np.empty(len(K)), np.empty(len(K))
-    for i in range(np.uint64(votes.task_ptr.size) - ONE):
+    for i in range(np.uint64(task_ptr.size) - ONE):
         for k in range(np.uint64(len(K))):
             before[k] = phi[i, k] * size[i]
         if known[i] >= 0:
             z[:] = before
         else:
-            average(K, i, votes, mu, lam, w, z, total)
-            change = max(change, freeze_converged(K, active, tolerance, least, before, z, unsettled))
+            for k in range(np.uint64(len(K))):  # z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk)
+                z[k], total[k] = lam * mu[k], lam
+            for c in range(task_ptr[i], task_ptr[i + ONE]):
+                label = np.uint64(cell_class[c])
+                for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                    j = np.uint64(annotator[vote])
+                    z[label] += w[j, label]
+                    for k in range(np.uint64(len(K))):
+                        total[k] += w[j, k]
+            for k in range(np.uint64(len(K))):
+                z[k] /= total[k]
+            for k in range(np.uint64(len(K))):
+                if not active[k]:
+                    z[k] = before[k]
+                move = abs(z[k] - before[k]) / (least + z[k])
+                unsettled[k] += np.float64(move > tolerance)
+                change = max(change, move)
             size[i] = z.sum()
             scale = 1.0 / size[i]
             for k in range(np.uint64(len(K))):

@@ -30,18 +30,14 @@ def draw(seed: np.uint64, iteration: np.uint64, task: np.uint64, n: np.uint64) -
 
 @kernel
 def vote(
-    K: Any,
-    votes: Votes,
-    known: Known,
-    q: Floats,  # IN [W] weights
-    split: bool,  # ties: split the label evenly, else draw one class at random
-    seed: np.uint64,
-    iteration: np.uint64,
-    phi: Floats,  # scores, normalised
-    sum_z: Floats,  # [K] the labels are added to it
-    error: Floats,  # IN/OUT [W] 1 - z of the class voted for is added to it
-) -> tuple[float, int]:
-    """Return the largest change of phi and the number of labels drawn at random."""
+    K: Any, votes: Votes, known: Known, q: Floats, split: bool, seed: np.uint64, iteration: np.uint64,
+    phi: Floats, sum_z: Floats, error: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """Return the largest change of phi, the normalised scores, and the number of labels drawn at random.
+
+    q [W] are weights. `split` divides tied labels evenly, else one class is drawn. Labels are added to sum_z [K], and
+    1 - z of the classes voted for to error [W].
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     change, lots = 0.0, 0
     score, z = np.empty(len(K)), np.empty(len(K))

@@ -253,20 +253,13 @@ def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any,
 
 @kernel
 def assign(
-    w: float,
-    log_rho: Floats,  # IN [M] log sizes of the communities and certainty of their scores
-    U: Floats,  # IN
-    Lam: Floats,  # IN
-    h: Floats,  # IN
-    r: Floats,  # OUT memberships
-    P: Floats,  # OUT
-    b: Floats,  # OUT
-    m: Floats,  # OUT
-    a: Floats,  # IN/OUT
-    log_v: Floats,  # OUT [G, K, K, X]
-    room: Any,
-) -> None:
-    """Compute memberships, the prior that they give to each annotator's scores, and the expected logarithms of v."""
+    w: float, log_rho: Floats, U: Floats, Lam: Floats, h: Floats,
+    r: Floats, P: Floats, b: Floats, m: Floats, a: Floats, log_v: Floats, room: Any,
+) -> None:  # fmt: skip
+    """Compute memberships r, the prior (P, b) that they give to each annotator's scores, and the expected logs of v.
+
+    log_rho [M] are the log sizes of the communities and the certainty of their scores. a moves along.
+    """
     groups, K, _, X = h.shape
     V, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
     for j in range(groups):

@@ -26,9 +26,9 @@ MIN_EXP = 3.4e-308  # what exp_buffer returns for anything below -708
 
 
 @kernel
-def add_votes(K: Any, task_ptr: Any, votes: Votes, log_v: Floats, score: Floats) -> None:
-    """Add log v_jkl to score_ik for every vote of the run."""
-    _, cell_ptr, cell_class, annotator = votes
+def add_votes(K: Any, votes: Votes, log_v: Floats, score: Floats) -> None:
+    """Add log v_jkl to score_ik for every vote."""
+    task_ptr, cell_ptr, cell_class, annotator = votes
     row = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -43,12 +43,7 @@ def add_votes(K: Any, task_ptr: Any, votes: Votes, log_v: Floats, score: Floats)
 @kernel
 def counts(K: Any, votes: Votes, phi: Floats, n: Floats) -> None:
     """Add phi_ik to n_jlk for every vote of j for l on task i."""
-    count_run(K, votes.task_ptr, votes, phi, n)
-
-
-@kernel
-def count_run(K: Any, task_ptr: Any, votes: Votes, phi: Floats, n: Floats) -> None:
-    _, cell_ptr, cell_class, annotator = votes
+    task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
@@ -63,7 +58,7 @@ def sweep(
     K: Any, votes: Votes, known: Known, log_tau: Floats, log_v: Floats, phi: Floats, tau: Floats, n: Floats
 ) -> tuple[float, float]:
     """Return the largest change of phi and the sum of its log-normalisers (for a known truth: of its score)."""
-    task_ptr = votes.task_ptr
+    task_ptr, cell_ptr, cell_class, annotator = votes
     change, log_norm = 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     score = np.empty(step * len(K))
@@ -71,9 +66,10 @@ def sweep(
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
         tasks, size = end - first, np.int64(end - first) * len(K)
-        run, truth, rows = task_ptr[first : end + ONE], known[first:end], phi[first:end]
+        run = Votes(task_ptr[first : end + ONE], cell_ptr, cell_class, annotator)
+        truth, rows = known[first:end], phi[first:end]
         fill_scores(K, tasks, log_tau, score)
-        add_votes(K, run, votes, log_v, score)
+        add_votes(K, run, log_v, score)
         for at in range(size):
             score[at] = max(score[at], IMPOSSIBLE)
         log_norm += subtract_largest(K, tasks, score, truth)
@@ -82,5 +78,5 @@ def sweep(
             score[at] = score[at] if score[at] > MIN_EXP else 0.0
         moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
         change, log_norm = max(change, moved), log_norm + log_sum
-        count_run(K, run, votes, rows, n)
+        counts(K, run, rows, n)
     return change, log_norm

@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known
 from finegold.kernels.jit import ONE, ZERO, kernel
@@ -19,8 +18,6 @@ from finegold.kernels.numerics import LARGE, digamma_and_gammaln_buffer, exp_buf
 
 LANES = 8
 EIGHT = np.uint64(LANES)
-
-
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
 
 
@@ -102,17 +99,14 @@ def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p:
 
 @kernel
 def sweep(
-    vote_ptr: NDArray[np.uint64],
-    row: NDArray[np.uint32],
-    known: Known,
-    ptr: NDArray[np.uint64],  # [K+1] first column of each class
-    log_prior: Floats,  # [columns] E log tau_k + E log pi_kg
-    log_v: Floats,  # [W * L * columns]
-    phi: Floats,
-    pi: Floats,  # OUT [columns] sum_i rho_ikg
-    votes: Floats,  # OUT [W * L * columns] the same sum over the tasks on which j voted l
-) -> tuple[float, float]:
-    """Return the largest change of phi and the sum of the log-normalisers of rho."""
+    vote_ptr: Any, row: Any, known: Known, ptr: Any, log_prior: Floats, log_v: Floats,
+    phi: Floats, pi: Floats, votes: Floats,
+) -> tuple[float, float]:  # fmt: skip
+    """Return the largest change of phi and the sum of the log-normalisers of rho.
+
+    ptr [K+1] are the first columns of classes, log_prior [columns] is E log tau_k + E log pi_kg, log_v [W L columns].
+    rho is added to pi [columns], and to votes [W * L * columns] over the tasks on which j voted l.
+    """
     change, log_norm, product = 0.0, 0.0, 1.0
     width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
     step = np.uint64(max(SCRATCH // log_prior.size, 1))
@@ -135,13 +129,12 @@ def sweep(
 
 
 @kernel
-def expected_logs_of_votes(
-    votes: Floats,  # IN [W, L, columns]
-    b: Floats,  # IN [L, columns] the prior
-    copies: Floats,  # IN [columns] number of subtypes that share the column's votes
-    log_v: Floats,  # OUT [W, L, columns] E log v for v ~ Dirichlet(b + votes / copies) along L
-) -> float:
-    """Return the sum of the divergences of these Dirichlets from their prior, without the prior's own log B."""
+def expected_logs_of_votes(votes: Floats, b: Floats, copies: Floats, log_v: Floats) -> float:
+    """Write log_v [W, L, columns] = E log v for v ~ Dirichlet(b + votes / copies) along L.
+
+    b [L, columns] is the prior; `copies` subtypes share a column's votes [W, L, columns]. Return the sum of the
+    divergences of these Dirichlets from their prior, without the prior's own log B.
+    """
     n_labels, width = b.shape
     n = n_labels * width
     share = np.zeros(width)

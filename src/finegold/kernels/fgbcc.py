@@ -12,7 +12,7 @@ import numpy as np
 
 from finegold.kernels import Floats
 from finegold.kernels.jit import kernel
-from finegold.kernels.numerics import exp_buffer
+from finegold.kernels.numerics import add_row, dot_row, exp_buffer
 
 MEMORY = 10  # number of pairs of steps and gradient changes
 DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # conditions for the end of a line search
@@ -32,20 +32,6 @@ def dot(x: Floats, y: Floats) -> float:
 
 
 @kernel
-def dot_row(x: Floats, k: int, y: Floats) -> float:
-    total = 0.0
-    for i in range(y.size):
-        total += x[k, i] * y[i]
-    return total
-
-
-@kernel
-def add_row(scale: float, x: Floats, k: int, total: Floats) -> None:
-    for i in range(total.size):
-        total[i] += scale * x[k, i]
-
-
-@kernel
 def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int, theta: float, d: Floats) -> None:
     """d = -H gradient, with H from the last `kept` pairs (a ring buffer, the newest at kept - 1) and H0 = I / theta."""
     for i in range(d.size):
@@ -54,13 +40,13 @@ def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int,
     first = max(kept - MEMORY, 0)
     for pair in range(kept - 1, first - 1, -1):
         k = pair % MEMORY
-        share[k] = dot_row(s, k, d) / sy[k]
+        share[k] = dot_row(d, s, k) / sy[k]
         add_row(-share[k], y, k, d)
     for i in range(d.size):
         d[i] /= theta
     for pair in range(first, kept):
         k = pair % MEMORY
-        add_row(share[k] - dot_row(y, k, d) / sy[k], s, k, d)
+        add_row(share[k] - dot_row(d, y, k) / sy[k], s, k, d)
 
 
 @kernel
@@ -142,31 +128,25 @@ def trial(step: float, f: float, slope: float, state: Floats) -> Any:
         secant = step + (slope / (slope - gx)) * (stx - step)
         return cubic if abs(cubic - step) > abs(secant - step) else secant
     if abs(slope) < abs(gx):  # a flatter slope: the minimum is beyond
-        return beyond(step, f, slope, state)
+        theta = 3.0 * (fx - f) / (step - stx) + gx + slope
+        s = max(abs(theta), abs(gx), abs(slope))
+        gamma = s * math.sqrt(max(0.0, (theta / s) ** 2 - (gx / s) * (slope / s)))
+        gamma = -gamma if step > stx else gamma
+        share = ((gamma - slope) + theta) / ((gamma + (gx - slope)) + gamma)
+        cubic = state[HIGH] if step > stx else state[LOW]
+        if share < 0.0 and gamma != 0.0:
+            cubic = step + share * (stx - step)
+        secant = step + (slope / (slope - gx)) * (stx - step)
+        if state[BRACKETED] > 0.0:
+            best = cubic if abs(cubic - step) < abs(secant - step) else secant
+            limit = step + 0.66 * (state[STY] - step)
+            return min(limit, best) if step > stx else max(limit, best)
+        best = cubic if abs(cubic - step) > abs(secant - step) else secant
+        return min(max(best, state[LOW]), state[HIGH])
     if state[BRACKETED] > 0.0:
         sty, fy, gy = state[STY], state[FY], state[GY]
         return step + cubic_share(step, f, slope, sty, fy, gy) * (sty - step)
     return state[HIGH] if step > stx else state[LOW]
-
-
-@kernel
-def beyond(step: float, f: float, slope: float, state: Floats) -> Any:
-    stx, fx, gx = state[STX], state[FX], state[GX]
-    theta = 3.0 * (fx - f) / (step - stx) + gx + slope
-    s = max(abs(theta), abs(gx), abs(slope))
-    gamma = s * math.sqrt(max(0.0, (theta / s) ** 2 - (gx / s) * (slope / s)))
-    gamma = -gamma if step > stx else gamma
-    share = ((gamma - slope) + theta) / ((gamma + (gx - slope)) + gamma)
-    cubic = state[HIGH] if step > stx else state[LOW]
-    if share < 0.0 and gamma != 0.0:
-        cubic = step + share * (stx - step)
-    secant = step + (slope / (slope - gx)) * (stx - step)
-    if state[BRACKETED] > 0.0:
-        best = cubic if abs(cubic - step) < abs(secant - step) else secant
-        limit = step + 0.66 * (state[STY] - step)
-        return min(limit, best) if step > stx else max(limit, best)
-    best = cubic if abs(cubic - step) > abs(secant - step) else secant
-    return min(max(best, state[LOW]), state[HIGH])
 
 
 @kernel
@@ -265,7 +245,7 @@ def search_means(
                 s[k, entry] = step * d[entry]
                 y[k, entry] = gradient[entry] - before[entry]
             sy[k] = change
-            kept, theta = kept + 1, dot_row(y, k, y[k]) / change
+            kept, theta = kept + 1, dot_row(y[k], y, k) / change
 
 
 @kernel

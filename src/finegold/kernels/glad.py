@@ -56,20 +56,6 @@ def posteriors(
 
 
 @kernel
-def scale_abilities(
-    task_ptr: Any, cell_ptr: Any, annotator: Any, alpha: Floats, scale: Any, x: Floats, e: Floats
-) -> Any:
-    """Compute x = alpha_j exp(beta_i) of the votes of a run, and e = -|x|. Return the number of votes."""
-    at = ZERO
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
-            x[at] = alpha[annotator[vote]] * scale[i]
-            e[at] = -abs(x[at])
-            at += ONE
-    return np.int64(at)
-
-
-@kernel
 def add_run(
     task_ptr: Any, votes: Votes, phi: Floats, alpha: Floats, scale: Any, log_others: float, x: Floats, e: Floats,
     alpha_gradient: Floats, beta_gradient: Floats,
@@ -118,7 +104,13 @@ def objective(
         while end < last and cell_ptr[task_ptr[end + ONE]] <= limit:
             end += ONE
         tasks, rows, scales = task_ptr[first : end + ONE], phi[first:end], scale[first:end]
-        exp_buffer(e, scale_abilities(tasks, cell_ptr, annotator, alpha, scales, x, e))
+        at = ZERO
+        for i in range(first, end):  # x = alpha_j exp(beta_i) of the votes of the run, and -|x|
+            for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
+                x[at] = alpha[annotator[vote]] * scale[i]
+                e[at] = -abs(x[at])
+                at += ONE
+        exp_buffer(e, np.int64(at))
         slopes = beta_gradient[first:end]
         q += add_run(tasks, votes, rows, alpha, scales, log_others, x, e, alpha_gradient, slopes)
         first = end

@@ -60,29 +60,6 @@ def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
 
 
 @kernel
-def likelihoods(
-    K: Any, start: Any, end: Any, first_task: Any, messages: Messages, a: Floats, A: Floats,
-    others: Floats, over: Floats, under: Floats,
-) -> None:  # fmt: skip
-    """Write A' of the votes of the run to others, and the products of a - delta and of A - delta to over and under.
-
-    Numerators and denominators are multiplied separately, so that one division serves up to 16 votes.
-    """
-    _, task, slot, delta, _ = messages
-    x, sent = ZERO, start * np.uint64(len(K))
-    for n in range(start, end):
-        at, s = (np.uint64(task[n]) - first_task) * np.uint64(len(K)), np.uint64(slot[n])
-        for k in range(np.uint64(len(K))):
-            rest = A[s, k] - delta[sent + x + k]
-            others[x + k] = rest
-            over[at + k] *= a[s, k] - delta[sent + x + k]
-            under[at + k] *= rest
-        x += np.uint64(len(K))
-        if n & FACTORS_MASK == FACTORS_MASK:
-            fold(K, at, over, under)
-
-
-@kernel
 def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
     """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change.
 
@@ -103,75 +80,71 @@ def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prio
 
 
 @kernel
-def update_class_messages(
-    K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Floats, eps: Floats, total: Floats
-) -> None:
-    """eps_k = s m_k - g'_k, where the pseudo-count of the least likely class c is not changed.
-
-    As m is proportional to phi + g', this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
-    """
-    least: Any = ZERO
-    for k in range(ONE, np.uint64(len(K))):
-        least = k if lik[at + k] < lik[at + least] else least
-    scale = 1.0 / (prior[least] + phi[i, least])
-    for k in range(np.uint64(len(K))):
-        message = max((prior[least] * phi[i, k] - prior[k] * phi[i, least]) * scale, 0.0)
-        eps[i, k] = message
-        total[k] += message
-
-
-@kernel
-def update_vote_messages(
-    K: Any, start: Any, end: Any, messages: Messages, phi: Floats, others: Floats, total: Floats
-) -> None:
-    """Copy phi to the votes, convert it to messages in one long loop, and sum these by slot."""
-    _, task, slot, delta, _ = messages
-    sent = delta[start * np.uint64(len(K)) : end * np.uint64(len(K))]
-    x = ZERO
-    for n in range(start, end):
-        for k in range(np.uint64(len(K))):
-            sent[x + k] = phi[np.uint64(task[n]), k]
-        x += np.uint64(len(K))
-    for y in range(sent.size):
-        sent[y] = sent[y] * others[y] / (others[y] + (1.0 - sent[y]))
-    x = ZERO
-    for n in range(start, end):
-        for k in range(np.uint64(len(K))):
-            total[np.uint64(slot[n]), k] += sent[x + k]
-        x += np.uint64(len(K))
-
-
-@kernel
 def sweep(K: Any, known: Known, messages: Messages, model: Any, phi: Floats, sums: Any) -> float:
     """Return the largest change of phi.
 
     The model is g [K], a [W * L, K] and A [W * L, K]: sum_l a, repeated. The messages eps are added to sums [K], delta
     to sums [W * L, K].
     """
-    first_vote, eps = messages.first_vote, messages.eps
+    first_vote, task, slot, delta, eps = messages
     g, a, A = model
     sum_eps, sum_delta = sums
     change, prior = 0.0, np.empty(len(K))
+    n_classes = np.uint64(len(K))
     step, n_tasks = np.uint64(max(SCRATCH // len(K), 1)), np.uint64(first_vote.size) - ONE
     over, under = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K))
     most_votes: Any = 0  # of a run
     for first in range(ZERO, n_tasks, step):
         most_votes = max(most_votes, np.int64(first_vote[min(first + step, n_tasks)] - first_vote[first]))
-    others = np.empty(most_votes * len(K))
+    others = np.empty(most_votes * len(K))  # A' of the votes of a run
     for first in range(ZERO, n_tasks, step):
         end = min(first + step, n_tasks)
         start, stop = first_vote[first], first_vote[end]
-        over[:], under[:] = 1.0, 1.0
-        likelihoods(K, start, stop, first, messages, a, A, others, over, under)
-        for x in range(over.size):
-            over[x] /= under[x]
+        sent = delta[start * n_classes : stop * n_classes]
+
+        # The likelihood is the product of a - delta over that of A - delta: one division serves up to 16 votes.
+        over[:], under[:], x = 1.0, 1.0, ZERO
+        for n in range(start, stop):
+            at, s = (np.uint64(task[n]) - first) * n_classes, np.uint64(slot[n])
+            for k in range(n_classes):
+                rest = A[s, k] - sent[x + k]
+                others[x + k] = rest
+                over[at + k] *= a[s, k] - sent[x + k]
+                under[at + k] *= rest
+            x += n_classes
+            if n & FACTORS_MASK == FACTORS_MASK:
+                fold(K, at, over, under)
+        for y in range(over.size):
+            over[y] /= under[y]
+
+        # eps_k = s m_k - g'_k, where the pseudo-count of the least likely class c is not changed. As m is proportional
+        # to phi + g', this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
         at = ZERO
         for i in range(first, end):
             if known[i] >= 0:
                 sum_eps[np.uint64(known[i])] += 1.0
             else:
                 change = max(change, posterior(K, i, at, g, over, eps, prior, phi))
-                update_class_messages(K, i, at, phi, prior, over, eps, sum_eps)
-            at += np.uint64(len(K))
-        update_vote_messages(K, start, stop, messages, phi, others, sum_delta)
+                least: Any = ZERO
+                for k in range(ONE, n_classes):
+                    least = k if over[at + k] < over[at + least] else least
+                scale = 1.0 / (prior[least] + phi[i, least])
+                for k in range(n_classes):
+                    message = max((prior[least] * phi[i, k] - prior[k] * phi[i, least]) * scale, 0.0)
+                    eps[i, k] = message
+                    sum_eps[k] += message
+            at += n_classes
+
+        x = ZERO  # copy phi to the votes, convert it to messages in one long loop, and sum these by slot
+        for n in range(start, stop):
+            for k in range(n_classes):
+                sent[x + k] = phi[np.uint64(task[n]), k]
+            x += n_classes
+        for y in range(sent.size):
+            sent[y] = sent[y] * others[y] / (others[y] + (1.0 - sent[y]))
+        x = ZERO
+        for n in range(start, stop):
+            for k in range(n_classes):
+                sum_delta[np.uint64(slot[n]), k] += sent[x + k]
+            x += n_classes
     return change

@@ -8,16 +8,14 @@ from numpy.typing import NDArray
 from finegold.kernels import Floats, Votes
 from finegold.kernels.jit import ONE, kernel
 
+Counts = NDArray[np.int64]
+
 
 @kernel
-def count_tasks(
-    votes: Votes,
-    voted: NDArray[np.int64],  # OUT [W] tasks on which the annotator votes
-    shared: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes
-    disputed: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes differently
-) -> tuple[int, int]:
+def count_tasks(votes: Votes, voted: Counts, shared: Counts, disputed: Counts) -> tuple[int, int]:
     """Return the number of tasks with votes of several annotators, and of those on which they disagree.
 
+    Count for each annotator [W] the tasks on which they vote, another one votes too, and another one votes differently.
     If a task has votes for two classes and of two annotators, each of its annotators has a vote that differs from
     another annotator's vote, even if an annotator votes more than once.
     """
@@ -45,12 +43,12 @@ def count_tasks(
 
 
 @kernel
-def expected_gain(
-    phi: Floats,  # IN [T, K]
-    matrices: Floats,  # IN [G, L, K]: matrices of groups of annotators, the vote before the truth
-    left: Floats,  # IN [T, G] weight of each group for the next vote; need not sum to one
-    gain: Floats,  # OUT [T]; 0 if no annotator is left to vote
-) -> None:
+def expected_gain(phi: Floats, matrices: Floats, left: Floats, gain: Floats) -> None:
+    """Write the gain [T] of one more vote, 0 if no annotator is left to cast it.
+
+    matrices [G, L, K] are those of groups of annotators, the vote before the truth, left [T, G] is the weight of each
+    group for the next vote, which need not sum to one.
+    """
     n_groups, n_classes, _ = matrices.shape
     for i in range(phi.shape[0]):
         before, after, mass = 0.0, 0.0, 0.0
@@ -72,14 +70,11 @@ def expected_gain(
 
 
 @kernel
-def move(
-    ptr: NDArray[np.int64],  # IN [W+1] first neighbour of each annotator
-    neighbour: NDArray[np.int64],  # IN
-    gain: NDArray[np.float64],  # IN gain of a pair that is in one group; may be negative
-    group: NDArray[np.int64],  # IN/OUT [W]
-    most_sweeps: int,
-) -> None:
-    """Move each annotator into the group with the largest gain. Each move increases the total gain, so this ends."""
+def move(ptr: Counts, neighbour: Counts, gain: Floats, group: Counts, most_sweeps: int) -> None:
+    """Move each annotator into the group with the largest gain. Each move increases the total gain, so this ends.
+
+    ptr [W+1] are the first neighbours of annotators; a pair that is in one group has a gain, which may be negative.
+    """
     total = np.zeros(group.size)
     for _ in range(most_sweeps):
         moved = 0

@@ -69,6 +69,23 @@ def exp_buffer(x: Floats, n: Any) -> None:
         x[i] = float_of(bits_of(p) + (bits_of(shifted) << 52))
 
 
+# Rows are passed as array and index: creating a view of a row would cost more than the loop over it.
+
+
+@kernel
+def add_row(scale: Any, x: Floats, k: int, total: Floats) -> None:
+    for u in range(total.size):
+        total[u] += scale * x[k, u]
+
+
+@kernel
+def dot_row(x: Floats, y: Floats, k: int) -> Any:
+    total = 0.0
+    for u in range(x.size):
+        total += x[u] * y[k, u]
+    return total
+
+
 LARGE = 1e90  # a running product is converted to a logarithm when it exceeds this
 
 

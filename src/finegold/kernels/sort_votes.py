@@ -22,7 +22,8 @@ EMPTY = -1
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads adjacent values
 
 Labels = NDArray[np.uint8] | NDArray[np.uint16]
-Integers = NDArray[np.int32] | NDArray[np.int64]
+Codes = NDArray[np.int32]
+Integers = Codes | NDArray[np.int64]
 
 
 @kernel
@@ -33,12 +34,12 @@ def mark(values: Integers, low: int, present: NDArray[np.bool_]) -> None:
 
 
 @kernel
-def codes_in_range(values: Integers, low: int, code_of: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+def codes_in_range(values: Integers, low: int, code_of: Codes, codes: Codes) -> None:
     for row in range(values.size):
         codes[row] = code_of[values[row] - low]
 
 
-def first_rows(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+def first_rows(codes: Codes, n: int) -> NDArray[np.int64]:
     """[n] Return the first row with each code."""
     rows = np.empty(n, np.int64)
     rows[codes[::-1]] = np.arange(codes.size - 1, -1, -1)  # of repeated indices, NumPy keeps the last
@@ -46,7 +47,7 @@ def first_rows(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
 
 
 @kernel
-def find_slot(value: Any, table: NDArray[np.int32], names: NDArray[np.int64], shift: int) -> Any:
+def find_slot(value: Any, table: Codes, names: NDArray[np.int64], shift: int) -> Any:
     """Return the slot of the value's code in the table, or the first free slot for it."""
     slot = np.int64((np.uint64(value) * SPREAD) >> np.uint64(shift))
     while table[slot] != EMPTY and names[table[slot]] != value:
@@ -55,7 +56,7 @@ def find_slot(value: Any, table: NDArray[np.int32], names: NDArray[np.int64], sh
 
 
 @kernel
-def refill(table: NDArray[np.int32], names: NDArray[np.int64], n: int, shift: int) -> None:
+def refill(table: Codes, names: NDArray[np.int64], n: int, shift: int) -> None:
     """Insert n known names into an empty table of 2^(64 - shift) slots."""
     for code in range(n):
         table[find_slot(names[code], table, names, shift)] = code
@@ -63,15 +64,12 @@ def refill(table: NDArray[np.int32], names: NDArray[np.int64], n: int, shift: in
 
 @kernel
 def add_names(
-    values: Integers,
-    first: int,
-    table: NDArray[np.int32],  # IN/OUT
-    names: NDArray[np.int64],  # IN/OUT half as long as the table, so that the table never fills up
-    n: int,  # number of names so far
-    shift: int,
-    codes: NDArray[np.int32],  # OUT
+    values: Integers, first: int, table: Codes, names: NDArray[np.int64], n: int, shift: int, codes: Codes
 ) -> tuple[int, int]:
-    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names."""
+    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names.
+
+    n is the number of names so far. names is half as long as the table, so that the table never fills up.
+    """
     for row in range(first, values.size):
         value = np.int64(values[row])
         slot = find_slot(value, table, names, shift)
@@ -84,7 +82,7 @@ def add_names(
     return values.size, n
 
 
-def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+def count(codes: Codes, n: int) -> NDArray[np.int64]:
     """Count how often each of n codes occurs; negative codes are ignored."""
     if codes.size <= MAX_VOTES:
         return np.bincount(codes[codes >= 0], minlength=n)
@@ -92,7 +90,7 @@ def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
 
 
 @kernel
-def count_many(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+def count_many(codes: Codes, n: int) -> NDArray[np.int64]:
     counts = np.zeros(n, np.int64)
     for code in codes:
         if code >= 0:
@@ -100,7 +98,7 @@ def count_many(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
     return counts
 
 
-def renumber(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
+def renumber(codes: Codes, new_code: Codes) -> None:
     """Replace codes by new ones in place; negative codes are kept."""
     if codes.size <= MAX_VOTES:
         present = codes >= 0
@@ -110,21 +108,16 @@ def renumber(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
 
 
 @kernel
-def renumber_many(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
+def renumber_many(codes: Codes, new_code: Codes) -> None:
     for row in range(codes.size):
         if codes[row] >= 0:
             codes[row] = new_code[codes[row]]
 
 
 def group_by_task(
-    task: NDArray[np.int32],
-    annotator: NDArray[np.int32],
-    label: NDArray[np.int32],
-    start: NDArray[np.int64],  # IN [T+1] index of the first vote of each task
-    by_annotator: NDArray[np.int32],  # OUT
-    by_label: Labels,  # OUT
+    task: Codes, annotator: Codes, label: Codes, start: NDArray[np.int64], by_annotator: Codes, by_label: Labels
 ) -> None:
-    """Sort votes by task; votes of a task keep the order of the rows."""
+    """Sort votes by task, whose votes keep the order of the rows. start [T+1] are the first votes of the tasks."""
     if task.size <= MAX_VOTES:
         rows = np.arange(task.size)
         order = np.sort(task.astype(np.int64) * task.size + rows) % max(task.size, 1)  # faster than a stable argsort
@@ -187,14 +180,11 @@ def sort_pair(key: Any, other: Any) -> None:
 
 
 @kernel
-def sort_run(
-    start: NDArray[np.int64],  # IN/OUT [n] first vote of each task, before and after repeated votes are removed
-    end_vote: int,  # end of the last task
-    annotator: NDArray[np.int32],  # IN/OUT
-    label: Labels,  # IN/OUT
-    policy: int,
-) -> int:
-    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end."""
+def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int) -> int:
+    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end.
+
+    start [n] are the first votes of the tasks, before and after repeated votes are removed.
+    """
     kept = int(start[0])
     for t in range(start.size):
         first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
@@ -212,7 +202,7 @@ def sort_run(
     return kept
 
 
-def sort_tasks(start: NDArray[np.int64], annotator: NDArray[np.int32], label: Labels, policy: int) -> int:
+def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> int:
     """Run `sort_run` on all tasks, start [T+1]. Return the number of votes kept; they come first in all arrays."""
     if label.size <= MAX_VOTES:
         return sort_few(start, annotator, label, policy)
@@ -229,7 +219,7 @@ def sort_tasks(start: NDArray[np.int64], annotator: NDArray[np.int32], label: La
     return kept
 
 
-def sort_few(start: NDArray[np.int64], annotator: NDArray[np.int32], label: Labels, policy: int) -> int:
+def sort_few(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> int:
     """Sort rows by a key that holds task, class and annotator."""
     task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
     kept = np.arange(task.size)
@@ -292,15 +282,11 @@ def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], N
 
 
 @kernel
-def copy_tasks(
-    votes: Votes,
-    tasks: NDArray[np.uint64],  # IN [n] the tasks to copy
-    places: NDArray[np.uint64],  # IN [n] their indices in the target
-    new_code: NDArray[np.int32],  # IN [W] codes of the annotators in the target
-    first_vote: NDArray[np.uint64],  # IN first vote of each task in the target
-    target: Votes,  # IN task_ptr, OUT the others, but for the last cell_ptr
-) -> None:
-    """Copy tasks with all of their votes to another set of votes."""
+def copy_tasks(votes: Votes, tasks: Any, places: Any, new_code: Codes, first_vote: Any, target: Votes) -> None:
+    """Copy tasks [n] with all of their votes to places [n] in another set of votes, whose task_ptr is filled in.
+
+    new_code [W] are the codes of annotators there, first_vote the first vote of each task there.
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     to_task_ptr, to_cell_ptr, to_cell_class, to_annotator = target
     for n in range(np.uint64(tasks.size)):

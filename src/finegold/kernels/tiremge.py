@@ -13,7 +13,7 @@ import numpy as np
 
 from finegold.kernels import Floats, Votes
 from finegold.kernels.jit import ONE, kernel
-from finegold.kernels.numerics import exp_buffer
+from finegold.kernels.numerics import add_row, dot_row, exp_buffer
 
 MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 
@@ -107,15 +107,6 @@ def divide_by_sums(x: Floats) -> None:
             x[i, k] /= total
 
 
-# Rows are passed as array and index: creating a view of a row would cost more than the loop over it.
-
-
-@kernel
-def add_row(scale: Any, x: Floats, k: int, total: Floats) -> None:
-    for u in range(total.size):
-        total[u] += scale * x[k, u]
-
-
 @kernel
 def add_to_row(scale: Any, x: Floats, total: Floats, k: int) -> None:
     for u in range(x.size):
@@ -123,23 +114,11 @@ def add_to_row(scale: Any, x: Floats, total: Floats, k: int) -> None:
 
 
 @kernel
-def dot_row(x: Floats, y: Floats, k: int) -> Any:
-    total = 0.0
-    for u in range(x.size):
-        total += x[u] * y[k, u]
-    return total
+def similarity(unit: Floats, raw: Floats, slope: Floats, shared: Floats, raw_slope: Floats, unit_slope: Floats) -> None:
+    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines of unit [K, W]; and its gradient, row by row.
 
-
-@kernel
-def similarity(
-    unit: Floats,  # IN [K, W] columns of length one
-    raw: Floats,  # IN [W] reliabilities before smoothing
-    slope: Floats,  # IN [W] gradient of the loss by the smoothed reliabilities
-    shared: Floats,  # OUT [W]
-    raw_slope: Floats,  # OUT [W] the gradient is added to it
-    unit_slope: Floats,  # OUT [K, W] the gradient is added to it
-) -> None:
-    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and its gradient, row by row."""
+    slope [W] is the gradient of the loss by `shared`; that by raw [W] and by unit is added to raw_slope and unit_slope.
+    """
     K, n = unit.shape
     cor, turn = np.empty(n), np.empty(n)
     for j in range(n):

@@ -66,14 +66,8 @@ def vote_shares_of_many(votes: Votes, gold: Known, phi: Floats) -> None:
             phi[i, cell_class[c]] = np.float64(cell_ptr[c + ONE] - cell_ptr[c]) * share
 
 
-def agreement(
-    votes: Votes,
-    phi: Floats,
-    label: NDArray[np.int32],
-    cast: NDArray[np.int64],  # OUT [W] votes cast
-    agreed: NDArray[np.int64],  # OUT [W] votes for the label that the task received
-    expected: Floats,  # OUT [W] sum of the posterior of the classes voted for
-) -> None:
+def agreement(votes: Votes, phi: Floats, label: Any, cast: Any, agreed: Any, expected: Floats) -> None:
+    """Add to arrays [W] the votes cast, those for the label of the task, and the posterior of the classes voted for."""
     if not _is_few(votes):
         agreement_of_many(votes, phi, label, cast, agreed, expected)
         return
@@ -98,7 +92,7 @@ def agreement_of_many(votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any
                 expected[j] += probability
 
 
-def outvoted(votes: Votes, gold: Known, label: NDArray[np.int32], is_outvoted: NDArray[np.bool_]) -> None:
+def outvoted(votes: Votes, gold: Known, label: Any, is_outvoted: Any) -> None:
     """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
     if not _is_few(votes):
         outvoted_of_many(votes, gold, label, is_outvoted)
