@@ -236,9 +236,8 @@ def test_a_folder_is_for_a_cluster_only(tmp_path):
 
 def test_ranges_hold_about_equally_many_rows(engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".csv")
-    chosen = (None, None, None)  # the columns' names tell
     sizes = {"fewest_votes": 50, "rows_per_range": RANGE}
-    found = folder_votes.read_votes(engine.cluster, source, chosen, ReadOptions(), tmp_path, **sizes)
+    found = folder_votes.read_votes(engine.cluster, source, ReadOptions(), tmp_path, **sizes)
     rows = [len(pl.read_ipc(folder / "tasks.arrow")) for folder in tmp_path.glob("range-*")]
     assert len(rows) == found.counts.rows // RANGE
     assert max(rows) < 2 * min(rows)

@@ -81,16 +81,3 @@ def test_a_plain_table_loads_no_reader_and_looks_for_no_packages(tmp_path):
         "assert not loaded and not e._outside.cache_info().currsize, loaded"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_a_reader_without_marks_is_asked_for_every_file(tmp_path, monkeypatch):
-    marks = {name: marks for name, marks in exports.MARKS.items() if name != "prodigy"}
-    monkeypatch.setattr(exports, "MARKS", marks)
-    exports._more.cache_clear()
-    try:
-        assert list(exports._more()) == ["prodigy"]
-        record = '{"_input_hash": 1, "answer": "accept", "_session_id": "d-ann"}\n'
-        assert finegold.read(write(tmp_path / "a.jsonl", record)).n_votes == 1
-    finally:
-        monkeypatch.undo()
-        exports._more.cache_clear()

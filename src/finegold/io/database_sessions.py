@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +27,11 @@ MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
 
 
-class Transaction(ABC):
-    """One transaction in a database. Errors of drivers are raised as errors of Finegold."""
-
-    def __init__(self, database: Database, connection: Any, failure: type[FinegoldError]) -> None:
-        self.database, self._connection, self._failure = database, connection, failure
-
-    def run(self, sql: str, values: Any = ()) -> None:
-        with self._execute(sql, values):
-            pass
-
-    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-        with self._execute(sql, values) as cursor:
-            return list(cursor.fetchall())
-
-    @abstractmethod
-    def _execute(self, sql: str, values: Any) -> AbstractContextManager[Any]:
-        """Execute a query and yield a cursor."""
+BEGIN = {  # by the kind of database, and whether it is only read
+    ("sqlite", True): "BEGIN",
+    ("sqlite", False): "BEGIN IMMEDIATE",
+    ("postgresql", True): "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+}
 
 
 @contextmanager
@@ -51,38 +39,81 @@ def connect(database: Database, *, read_only: bool, failure: type[FinegoldError]
     """Open a session. What was not committed is rolled back at the end."""
     if database.is_file and read_only and not Path(database.target).is_file():
         raise failure(f"there is no file {database.target}; check the path (three slashes before a relative one)")
-    kind: type[SQLiteSession | ArrowSession] = SQLiteSession if database.kind == "sqlite" else ArrowSession
-    with driver_errors(database, failure, *kind.errors()):
-        connection = kind.open(database, read_only)
-    with closing(connection):
-        session = kind(database, connection, failure)
-        session.begin(read_only)
+    session = (Session if database.kind == "sqlite" else ArrowSession)(database, read_only, failure)
+    with closing(session.connection):
+        if (database.kind, read_only) in BEGIN:
+            session.run(BEGIN[database.kind, read_only])
         yield session
 
 
-class SQLiteSession(Transaction):
-    """A transaction. SQLite has types for values, not for columns, so all columns are read as text."""
+class Session:
+    """One transaction in SQLite, which has types for values and not for columns, so all columns are read as text.
 
-    @staticmethod
-    def errors() -> tuple[type[Exception], ...]:
-        return (sqlite3.Error,)
+    Errors of drivers are raised as errors of Finegold.
+    """
 
-    @staticmethod
-    def open(database: Database, read_only: bool) -> sqlite3.Connection:
-        address = f"{Path(database.target).absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    no_values: Any = ()  # what the driver takes for no parameters
+
+    def __init__(self, database: Database, read_only: bool, failure: type[FinegoldError]) -> None:
+        self.database, self.failure = database, failure
+        with self.own_errors():
+            self.connection = self.open(read_only)
+
+    def open(self, read_only: bool) -> Any:
+        address = f"{Path(self.database.target).absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
         return sqlite3.connect(address, uri=True, timeout=databases.SECONDS, isolation_level=None)
 
-    def begin(self, read_only: bool) -> None:
-        self.run("BEGIN" if read_only else "BEGIN IMMEDIATE")
+    def errors(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error,)
+
+    def run(self, sql: str, values: Any = ()) -> None:
+        with self.execute(sql, values):
+            pass
+
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        with self.execute(sql, values) as cursor:
+            return list(cursor.fetchall())
+
+    def commit(self) -> None:
+        with self.own_errors():
+            self.connection.commit()
+
+    @contextmanager
+    def execute(self, sql: str, values: Any) -> Iterator[Any]:
+        with self.cursor() as cursor:
+            cursor.execute(sql, values or self.no_values)
+            yield cursor
+
+    @contextmanager
+    def cursor(self) -> Iterator[Any]:
+        with self.own_errors(), closing(self.connection.cursor()) as cursor:
+            yield cursor
+
+    @contextmanager
+    def own_errors(self) -> Iterator[None]:
+        """Raise errors of the driver as a sentence with a remedy, without the original, which may hold the address."""
+        try:
+            yield
+        except self.errors() as error:
+            if isinstance(error, FinegoldError):
+                raise
+            message = PREFIX.sub("", str(error))
+            own, hint = POSTGRESQL.search(message), HINT.search(message)  # what the database says within the driver's
+            said = (own[1] if own else message.strip().partition("\n")[0]).rstrip(".!")
+            said += f" ({(hint[1] or hint[2]).rstrip('.')})" if hint else ""
+            for secret in self.database.secrets:
+                said = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", said)
+            remedy = next((f"; {remedy}" for words, remedy in REMEDIES.items() if re.search(words, said)), "")
+            raise self.failure(f"{self.database.name}: {said}{remedy}") from None
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
-        with self._execute(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
+        with self.execute(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
             return {column[0]: pl.String() for column in cursor.description}
 
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
         """Yield the rows of a query in batches."""
-        with self._execute(sql, values) as cursor:
+        with self.execute(sql, values) as cursor:
             schema = {column[0]: pl.String() for column in cursor.description}
             while rows := cursor.fetchmany(FETCHED):
                 yield pl.DataFrame(rows, schema=schema, orient="row")
@@ -98,48 +129,33 @@ class SQLiteSession(Transaction):
                 types = ", ".join(f"{quoted(name)} {known.get(name, 'TEXT')}" for name in columns)
                 self.run(f"CREATE TEMPORARY TABLE {quoted(table)} ({types})")
             rows = piece.with_columns((~(cs.numeric() | cs.boolean())).cast(pl.String)).iter_rows()
-            marks = ", ".join("?" for _ in columns)
-            with driver_errors(self.database, self._failure, sqlite3.Error):
-                self._connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
+            with self.cursor() as cursor:
+                cursor.executemany(f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' for _ in columns)})", rows)
         return columns
 
-    def commit(self) -> None:
-        self.run("COMMIT")
 
-    @contextmanager
-    def _execute(self, sql: str, values: Any) -> Iterator[sqlite3.Cursor]:
-        with driver_errors(self.database, self._failure, sqlite3.Error):
-            cursor = self._connection.execute(sql, values)
-            with closing(cursor):
-                yield cursor
+class ArrowSession(Session):
+    """One transaction in PostgreSQL or DuckDB, through ADBC."""
 
+    no_values = None
 
-class ArrowSession(Transaction):
-    """A transaction through ADBC."""
-
-    @staticmethod
-    def errors() -> tuple[type[Exception], ...]:
-        """Return the errors that drivers raise: inside a stream they are OSError or errors of Arrow."""
+    def errors(self) -> tuple[type[Exception], ...]:  # inside a stream they are OSError or errors of Arrow
         return _driver("adbc_driver_manager").Error, _driver("pyarrow").ArrowException, OSError
 
-    @staticmethod
-    def open(database: Database, read_only: bool) -> Any:
-        if database.kind == "postgresql":
-            return _driver("adbc_driver_postgresql.dbapi").connect(database.target)
+    def open(self, read_only: bool) -> Any:
+        self.errors()  # which says what has to be installed
+        if self.database.kind == "postgresql":
+            return _driver("adbc_driver_postgresql.dbapi").connect(self.database.target)
         return _driver("adbc_driver_manager.dbapi").connect(
             driver=_driver("adbc_driver_duckdb").driver_path(),
             entrypoint="duckdb_adbc_init",
-            db_kwargs={"path": database.target, "access_mode": "READ_ONLY" if read_only else "READ_WRITE"},
+            db_kwargs={"path": self.database.target, "access_mode": "READ_ONLY" if read_only else "READ_WRITE"},
         )
-
-    def begin(self, read_only: bool) -> None:
-        if self.database.kind == "postgresql" and read_only:
-            self.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         import pyarrow as pa
 
-        with self._execute(f"SELECT * FROM ({sql}) AS all_of_it LIMIT 0", values) as cursor:
+        with self.execute(f"SELECT * FROM ({sql}) AS all_of_it LIMIT 0", values) as cursor:
             schema = cursor.fetch_record_batch().schema
         if repeated := [name for name in schema.names if schema.names.count(name) > 1]:
             problem = f'the query has more than one column "{repeated[0]}"; name them apart with AS'
@@ -160,34 +176,12 @@ class ArrowSession(Transaction):
             self.run(f"DECLARE finegold NO SCROLL CURSOR FOR {sql}", values)
             yield from _join_batches(self._fetch())
             return
-        with self._execute(sql, values) as cursor:
+        with self.execute(sql, values) as cursor:
             yield from _join_batches(cursor.fetch_record_batch())
-
-    def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
-        batches = _arrow_stream(pieces)
-        with self._cursor() as cursor:
-            cursor.adbc_ingest(table, batches, mode="create", temporary=True)
-        return list(batches.schema.names)
-
-    def commit(self) -> None:
-        with driver_errors(self.database, self._failure, *self.errors()):
-            self._connection.commit()
-
-    @contextmanager
-    def _cursor(self) -> Iterator[Any]:
-        errors = driver_errors(self.database, self._failure, *self.errors())
-        with errors, closing(self._connection.cursor()) as cursor:
-            yield cursor
-
-    @contextmanager
-    def _execute(self, sql: str, values: Any) -> Iterator[Any]:
-        with self._cursor() as cursor:
-            cursor.execute(sql, values or None)
-            yield cursor
 
     def _fetch(self) -> Iterator[Any]:
         while True:
-            with self._cursor() as cursor:
+            with self.cursor() as cursor:
                 # FETCH is not a SELECT, so that COPY cannot be used.
                 cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
                 cursor.execute(f"FETCH {FETCHED} FROM finegold")
@@ -196,8 +190,20 @@ class ArrowSession(Transaction):
                 return
             yield from table.to_batches()
 
+    def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
+        """Send the pieces in types that every database has. Each is made when the one before was sent."""
+        import pyarrow as pa
 
-Session = SQLiteSession | ArrowSession
+        as_text = cs.by_dtype(pl.Categorical, pl.Enum, pl.Null, pl.Object)
+        rest = (piece.with_columns(as_text.cast(pl.String), cs.unsigned_integer().cast(pl.Int64)) for piece in pieces)
+        first = next(rest)
+        batches = (
+            batch for piece in chain([first], rest) for batch in piece.cast(first.schema).to_arrow().to_batches()
+        )
+        reader = pa.RecordBatchReader.from_batches(first.to_arrow().schema, batches)
+        with self.cursor() as cursor:
+            cursor.adbc_ingest(table, reader, mode="create", temporary=True)
+        return list(first.columns)
 
 
 def _driver(module: str) -> Any:
@@ -222,25 +228,9 @@ def _join_batches(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
         yield pl.DataFrame(pa.Table.from_batches(waiting))
 
 
-def _arrow_stream(pieces: Iterable[pl.DataFrame]) -> Any:
-    """Return the pieces, in types that every database has. Each is made when the one before was sent."""
-    import pyarrow as pa
+# What drivers say, and what to do.
 
-    as_text = cs.by_dtype(pl.Categorical, pl.Enum, pl.Null, pl.Object)
-    rest = (piece.with_columns(as_text.cast(pl.String), cs.unsigned_integer().cast(pl.Int64)) for piece in pieces)
-    first = next(rest)
-
-    def batches() -> Iterator[Any]:
-        yield from first.to_arrow().to_batches()
-        for piece in rest:
-            yield from piece.cast(first.schema).to_arrow().to_batches()
-
-    return pa.RecordBatchReader.from_batches(first.to_arrow().schema, batches())
-
-
-# Errors of drivers as one sentence with a remedy, and without passwords.
-
-REMEDIES = {  # by what drivers say
+REMEDIES = {
     "password authentication failed|no password supplied": "check the user and the password; PGPASSWORD and "
     "~/.pgpass are read too, and keep the password out of the address",
     "refused|timeout expired|could not translate|No such file|not known|unreachable": "check that the server runs "
@@ -253,21 +243,3 @@ REMEDIES = {  # by what drivers say
 PREFIX = re.compile(r"^[A-Z_]+: (\[\w+\] )?(Failed to (connect|(prepare|execute|step) query): )?")
 POSTGRESQL = re.compile(r"(?:ERROR|FATAL): +([^\n]+)")
 HINT = re.compile(r"HINT: +([^\n]+)|^(Did you mean [^\n]+|Candidate bindings[^\n]+)", re.MULTILINE)
-
-
-@contextmanager
-def driver_errors(database: Database, failure: type[FinegoldError], *errors: type[Exception]) -> Iterator[None]:
-    """Raise these errors as errors of Finegold, without the original, which may hold the address."""
-    try:
-        yield
-    except errors as error:
-        if isinstance(error, FinegoldError):
-            raise
-        message = PREFIX.sub("", str(error))
-        own, hint = POSTGRESQL.search(message), HINT.search(message)  # what the database says within the driver's
-        said = (own[1] if own else message.strip().partition("\n")[0]).rstrip(".!")
-        said += f" ({(hint[1] or hint[2]).rstrip('.')})" if hint else ""
-        for secret in database.secrets:
-            said = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", said)
-        remedy = next((f"; {remedy}" for words, remedy in REMEDIES.items() if re.search(words, said)), "")
-        raise failure(f"{database.name}: {said}{remedy}") from None

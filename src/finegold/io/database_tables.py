@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,8 +63,7 @@ class Selected(Opened):
     query: Query
 
     @property
-    def is_text(self) -> bool:
-        """Whether columns are read as text: SQLite's columns have no types."""
+    def is_text(self) -> bool:  # SQLite's columns have no types
         return self.database.kind == "sqlite"
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -97,7 +95,16 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
             raise InputError(f"nothing says what to read from the database; {holds}", database.name, remedies)
         sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
         wanted = Query(sql, params or {})
-        _check_parameters(wanted)
+        if lost := [name for name in wanted.names if name not in wanted.params]:
+            remedy = use(params=Placeholder(f"{lost[0]}=VALUE"))
+            raise InputError(f"the query has :{lost[0]} but no value for it", remedies=[remedy])
+        if unused := [name for name in wanted.params if name not in wanted.names]:
+            known = ", ".join(f":{name}" for name in wanted.names) or "none"
+            raise InputError(f"the query has no :{unused[0]}; it has {known}")
+        for name, value in wanted.params.items():
+            if not isinstance(value, KINDS_OF_VALUES):
+                what = "expected text, a number, a truth value or a date"
+                raise InputError(f":{name} is a {type(value).__name__}; {what}")
         sql, values = _bind(session, wanted)
         columns = session.columns(f"\n{sql}\n", values)
     return Selected(
@@ -107,18 +114,6 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
         database=database,
         query=wanted,
     )
-
-
-def _check_parameters(query: Query) -> None:
-    names = query.names
-    if lost := [name for name in names if name not in query.params]:
-        remedy = use(params=Placeholder(f"{lost[0]}=VALUE"))
-        raise InputError(f"the query has :{lost[0]} but no value for it", remedies=[remedy])
-    if unused := [name for name in query.params if name not in names]:
-        raise InputError(f"the query has no :{unused[0]}; it has {', '.join(f':{name}' for name in names) or 'none'}")
-    for name, value in query.params.items():
-        if not isinstance(value, KINDS_OF_VALUES):
-            raise InputError(f":{name} is a {type(value).__name__}; expected text, a number, a truth value or a date")
 
 
 def _bind(session: Session, query: Query) -> tuple[str, Any]:
@@ -149,41 +144,6 @@ COLUMNS = {  # name and type of each column of a table; nothing where it is not 
     "duckdb": "SELECT column_name, data_type FROM duckdb_columns() "
     "WHERE table_name = $1 AND schema_name = coalesce($2, current_schema())",
 }
-
-
-@dataclass(frozen=True)
-class Target:
-    """The table that receives the rows."""
-
-    session: Session
-    parts: list[str]
-
-    @property
-    def sql(self) -> str:
-        return quoted(*self.parts)
-
-    def columns(self) -> dict[str, str]:
-        kind = self.session.database.kind
-        schema = self.parts[0] if len(self.parts) == 2 else {"sqlite": "main"}.get(kind)
-        values = [self.sql] if kind == "postgresql" else [self.parts[-1], schema]
-        return dict(self.session.rows(COLUMNS[kind], values))
-
-    def refuse_passing(self) -> None:
-        """Refuse a table in memory, which would be lost when the connection closes."""
-        database = self.session.database
-        if len(self.parts) == 2 and re.fullmatch(PASSING[database.kind], self.parts[0], re.IGNORECASE):
-            raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
-        where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-        if database.kind == "duckdb" and self.session.rows(where)[0][0] is None:
-            raise OutputError(f"{database.name} is not a database file, so nothing would be kept there; name another")
-
-    def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
-        """Refuse a table without these columns: it was not written by Finegold, and its rows must not be deleted."""
-        if lost := [name for name in wanted if name not in columns]:
-            raise OutputError(
-                f"{self.session.database.name}: the table {'.'.join(self.parts)} is there but has no column "
-                f"{', '.join(lost)}, so that it is not replaced; name another, or drop it first"
-            )
 
 
 def write_labels_to_table(result: ResultData, address: str, table: str, *, probabilities: bool = False) -> None:
@@ -239,25 +199,66 @@ def check_database_table(address: str, table: str) -> None:
         check_writable(database.target)
         return
     with connect(database, read_only=False, failure=OutputError) as session:
-        target = Target(session, parts)
-        target.refuse_passing()
-        columns = target.columns()
-        if columns:
-            target.refuse_others(columns, LABELS)
-            session.run(f"DELETE FROM {target.sql} WHERE 1 = 0")
+        _refuse_passing(session, parts)
+        if _columns_of(session, parts, LABELS):
+            session.run(f"DELETE FROM {quoted(*parts)} WHERE 1 = 0")
         else:
-            session.run(f"CREATE TABLE {target.sql} (task TEXT)")  # not committed
+            session.run(f"CREATE TABLE {quoted(*parts)} (task TEXT)")  # not committed
+
+
+def _refuse_passing(session: Session, parts: list[str]) -> None:
+    """Refuse a table in memory, which would be lost when the connection closes."""
+    database = session.database
+    if len(parts) == 2 and re.fullmatch(PASSING[database.kind], parts[0], re.IGNORECASE):
+        raise OutputError(f"{database.name}: nothing is kept in the schema {parts[0]}; name another")
+    where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    if database.kind == "duckdb" and session.rows(where)[0][0] is None:
+        raise OutputError(f"{database.name} is not a database file, so nothing would be kept there; name another")
+
+
+def _columns_of(session: Session, parts: list[str], wanted: Sequence[str]) -> dict[str, str]:
+    """Return the types of the columns of a table; nothing where it is not there.
+
+    A table without the wanted columns was not written by Finegold, and its rows must not be deleted.
+    """
+    kind = session.database.kind
+    schema = parts[0] if len(parts) == 2 else {"sqlite": "main"}.get(kind)
+    columns = dict(session.rows(COLUMNS[kind], [quoted(*parts)] if kind == "postgresql" else [parts[-1], schema]))
+    if columns and (lost := [name for name in wanted if name not in columns]):
+        raise OutputError(
+            f"{session.database.name}: the table {'.'.join(parts)} is there but has no column {', '.join(lost)}, "
+            "so that it is not replaced; name another, or drop it first"
+        )
+    return columns
 
 
 def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
     database, parts = parse(address), table_parts(table)
-    with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
-        target = Target(session, parts)
-        target.refuse_passing()
-        stage = f"finegold_{secrets.token_hex(8)}"  # a table of this name in the database would be hidden by it
-        _move(target, stage, session.ingest(stage, (_storable(piece, database) for piece in pieces)))
-        session.run(f"DROP TABLE {stage}")
-        session.commit()
+    is_new = database.is_file and not Path(database.target).exists()
+    try:
+        with connect(database, read_only=False, failure=OutputError) as session:
+            _refuse_passing(session, parts)
+            stage = f"finegold_{secrets.token_hex(8)}"  # a table of this name in the database would be hidden by it
+            names = session.ingest(stage, (_storable(piece, database) for piece in pieces))
+            target, columns = quoted(*parts), _columns_of(session, parts, names)
+            if not columns:
+                session.run(f"CREATE TABLE {target} AS SELECT * FROM {stage}")
+            else:
+                if database.kind == "postgresql":
+                    # Two of us at once would each delete what they see, and add their rows to the other's. Readers do
+                    # not wait.
+                    session.run(f"LOCK TABLE {target} IN SHARE ROW EXCLUSIVE MODE")
+                session.run(f"DELETE FROM {target}")
+                listed = ", ".join(quoted(name) for name in names)
+                values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
+                values = listed if database.kind == "sqlite" else values  # which has no types to cast to
+                session.run(f"INSERT INTO {target} ({listed}) SELECT {values} FROM {stage}")
+            session.run(f"DROP TABLE {stage}")
+            session.commit()
+    except BaseException:
+        if is_new:  # the driver made a file
+            Path(database.target).unlink(missing_ok=True)
+        raise
 
 
 def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
@@ -276,31 +277,3 @@ def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
                 "2^63 - 1; make the ids text, or write a file such as labels.parquet"
             )
     return piece.cast({name: pl.Int64() for name in wide})
-
-
-def _move(target: Target, stage: str, names: list[str]) -> None:
-    session, columns = target.session, target.columns()
-    if not columns:
-        session.run(f"CREATE TABLE {target.sql} AS SELECT * FROM {stage}")
-        return
-    target.refuse_others(columns, names)
-    if session.database.kind == "postgresql":
-        # Two of us at once would each delete what they see, and add their rows to the other's. Readers do not wait.
-        session.run(f"LOCK TABLE {target.sql} IN SHARE ROW EXCLUSIVE MODE")
-    session.run(f"DELETE FROM {target.sql}")
-    listed = ", ".join(quoted(name) for name in names)
-    values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
-    values = listed if session.database.kind == "sqlite" else values  # which has no types to cast to
-    session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {stage}")
-
-
-@contextmanager
-def _no_new_file_on_failure(database: Database) -> Iterator[None]:
-    """Remove a database file that the driver created if the block fails."""
-    is_new = database.is_file and not Path(database.target).exists()
-    try:
-        yield
-    except BaseException:
-        if is_new:
-            Path(database.target).unlink(missing_ok=True)
-        raise

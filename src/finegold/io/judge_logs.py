@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.columns import Role, bare_name, named_column
 from finegold.io.exports import find_export
-from finegold.io.exports.judges import calls_of_frame, columns_of_tool, majority_of_people, read_nested, read_qrels
+from finegold.io.exports.judges import load_calls, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
 from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Opened, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, NO_ERROR, LogReading, Meaning, class_of, is_clearly_pairwise, number_of
-from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
 
 Kind = Literal["pairwise", "pointwise"]
@@ -292,24 +291,71 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     reading = LogReading(**given)
     if isinstance(log, JudgeLog):
         return log
-    sources = _sources(log) if is_files(log) else []
+    paths = list(log) if isinstance(log, list | tuple) else [log]
+    if len(paths) == 1 and isinstance(paths[0], str | PathLike) and (folder := Path(paths[0])).is_dir():
+        names = sorted(folder.iterdir())  # a folder may also hold text files of scores
+        if names and all(re.search(r"\.(txt|qrels)(\.gz)?$", name.name) for name in names):
+            paths = names
+    sources = sources_of(paths) if is_files(log) else []
     if sources and (export := find_export(sources[:1])) is not None and export.name == "inspect":
-        return log_of_votes(read(sources, repeated="all"))  # a verdict of each scorer per sample
-    truths = [source for source in sources if len(sources) > 1 and _holds_truths(source)]
+        votes = read(sources, repeated="all")  # a verdict of each scorer per sample
+        task, annotator, label = votes.votes()
+        return JudgeLog(
+            kind="pointwise",
+            item=task,
+            judge=annotator,
+            answer=label,
+            first=np.full(len(task), -1, np.int8),
+            failure=np.zeros(len(task), np.int8),
+            cost=np.full(len(task), np.nan),
+            item_names=to_list(votes.task_names),
+            judge_names=[str(name) for name in to_list(votes.annotator_names)],
+            class_names=to_list(votes.class_names),
+            gold=votes.gold,
+            notes=[f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()],
+        )
+    # Files of truths among others: by their names, or with votes of people in columns.
+    truths = [
+        source
+        for source in sources
+        if len(sources) > 1 and (_stem(source).casefold().startswith(TRUTHS) or majority_of_people(source) is not None)
+    ]
     truths = truths if len(truths) < len(sources) else []
     notes: list[str] = []
     parts = _read_files([source for source in sources if source not in truths], reading, notes) if sources else []
     parts = parts or [_read_calls(open_table(log), reading, notes)]
     name, chosen, tables = parts[0][0], parts[0][1], [table for _, _, table in parts]
     table = pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
-    _refuse_truths_as_verdicts(table, chosen, reading, name)
+    if reading.verdict is None and bare_name(chosen["verdict"]) == "label":
+        # If it is the same for all judges of an item, it is the truth, and there is no verdict.
+        by_item = table.group_by("item").agg(pl.len().alias("n"), pl.col("verdict").n_unique().alias("k"))
+        if not ((by_item["n"] > 1).any() and (by_item["k"] > 1).any()):
+            raise InputError(
+                f'found no column of verdicts; "{chosen["verdict"]}" seems to hold the truths',
+                name,
+                [use(verdict=Placeholder("COLUMN")), use(verdict=chosen["verdict"], text="if those are verdicts")],
+            )
     is_ordered = _orders(table) is not None
     if reading.order is not None and not is_ordered:
         problem = f'the column "{chosen["order"]}" has other values than AB and BA'
         raise InputError(problem, name, [Remedy(text="name another column"), leave_out("order")])
     is_pairwise = reading.kind == "pairwise"
-    if reading.kind is None:
-        is_pairwise = bool({"system_a", "tool"} & chosen.keys()) or is_ordered or _speaks_of_pairs(table, reading)
+    if reading.kind is None and ({"system_a", "tool"} & chosen.keys() or is_ordered):
+        is_pairwise = True
+    elif reading.kind is None:  # do verdicts, or truths beside them, compare two answers?
+        texts, golds = (
+            table.get_column(role).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
+            if role in table.columns
+            else []
+            for role in ("verdict", "gold")
+        )
+        said = [part for text in texts if (part := reading.said(text)) is not None]
+        classes = {named for text in said if isinstance(named := class_of(text), str)}
+        is_pairwise = (
+            is_clearly_pairwise(said) or is_clearly_pairwise(golds) or {"a", "b"} <= classes <= {"a", "b", "c"}
+        )
+        if "length_a" in table.columns and classes:
+            is_pairwise |= classes <= {"a", "b", "c", "0", "1", "2", "3"}
     if is_pairwise:
         is_placed = tuple(bare_name(chosen.get(role)) for role in ("system_a", "system_b")) not in UNPLACED
         read_log = pairwise_log(table, name, reading, is_placed=is_placed)
@@ -327,8 +373,17 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
         notes.append(
             f'the column "{chosen["order"]}" is not used: its values are not AB and BA, or answers stand alone'
         )
-    if "gold" in table.columns:
-        notes += _about_gold(table, read_log, chosen["gold"], is_named=reading.gold is not None)
+    given_gold = table.filter(pl.col("gold").is_not_null()) if "gold" in table.columns else table.clear()
+    if n := int((read_log.gold != MISSING).sum()):
+        unknown = {str(read_log.item_names[code]) for code in np.flatnonzero(read_log.gold == MISSING).tolist()}
+        lost = given_gold.get_column("item").unique().is_in(list(unknown)).sum()
+        more = f"; {lost:,} others cannot be read" if lost else ""
+        notes.append(f'the column "{chosen["gold"]}" is used as the truth of {n:,} items{more}')
+    elif not given_gold.is_empty():
+        column, example = chosen["gold"], given_gold.get_column("gold")[0][:40]
+        if reading.gold is not None:
+            raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
+        notes.append(f'the column "{column}" is not used as truth: its values are not verdicts, such as {example!r}')
     if read_log.unread:
         listed = ", ".join(f"{text!r} ({n:,})" for text, n in list(read_log.unread.items())[:UNREAD_SHOWN])
         n_others = len(read_log.unread) - UNREAD_SHOWN
@@ -347,16 +402,6 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     return read_log
 
 
-def _sources(log: Any) -> list[Source]:
-    """Return the files; a folder may also hold text files of scores."""
-    given = log if isinstance(log, list | tuple) else [log]
-    if len(given) == 1 and isinstance(given[0], str | PathLike) and (folder := Path(given[0])).is_dir():
-        names = sorted(folder.iterdir())
-        if names and all(re.search(r"\.(txt|qrels)(\.gz)?$", name.name) for name in names):
-            given = names
-    return sources_of(list(given))
-
-
 Calls = tuple[str, dict[str, str], pl.DataFrame]  # of one source: its name, its columns by role, and a row per call
 
 
@@ -365,14 +410,25 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
     nested = [frame for source in sources if (frame := read_nested(source)) is not None]
     if nested:
         return [_read_calls(open_table(frame), reading, notes) for frame in nested]
-    orders, names = _orders_of_files(sources)
+    stems = [_stem(source) for source in sources]
+    folders = [PurePath(source.name).parent.name for source in sources]
+    names = folders if len(set(stems)) == 1 and len(sources) > 1 else stems  # of the judges
+    # The names of files may say an order, if every swapped one has a partner.
+    words = [re.findall(r"[^\W_]+", f"{folder}/{stem}".casefold()) for folder, stem in zip(folders, stems, strict=True)]
+    rests = [tuple(word for word in each if word not in ORDER_WORDS) for each in words]
+    said = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
+    pairs = sorted((rest, order) for rest in set(rests) for order in ("AB", "BA"))
+    orders: list[str | None] = [None] * len(sources)
+    if "BA" in said and pairs == sorted(zip(rests, said, strict=True)):
+        ends = rf"(?i)(?:[\W_]+(?:{'|'.join(ORDER_WORDS)})\b|\b(?:{'|'.join(ORDER_WORDS)})[\W_]+)"
+        orders, names = list(said), [re.sub(ends, "", stem) for stem in stems]
     has_judges = False
     if read_qrels(sources[0]) is None:
         first = open_sources(sources[:1])
-        tool = columns_of_tool(first.columns)
-        columns = calls_of_frame(first.load(tool).frame().head(1), first.name).columns if tool else None
-        chosen = choose_columns(columns or first.columns, reading, source=first.name, by_file=True)
-        has_judges = "judge" in chosen or (len(sources) == 1 and not tool)  # without a judge, an error says so
+        calls = load_calls(first, most=1)
+        columns = first.columns if calls is None else calls.columns
+        chosen = choose_columns(columns, reading, source=first.name, by_file=True)
+        has_judges = "judge" in chosen or (len(sources) == 1 and calls is None)  # without a judge, an error says so
         if has_judges and ("order" in chosen or not any(orders)):
             return [_read_calls(open_sources(sources), reading, notes)]
     if not has_judges:
@@ -380,9 +436,7 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
         notes.append(f"no column names the judges, so they are named after the files: {shown}")
     if any(orders):
         swapped = PurePath(sources[orders.index("BA")].name).name
-        notes.append(
-            f"the names of the files say in which order answers were shown: swapped in {PurePath(swapped).name}"
-        )
+        notes.append(f"the names of the files say in which order answers were shown: swapped in {swapped}")
     parts = []
     for source, judge, order in zip(sources, names, orders, strict=True):
         qrels = read_qrels(source)
@@ -391,24 +445,9 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
     return parts
 
 
-def _orders_of_files(sources: list[Source]) -> tuple[list[str | None], list[str]]:
-    """Return the order that the name of each file says, if every swapped one has a partner, and the names of judges."""
-    stems = [_stem(source) for source in sources]
-    folders = [PurePath(source.name).parent.name for source in sources]
-    words = [re.findall(r"[^\W_]+", f"{folder}/{stem}".casefold()) for folder, stem in zip(folders, stems, strict=True)]
-    rests = [tuple(word for word in each if word not in ORDER_WORDS) for each in words]
-    orders = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
-    pairs = sorted(zip(rests, orders, strict=True))
-    if "BA" in orders and pairs == sorted((rest, order) for rest in set(rests) for order in ("AB", "BA")):
-        ends = rf"(?i)(?:[\W_]+(?:{'|'.join(ORDER_WORDS)})\b|\b(?:{'|'.join(ORDER_WORDS)})[\W_]+)"
-        names = [re.sub(ends, "", stem) for stem in stems]
-        return list(orders), names
-    return [None] * len(sources), folders if len(set(stems)) == 1 and len(sources) > 1 else stems
-
-
 def _stem(source: Source) -> str:
     path = PurePath(source.name)
-    while path.suffix.lower() in READABLE or path.suffix.lower() in (".txt", ".qrels"):
+    while path.suffix.lower() in (*READABLE, ".txt", ".qrels"):
         path = path.with_suffix("")
     return path.name
 
@@ -417,13 +456,10 @@ def _read_calls(
     opened: Opened, reading: LogReading, notes: list[str], judge: str | None = None, order: str | None = None
 ) -> Calls:
     """Return the columns under the names of their roles, mostly as text, and note what is left out."""
-    tool = columns_of_tool(opened.columns)
-    frame = calls_of_frame(opened.load(tool).frame(), opened.name) if tool else None
-    columns = opened.columns if frame is None else frame.columns
+    calls = load_calls(opened)
+    columns = opened.columns if calls is None else calls.columns
     chosen = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
-    if frame is None:
-        wanted = list(dict.fromkeys(chosen.values()))
-        frame = opened.load(wanted).frame()
+    frame = opened.load(list(dict.fromkeys(chosen.values()))).frame() if calls is None else calls
     if "judge" not in chosen:
         frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), chosen | {"judge": FILE}
     if order is not None and "order" not in chosen:
@@ -457,42 +493,7 @@ def _read_calls(
         table = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
         if n := n_before - table.height:
             notes.append(f"{n:,} verdicts compare a system with itself and are left out")
-    return opened.name, chosen | ({"tool": "tool"} if tool else {}), table
-
-
-def _holds_truths(source: Source) -> bool:
-    """Return whether a file among others has truths and no verdicts: by its name, or votes of people in columns."""
-    return _stem(source).casefold().startswith(TRUTHS) or majority_of_people(source) is not None
-
-
-def _speaks_of_pairs(table: pl.DataFrame, reading: LogReading) -> bool:
-    """Return whether verdicts, or truths beside them, compare two answers."""
-    texts = {
-        name: table.get_column(name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
-        for name in ("verdict", "gold")
-        if name in table.columns
-    }
-    said = [part for text in texts["verdict"] if (part := reading.said(text)) is not None]
-    if is_clearly_pairwise(said) or is_clearly_pairwise(texts.get("gold", [])):
-        return True
-    classes = {named for text in said if isinstance(named := class_of(text), str)}
-    return {"a", "b"} <= classes <= {"a", "b", "c"} or (
-        "length_a" in table.columns and bool(classes) and classes <= {"a", "b", "c", "0", "1", "2", "3"}
-    )
-
-
-def _refuse_truths_as_verdicts(table: pl.DataFrame, chosen: dict[str, str], reading: LogReading, source: str) -> None:
-    """Refuse a column "label" that is the same for all judges of an item: it is the truth, and there is no verdict."""
-    if reading.verdict is not None or bare_name(chosen["verdict"]) != "label":
-        return
-    by_item = table.group_by("item").agg(pl.len().alias("n"), pl.col("verdict").n_unique().alias("k"))
-    if (by_item["n"] > 1).any() and (by_item["k"] > 1).any():
-        return
-    raise InputError(
-        f'found no column of verdicts; "{chosen["verdict"]}" seems to hold the truths',
-        source,
-        [use(verdict=Placeholder("COLUMN")), use(verdict=chosen["verdict"], text="if those are verdicts")],
-    )
+    return opened.name, chosen if calls is None else chosen | {"tool": "tool"}, table
 
 
 def _about_repeats(log: JudgeLog, source: str) -> list[str]:
@@ -512,22 +513,6 @@ def _about_repeats(log: JudgeLog, source: str) -> list[str]:
             [use(order=Placeholder("COLUMN")), use("if they are repeats", repeat=Placeholder("COLUMN"))],
         )
     return [f"{problem}: they count as repeats"]
-
-
-def _about_gold(table: pl.DataFrame, log: JudgeLog, column: str, *, is_named: bool) -> list[str]:
-    """Return what a user should know about the column of truths, or refuse one that the user names in vain."""
-    given = table.filter(pl.col("gold").is_not_null())
-    if n := int((log.gold != MISSING).sum()):
-        unknown = {str(log.item_names[code]) for code in np.flatnonzero(log.gold == MISSING).tolist()}
-        lost = given.get_column("item").unique().is_in(list(unknown)).sum()
-        more = f"; {lost:,} others cannot be read" if lost else ""
-        return [f'the column "{column}" is used as the truth of {n:,} items{more}']
-    if given.is_empty():
-        return []
-    example = given.get_column("gold")[0][:40]
-    if is_named:
-        raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
-    return [f'the column "{column}" is not used as truth: its values are not verdicts, such as {example!r}']
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -594,34 +579,38 @@ def pairwise_log(
         systems = sorted({*one.unique(), *other.unique()})
         code_of = {name: code for code, name in enumerate(systems)}
         of_items = {f"system_{side}": _replace(sides.get_column(side), code_of, MISSING) for side in "ab"}
-    orders = _orders(table)
-    if orders is None or (has_systems and _is_exchanged(table)):
+    orders, is_exchanged = _orders(table), False
+    if orders is not None and has_systems:  # if the columns of the systems are exchanged with it, it says nothing more
+        pair = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
+        arrangements = table.group_by("item", *pair).agg(n=pl.col("system_a").n_unique())["n"]
+        n_orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())["n"]
+        is_exchanged = bool((arrangements > 1).any() and (n_orders == 1).all())
+    if orders is None or is_exchanged:
         orders = np.full(table.height, A_FIRST if has_systems and is_placed else -1, np.int8)
     meaning = _with_errors(table, _meanings(table, "verdict", reading))
-    gold = None
     if "gold" in table.columns:  # A and B of a truth are the systems of the row, in whichever order they were shown
         truths = _meanings(table, "gold", LogReading(verdict_map=reading.verdict_map))
         gold, by_place = (_sides(truths, order, flip) for order in (np.zeros_like(orders), orders))
         pairs = (pl.DataFrame({"item": items, "gold": codes}) for codes in (gold, by_place))
         n_truths = [pair.filter(pl.col("gold") >= 0).n_unique() for pair in pairs]
-        if n_truths[1] == items.filter(pl.Series(gold >= 0)).n_unique() < n_truths[0]:
-            gold = by_place  # unless they contradict each other, and would not if they named positions, as verdicts do
+        # Unless they contradict each other, and would not if they named positions, as verdicts do.
+        are_positions = n_truths[1] == items.filter(pl.Series(gold >= 0)).n_unique() < n_truths[0]
+        of_items["gold"] = by_place if are_positions else gold
     if {"length_a", "length_b"} <= set(table.columns):
         a, b = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("length_a", "length_b"))
         of_items |= {"length_a": np.where(flip, b, a), "length_b": np.where(flip, a, b)}
     by_position = reading.verdicts == "position"
     log = _make_log(
         table,
+        items,
         source,
+        np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8),
+        of_items,
         kind="pairwise",
-        items=items,
-        failure=np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8),
         answer=_sides(meaning, orders if by_position else np.zeros_like(orders), flip),
         first=np.where(orders < 0, -1, np.where(flip, 1 - orders, orders)).astype(np.int8),
         class_names=[*(systems if len(systems) == 2 else ("A", "B")), TIE],
         system_names=systems,
-        gold=gold,
-        of_items=of_items,
     )
     return replace(log, notes=_doubts(log)) if by_position else log
 
@@ -664,8 +653,12 @@ def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None =
     classes = [text for text, said in meaning.items() if isinstance(said, str)]
     n_numbers = sum(counts[text] for text in classes if number_of(str(meaning[text])) is not None)
     is_scores = bool(classes) and n_numbers >= MOSTLY * sum(counts[text] for text in classes)
-    if is_scores:
-        meaning, known = ({text: _score(said) for text, said in said_of.items()} for said_of in (meaning, known))
+    for said_of in (meaning, known) if is_scores else ():
+        for text, said in said_of.items():
+            if isinstance(said, str):  # 4 for 4.0 and 4/5
+                score = number_of(said)
+                no_score = Meaning.UNREADABLE if score is None else Meaning.EMPTY
+                said_of[text] = no_score if score in (None, NO_SCORE) else f"{score:g}"
     names, true = ({said for said in said_of.values() if isinstance(said, str)} for said_of in (meaning, known))
     if len(names | true) <= MOST_CLASSES and true & names:
         names |= true
@@ -679,56 +672,29 @@ def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None =
     failure = _with_errors(table, _replace(verdicts, failures, int(Meaning.EMPTY), pl.Int8))
     return _make_log(
         table,
+        table.get_column("item"),
         source,
+        failure,
+        {"gold": gold} if len(gold) else {},
         kind="pointwise",
-        failure=failure,
         answer=np.where(failure > 0, MISSING, answer).astype(np.int32),
-        gold=gold if len(gold) else None,
+        first=np.full(table.height, -1, np.int8),
         class_names=class_names,
         is_ordered=is_scores,
     )
 
 
-def log_of_votes(votes: Annotations) -> JudgeLog:
-    """Make a log of votes that another reader has read, such as the scores in a log of Inspect."""
-    task, annotator, label = votes.votes()
-    return JudgeLog(
-        kind="pointwise",
-        item=task,
-        judge=annotator,
-        answer=label,
-        first=np.full(len(task), -1, np.int8),
-        failure=np.zeros(len(task), np.int8),
-        cost=np.full(len(task), np.nan),
-        item_names=to_list(votes.task_names),
-        judge_names=[str(name) for name in to_list(votes.annotator_names)],
-        class_names=to_list(votes.class_names),
-        gold=votes.gold,
-        notes=[f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()],
-    )
-
-
 def _make_log(
-    table: pl.DataFrame,
-    source: str,
-    *,
-    kind: Kind,
-    failure: SmallCodes,
-    gold: Codes | None,
-    first: SmallCodes | None = None,
-    items: pl.Series | None = None,
-    of_items: Mapping[str, Any] | None = None,
-    **more: Any,
+    table: pl.DataFrame, items: pl.Series, source: str, failure: SmallCodes, of_items: Mapping[str, Any], **more: Any
 ) -> JudgeLog:
-    """Make a log of values per call: `gold` and `of_items` become values per item.
+    """Make a log of values per call; those of `of_items`, with the gold among them, become values per item.
 
     A column most of whose values are not verdicts is refused, and so are blank names and contradicting truths.
     """
-    is_unread = failure == Meaning.UNREADABLE
-    unread = table.get_column("verdict").filter(pl.Series(is_unread))
-    n, n_readable = len(unread), int((failure == 0).sum())
+    unread = table.get_column("verdict").filter(pl.Series(failure == Meaning.UNREADABLE))
+    n, n_readable, kind = len(unread), int((failure == 0).sum()), more["kind"]
     if n > (n + n_readable) * MOST_UNREADABLE:
-        other: Kind = "pointwise" if kind == "pairwise" else "pairwise"
+        other = "pointwise" if kind == "pairwise" else "pairwise"
         example = unread[0].replace("\n", " ")[:60]
         raise InputError(
             f"{n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}",
@@ -741,36 +707,30 @@ def _make_log(
             ],
         )
     coded = []
-    for what, column in (("item", table.get_column("item") if items is None else items), ("judge", table["judge"])):
+    for what, column in (("item", items), ("judge", table["judge"])):
         names = encode_column(Names(column), is_text=True)
         if (names.codes < 0).any():
             row = int(np.argmax(names.codes < 0)) + 1
             raise InputError(f"{source}: verdict {row:,} has no {what}; fill it in or remove the row")
-        coded.append(names)
-    item, item_names = coded[0].codes, to_list(coded[0].names)
-    truths = np.full(len(item_names), MISSING, np.int32)
-    if gold is not None:
-        is_known = gold >= 0
-        truths[item[is_known]] = gold[is_known]
-        contradictions = np.flatnonzero(is_known & (truths[item] != gold))
-        if contradictions.size:
-            name = item_names[item[contradictions[0]]]
-            raise InputError(f"{source}: item {name!r} has two different gold truths; keep one of them")
-    by_item = {name: np.zeros(len(item_names), values.dtype) for name, values in (of_items or {}).items()}
-    for name, values in by_item.items():
-        values[item] = (of_items or {})[name]
+        coded.append((names.codes, to_list(names.names)))
+    (item, item_names), (judge, judge_names) = coded
+    by_item = {name: np.zeros(len(item_names), values.dtype) for name, values in of_items.items()}
+    by_item["gold"] = np.full(len(item_names), MISSING, np.int32)
+    for name, values in of_items.items():
+        is_known = values >= 0 if name == "gold" else np.ones(len(item), bool)
+        by_item[name][item[is_known]] = values[is_known]
+        if name == "gold" and (wrong := np.flatnonzero(is_known & (by_item[name][item] != values))).size:
+            what = f"item {item_names[item[wrong[0]]]!r} has two different gold truths; keep one of them"
+            raise InputError(f"{source}: {what}")
     counted = unread.str.slice(0, SHOWN).value_counts().sort("count", "verdict", descending=[True, False])
     unknown = np.full(table.height, np.nan)
     return JudgeLog(
-        kind=kind,
         item=item,
-        judge=coded[1].codes,
-        first=np.full(table.height, -1, np.int8) if first is None else first,
+        judge=judge,
         failure=failure,
         cost=table.get_column("cost").fill_null(np.nan).to_numpy() if "cost" in table.columns else unknown,
         item_names=item_names,
-        judge_names=[str(name) for name in to_list(coded[1].names)],
-        gold=truths,
+        judge_names=[str(name) for name in judge_names],
         time=table.get_column("time").to_numpy() if "time" in table.columns else None,
         unread=dict(counted.rows()),
         **by_item | more,
@@ -804,16 +764,6 @@ def _orders(table: pl.DataFrame) -> SmallCodes | None:
     return codes
 
 
-def _is_exchanged(table: pl.DataFrame) -> bool:
-    """Return whether the columns of the systems are exchanged with the order, so that it says nothing more."""
-    if "order" not in table.columns:
-        return False
-    pair = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
-    arrangements = table.group_by("item", *pair).agg(n=pl.col("system_a").n_unique())["n"]
-    orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())["n"]
-    return bool((arrangements > 1).any() and (orders == 1).all())
-
-
 def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes:
     """Read a column of pairwise verdicts: names of the row's systems, otherwise words."""
     column = table.get_column(name)
@@ -845,15 +795,6 @@ def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> 
     for code, side in side_of.items():
         sides = np.where(meaning == code, np.where(flip, 1 - side, side), sides)
     return sides.astype(np.int32)
-
-
-def _score(said: str | Meaning) -> str | Meaning:
-    """Return a score as text: 4 for 4.0 and 4/5."""
-    if not isinstance(said, str):
-        return said
-    if (number := number_of(said)) is None:
-        return Meaning.UNREADABLE
-    return Meaning.EMPTY if number == NO_SCORE else f"{number:g}"
 
 
 def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from finegold.errors import InputError, Placeholder, use
@@ -68,14 +68,30 @@ def write_back(
     sources = sources_of(export)
     tool = writable(sources, format)
     results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
-    labels = {name: _labels_by_task(labelled) for name, labelled in results.items()}
-    n_given = 0
+    labels: dict[str | None, dict[str, Label]] = {}
+    for name, labelled in results.items():
+        classes = to_list(labelled.label) if labelled.label_sets is None else labelled.sets()
+        rows = zip(to_list(labelled.task_names), classes, labelled.confidence.tolist(), strict=True)
+        agent = f"finegold {labelled.method}"
+        # By the text of the task: the export may have the text "7" where the result has the number.
+        labels[name] = {text_of(task): Label(label, confidence, agent) for task, label, confidence in rows}
+
+    def suggest(record: Any) -> list[tuple[dict[str, Any], int]]:
+        return [TOOLS[tool.name](record, labels, task)]
+
+    n_records = n_given = 0
     with replacing(path) as temporary:
         with temporary.open("w", encoding="utf-8") as file:
-            for number, (record, n_labels) in enumerate(_records(sources, tool, labels, task)):
-                n_given += n_labels
-                file.write(",\n" if number else "[\n")
-                file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
+            for seen in sources:
+                try:
+                    for record, n_labels in with_numbers(read_records(seen), suggest):
+                        file.write(",\n" if n_records else "[\n")
+                        file.write(
+                            json.dumps(record, ensure_ascii=False)
+                        )  # json.dump would not use the compiled encoder
+                        n_records, n_given = n_records + 1, n_given + n_labels
+                except DamagedExport as error:
+                    raise error.of_tool(seen, tool) from None
             file.write("\n]\n")
         if not n_given:
             raise InputError("no label belongs to a task of the export; give the one that the votes came from")
@@ -88,25 +104,6 @@ def writable(sources: Sequence[Source], format: str | None) -> Export:
         what = "plain tables" if export is None else f"exports of {export.title}"
         raise InputError(f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}")
     return export
-
-
-def _records(
-    sources: Sequence[Source], export: Export, labels: Labels, task: str | None
-) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield the records with their labels, and the number of labels in each."""
-    suggest = TOOLS[export.name]
-    for seen in sources:
-        try:
-            yield from with_numbers(read_records(seen), lambda record: [suggest(record, labels, task)])
-        except DamagedExport as error:
-            raise error.of_tool(seen, export) from None
-
-
-def _labels_by_task(result: ResultData) -> dict[str, Label]:
-    """Return labels by the text of the task: the export may have the text "7" where the result has the number."""
-    names = to_list(result.label) if result.label_sets is None else result.sets()
-    rows = zip(to_list(result.task_names), names, result.confidence.tolist(), strict=True)
-    return {text_of(task): Label(name, confidence, f"finegold {result.method}") for task, name, confidence in rows}
 
 
 def _suggest_to_argilla(record: Any, labels: Labels, task: str | None) -> tuple[dict[str, Any], int]:
@@ -143,7 +140,15 @@ def _predict_for_label_studio(record: Any, labels: Labels, task: str | None) -> 
 
 def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
     """Return a label in the form of the answers to its question."""
-    results = list(_results(record, question))
+    name = next(name for name in ANNOTATIONS if name in record)
+    models = [prediction for prediction in need(record, "predictions", list, []) if isinstance(prediction, dict)]
+    results = []  # what people and models answered to the question for the task as a whole
+    for annotation in [*need(record, name, list), *models]:
+        for result in need(annotation, "result", list, []):
+            asked = result.get("from_name")
+            is_of_task = answer_of(result.get("value") or {}, wants_text=asked == question) is not None
+            if is_of_task and question in (None, asked):
+                results.append(result)
     if not results:
         raise DamagedExport(f'the task has no answer to "{question}"', "give the export that the votes came from")
     if len({result["from_name"] for result in results}) > 1:
@@ -158,18 +163,6 @@ def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict
         same = next((answer for answer in answers if answer_of({key: answer}) == label), None)
         value = same or [path.split("/") for path in str(label).split(SEVERAL)]
     return {**{name: need(results[0], name, str) for name in ("from_name", "to_name", "type")}, "value": {key: value}}
-
-
-def _results(record: dict[str, Any], question: str | None) -> Iterator[dict[str, Any]]:
-    """Yield what people and models answered to the question for the task as a whole."""
-    name = next(name for name in ANNOTATIONS if name in record)
-    models = [prediction for prediction in need(record, "predictions", list, []) if isinstance(prediction, dict)]
-    for annotation in [*need(record, name, list), *models]:
-        for result in need(annotation, "result", list, []):
-            asked = result.get("from_name")
-            is_of_task = answer_of(result.get("value") or {}, wants_text=asked == question) is not None
-            if is_of_task and question in (None, asked):
-                yield result
 
 
 def _in_words_of(answers: list[Any], label: Any) -> Any:

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
@@ -33,11 +32,10 @@ TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator a
 GROUP = "finegold.exports"  # entry points of readers from outside
 NESTED = "<nested>"  # stands for a field that holds a list or an object
 IMPORT_ID = "<ImportId>"  # stands for a row of Qualtrics below the header
-SHARED = ("base", "read")  # modules of this folder that are not readers
 LAST = "nested-json"  # a reader of any tool's JSON, so that all others are asked before it
 
 # The module of each format, and names of columns, fields or archive members of which one group is in every file of the
-# tool. A name may begin or end with *. A reader without a line here is always imported and asked.
+# tool. A name may begin or end with *.
 MARKS: dict[str, tuple[str, Sequence[tuple[str, ...]]]] = {
     "label-studio": (
         "label_studio",
@@ -85,7 +83,7 @@ def export_named(name: str) -> Export:
     """Return the reader of a format. Raise an InputError that lists all formats if there is none."""
     if name in MARKS:
         return _own(MARKS[name][0])[name]
-    if (export := _more().get(name) or _outside().get(name)) is None:
+    if (export := _outside().get(name)) is None:
         known = [TABLE, TRANSPOSED, *format_names()]
         raise InputError(f'there is no format "{name}"; Finegold knows {", ".join(known)}{did_you_mean(name, known)}')
     return export
@@ -93,7 +91,7 @@ def export_named(name: str) -> Export:
 
 def format_names() -> list[str]:
     """Return the names of all formats: Finegold's own, then those that other packages have."""
-    return [*MARKS, *_more(), *_outside()]
+    return [*MARKS, *_outside()]
 
 
 @contextmanager
@@ -103,39 +101,37 @@ def nested_hint(sources: Sequence[Source]) -> Iterator[None]:
         yield
     except InputError as error:
         for seen in sources:
-            refuse_one_object(seen)
+            _refuse_one_object(seen)
         if any(_is_nested(seen) for seen in sources) and not any("format" in each.options for each in error.remedies):
             error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
         raise
 
 
-def refuse_one_object(seen: Source) -> None:
+def _refuse_one_object(seen: Source) -> None:
     """Say what a file with a single JSON object is: columns, settings or anything else, but no table of votes."""
     if seen.is_list or not seen.record:
         return
-    value: Any = None
+    found: Any = None
     with open_bytes(seen) as file, suppress(ValueError, RecursionError):
-        value = json.loads(file.read().removeprefix(BOM))
-    if not isinstance(value, dict):
+        found = json.loads(file.read().removeprefix(BOM))
+    if not isinstance(found, dict):
         return
-    fields = ", ".join(map(str, list(value)[:6])) + (", ..." if len(value) > 6 else "")
-    if are_columns(list(value.values())) and not all(map(str.isdigit, value)):
+    fields = ", ".join(map(str, list(found)[:6])) + (", ..." if len(found) > 6 else "")
+    values = list(found.values())
+    # Columns are lists of one length, or objects with the keys 0, 1, 2, ... as pandas writes them.
+    are_columns = bool(values) and all(isinstance(value, dict | list) and value for value in values)
+    if are_columns and all(isinstance(value, list) for value in values):
+        are_columns = len(values) > 1 and len({len(value) for value in values}) == 1
+    elif are_columns:
+        rows = [str(number) for number in range(len(values[0]))]
+        are_columns = all(isinstance(value, dict) and list(value) == rows for value in values)
+    if are_columns and not all(map(str.isdigit, found)):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
         raise InputError(problem, seen.name, [Remedy(text='write rows, in pandas with orient="records"')])
-    if not candidates(value, LABEL):
+    if not candidates(found, LABEL):
         problem = f"the file is a single JSON object with the fields {fields}, and not a table of votes"
         remedies = [use("if every field is a task that holds its votes", format=LAST)] if _is_nested(seen) else []
         raise InputError(problem, seen.name, remedies)
-
-
-def are_columns(values: Sequence[Any]) -> bool:
-    """Return whether these are columns: lists of one length, or objects with the keys 0, 1, 2, ... as of pandas."""
-    if not values or not all(isinstance(value, dict | list) and len(value) for value in values):
-        return False
-    if all(isinstance(value, list) for value in values):
-        return len(values) > 1 and len({len(value) for value in values}) == 1
-    rows = [str(number) for number in range(len(values[0]))]
-    return all(isinstance(value, dict) and list(value) == rows for value in values)
 
 
 def _is_nested(seen: Source) -> bool:
@@ -147,26 +143,22 @@ def _export_of(seen: Source) -> Export | None:
     names = {*seen.columns, *seen.record, *seen.members}
     names |= {NESTED} if _is_nested(seen) else set()
     names |= {IMPORT_ID} if any("ImportId" in cell for row in seen.rows for cell in row) else set()
-    for name in MARKS:
-        if name != LAST and _has_marks(name, names) and export_named(name).fits(seen):
-            return export_named(name)
-    if export := next((export for export in _more().values() if export.fits(seen)), None):
-        return export
-    # To look for packages takes longer than to read a small file, so a table of plain votes is taken for one.
-    is_plain = all(candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL))
-    outside = () if is_plain else _outside().values()
-    if export := next((export for export in outside if export.fits(seen)), None):
-        return export
-    return export_named(LAST) if _has_marks(LAST, names) and export_named(LAST).fits(seen) else None
 
-
-def _has_marks(format: str, names: set[str]) -> bool:
     def is_there(mark: str) -> bool:
         if mark.startswith("*"):
             return any(name.endswith(mark[1:]) for name in names)
         return any(name.startswith(mark[:-1]) for name in names) if mark.endswith("*") else mark in names
 
-    return any(all(map(is_there, group)) for group in MARKS[format][1])
+    marked = [name for name, (_, groups) in MARKS.items() if any(all(map(is_there, group)) for group in groups)]
+    for name in marked:
+        if name != LAST and export_named(name).fits(seen):
+            return export_named(name)
+    # To look for packages takes longer than to read a small file, so a table of plain votes is taken for one.
+    if not all(candidates(seen.columns or list(seen.record), role) for role in (TASK, ANNOTATOR, LABEL)):
+        for export in _outside().values():
+            if export.fits(seen):
+                return export
+    return export_named(LAST) if LAST in marked and export_named(LAST).fits(seen) else None
 
 
 @cache
@@ -177,40 +169,28 @@ def _own(module: str) -> dict[str, Export]:
 
 
 @cache
-def _more() -> dict[str, Export]:
-    """Return the readers of this folder that have no marks."""
-    known = {*SHARED, *(module for module, _ in MARKS.values())}
-    modules = [module.name for module in iter_modules(__path__) if module.name not in known]
-    return {name: export for module in modules for name, export in _own(module).items()}
-
-
-@cache
 def _outside() -> dict[str, Export]:
     """Return the readers of installed packages. A broken one is reported and does not affect others."""
     from importlib.metadata import entry_points
 
+    from finegold.io.exports.base import Export
+
     readers: dict[str, Export] = {}
     for point in entry_points(group=GROUP):
         try:
-            export = point.load()
-            _check(point.name, export)
-            readers[point.name] = export
+            name, export = point.name, point.load()
+            if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+                raise InputError(f"a format's name has small letters, digits and hyphens only, not {name!r}")
+            if name in (TABLE, TRANSPOSED, *MARKS):
+                raise InputError(f"{name} is a format of Finegold; choose another name")
+            if not isinstance(export, Export):
+                raise InputError(f"it must be a finegold.io.exports.base.Export, not {export!r}")
+            if export.name != name:
+                raise InputError(f'the Export must have the name "{name}", not {export.name!r}')
+            readers[name] = export
         except Exception as error:  # the other package can raise any exception
             package = point.dist.name if point.dist else "another package"
             reason = f"{type(error).__name__}: {error}"
             text = f"the export reader {point.name} of {package} ({point.value}) cannot be used: {reason}"
             warnings.warn(text, FinegoldWarning, stacklevel=2)
     return readers
-
-
-def _check(name: str, export: object) -> None:
-    from finegold.io.exports.base import Export
-
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise InputError(f"a format's name has small letters, digits and hyphens only, not {name!r}")
-    if name in (TABLE, TRANSPOSED, *MARKS, *_more()):
-        raise InputError(f"{name} is a format of Finegold; choose another name")
-    if not isinstance(export, Export):
-        raise InputError(f"it must be a finegold.io.exports.base.Export, not {export!r}")
-    if export.name != name:
-        raise InputError(f'the Export must have the name "{name}", not {export.name!r}')

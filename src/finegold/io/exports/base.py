@@ -198,26 +198,22 @@ def open_export(source: Source) -> BinaryIO:
     return file
 
 
-def json_items(file: BinaryIO, path: str) -> Iterator[Any]:
-    """Yield the values at a path of a JSON file.
+def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator[Any]:
+    """Yield the values at a path of a JSON file, or the keys and values of an object.
 
     "item" means the values of a list, and "" means whole objects, of which several may follow each other.
     """
     import ijson
 
-    done = 0
+    done, read = 0, ijson.kvitems if as_pairs else ijson.items
     try:
-        for item in ijson.items(file, path, use_float=True, buf_size=CHUNK, multiple_values=not path):
+        for item in read(file, path, use_float=True, buf_size=CHUNK, multiple_values=not path):
             done += 1
             yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise DamagedExport(describe_damage(error), record=done + 1) from None
-
-
-def describe_damage(error: Exception) -> str:
-    """Return the reason that ijson gives, without its drawing of the place."""
-    reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
-    return "the file is cut short" + ("" if "EOF" in reason else f", or is not valid JSON ({reason})")
+        reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")  # without the drawing
+        problem = "the file is cut short" + ("" if "EOF" in reason else f", or is not valid JSON ({reason})")
+        raise DamagedExport(problem, record=done + 1) from None
 
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
@@ -308,11 +304,14 @@ def task_column(seen: Source, task: str | None, usual: str, prefix: str) -> str:
     raise unknown_task(f'there is no column "{task}"', names)
 
 
-def drop_rows(table: pl.DataFrame, which: pl.Expr, what: str, options: ExportOptions, option: str = "") -> pl.DataFrame:
-    """Leave out and count rows, unless the option `include` asks for them."""
-    if option in options.include:
+def drop_rows(
+    table: pl.DataFrame, marks: Mapping[str, pl.Expr], what: str, options: ExportOptions, option: str = ""
+) -> pl.DataFrame:
+    """Leave out and count rows that one of these columns marks, unless the option `include` asks for them."""
+    known = [mark.fill_null(False) for column, mark in marks.items() if column in table.columns]
+    if option in options.include or not known:
         return table
-    marked = table.select(which.fill_null(False)).to_series()
+    marked = table.select(pl.any_horizontal(known)).to_series()
     if marked.any():
         options.left_out[what] += int(marked.sum())
     return table.filter(~marked)
@@ -332,14 +331,24 @@ def votes_of_questions(
             yield table.select(task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold)
 
 
+def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str], Any]) -> pl.Series:
+    """Put labels for cells that match a pattern, of which few differ. After a ValueError a cell stays as it is."""
+    found = cells.unique().drop_nulls()
+    labels: dict[str, str | None] = {}
+    for cell in found.filter(found.str.contains(pattern)):
+        with suppress(ValueError):
+            label = label_of(cell)
+            labels[cell] = None if label is None else str(label)
+    return cells.replace(labels) if labels else cells
+
+
 def join_lists(cells: pl.Series) -> pl.Series:
-    """Convert lists of several answers, such as ["a","b"], into one label. Few of them differ."""
-    lists = cells.unique().drop_nulls()
-    label_of: dict[str, str | None] = {}
-    for cell in lists.filter(lists.str.starts_with("[")):
-        with suppress(ValueError):  # a label that begins like a list
-            answers = json.loads(cell)
-            if all(isinstance(item, str | int | float) for item in answers):
-                label = join_labels(answers)
-                label_of[cell] = None if label is None else str(label)
-    return cells.replace(label_of) if label_of else cells
+    """Convert lists of several answers, such as ["a","b"], into one label."""
+
+    def joined(cell: str) -> Any:
+        answers = json.loads(cell)
+        if not all(isinstance(item, str | int | float) for item in answers):
+            raise ValueError(cell)
+        return join_labels(answers)
+
+    return replace_cells(cells, r"^\[", joined)

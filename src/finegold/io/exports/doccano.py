@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
 import polars as pl
 
 from finegold.io.columns import ANNOTATOR, candidates
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    in_batches,
-    join_labels,
-    json_items,
-    json_lines,
-    need,
-    open_export,
-    open_member,
-    open_zip,
-    with_numbers,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source, long_fields
 
+REMEDY = "export it again: Dataset, Actions, Export dataset, format JSONL"
 FILES = (".jsonl", ".json", ".csv")
 DATA = {"text", "filename", "data"}
 LABELS = ("label", "cats", "labels")  # "cats" where slots are filled beside the intent
@@ -57,8 +44,8 @@ def _is_old(record: dict[str, Any]) -> bool:
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_old(seen.record):
-        return by_record(_old_votes)(seen, options)
-    return in_batches(_votes_of_members(seen, options))
+        return base.by_record(_old_votes)(seen, options)
+    return base.in_batches(_votes_of_members(seen, options))
 
 
 def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
@@ -74,19 +61,32 @@ def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
             'votes are kept apart only in projects without "Share annotations across all users"',
         )
     if is_zip:
-        with open_zip(seen) as archive:
+        with base.open_zip(seen) as archive:
             for name in files:
-                with open_member(archive, name) as file:
+                with base.open_member(archive, name) as file:
                     yield from _votes(name, file, options)
     else:
-        with open_export(seen) as file:
+        with base.open_export(seen) as file:
             yield from _votes(files[0], file, options)
 
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
-    ending = name.lower().rpartition(".")[2]
-    records = _rows(file) if ending == "csv" else json_items(file, "item") if ending == "json" else json_lines(file)
-    return with_numbers(records, lambda record: [_vote(record, PurePath(name).stem, options)])
+    def vote_of(record: Any) -> Vote:
+        task = _task(record, options)
+        field = next((name for name in LABELS if record.get(name) is not None), None)
+        labels = [] if field is None else record[field]
+        if isinstance(labels, str):  # CSV has several labels in one text
+            labels = labels.split("#")
+        if not isinstance(labels, list):
+            raise DamagedExport(f'found {labels!r} for "{field}", expected a list of labels')
+        if any(isinstance(label, list | dict) for label in labels):
+            options.left_out["marked spans"] += len(labels)
+            return Vote(task)
+        return Vote(task, PurePath(name).stem, base.join_labels(labels), "")
+
+    end = name.lower().rpartition(".")[2]
+    records = _rows(file) if end == "csv" else base.json_items(file, "item") if end == "json" else base.json_lines(file)
+    return base.with_numbers(records, lambda record: [vote_of(record)])
 
 
 def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
@@ -104,11 +104,11 @@ def _task(record: Any, options: ExportOptions) -> Any:
     return task
 
 
-def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Yield a vote per user: what one user chose of several labels is one answer."""
+def _old_votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
+    """Return a vote per user: what one user chose of several labels is one answer."""
     task = _task(record, options)
     labels: dict[Any, list[Any]] = {}
-    for annotation in need(record, "annotations", list):
+    for annotation in base.need(record, "annotations", list):
         user = annotation.get("user_name", annotation.get("user"))
         if user is None:
             raise DamagedExport('found an annotation without a "user"')
@@ -116,31 +116,7 @@ def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
             options.left_out["marked spans"] += 1
         else:
             labels.setdefault(user, []).append(annotation.get("label_name", annotation.get("label")))
-    if not labels:
-        yield Vote(task)
-    for user, answers in labels.items():
-        yield Vote(task, user, join_labels(answers), "")
+    return [Vote(task, user, base.join_labels(answers), "") for user, answers in labels.items()] or [Vote(task)]
 
 
-def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
-    task = _task(record, options)
-    name = next((name for name in LABELS if record.get(name) is not None), None)
-    labels = [] if name is None else record[name]
-    if isinstance(labels, str):  # CSV has several labels in one text
-        labels = labels.split("#")
-    if not isinstance(labels, list):
-        raise DamagedExport(f'found {labels!r} for "{name}", expected a list of labels')
-    if any(isinstance(label, list | dict) for label in labels):
-        options.left_out["marked spans"] += len(labels)
-        return Vote(task)
-    return Vote(task, annotator, join_labels(labels), "")
-
-
-EXPORT = Export(
-    name="doccano",
-    title="doccano",
-    remedy="export it again: Dataset, Actions, Export dataset, format JSONL",
-    fits=fits,
-    read=read,
-    takes_task=True,
-)
+EXPORT = Export("doccano", "doccano", REMEDY, fits, read, takes_task=True)

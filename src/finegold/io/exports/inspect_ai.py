@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    in_batches,
-    json_items,
-    need,
-    open_export,
-    open_member,
-    open_zip,
-    with_numbers,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
 HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
@@ -38,45 +27,29 @@ def fits(seen: Source) -> bool:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return in_batches(_all_votes(seen, _head(seen), options))
-
-
-def _all_votes(seen: Source, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
-    """Yield the votes, and raise an error if no sample was scored."""
-    samples = scores = 0
-    for vote in with_numbers(_samples(seen), lambda sample: _votes(sample, head, options)):
-        samples, scores = samples + 1, scores + (vote.annotator is not None)
-        yield vote
-    if not samples and not options.has_many_files:
-        raise DamagedExport("it holds no samples", "give the log of a run that has finished")
-    if not scores and not options.left_out and not options.has_many_files:
-        raise DamagedExport(f"none of its {samples:,} samples has a score", "score it: inspect score LOG --scorer NAME")
-
-
-def _head(seen: Source) -> dict[str, Any]:
-    """Return what was evaluated, and how often."""
     if seen.format == "zip":
-        with open_zip(seen) as archive:
-            name = next(name for name in HEADERS if name in seen.members)
-            with open_member(archive, name) as file:
-                return need(_sample(file), "eval", dict)
-    with open_export(seen) as file:
-        return next(iter(json_items(file, "eval")), {})
+        header = next(name for name in HEADERS if name in seen.members)
+        with base.open_zip(seen) as archive, base.open_member(archive, header) as file:
+            head = need(_load(file), "eval", dict)  # what was evaluated, and how often
+    else:
+        with base.open_export(seen) as file:
+            head = next(iter(base.json_items(file, "eval")), {})
+    return base.in_batches(_votes(seen, head, options))
 
 
 def _samples(seen: Source) -> Iterator[Any]:
     if seen.format != "zip":
-        with open_export(seen) as file:
-            yield from json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
+        with base.open_export(seen) as file:
+            yield from base.json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
-    with open_zip(seen) as archive:
+    with base.open_zip(seen) as archive:
         for name in seen.members:
             if name.startswith("samples/"):
-                with open_member(archive, name) as file:
-                    yield _sample(file)
+                with base.open_member(archive, name) as file:
+                    yield _load(file)
 
 
-def _sample(file: BinaryIO) -> Any:
+def _load(file: BinaryIO) -> Any:
     try:
         return json.load(file)
     except ValueError as error:
@@ -95,14 +68,27 @@ class WithoutNaN:
         return b"".join(NAN.sub(rb"\1null\2", line) for line in lines)
 
 
-def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+def _votes(seen: Source, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+    """Yield the votes, and raise an error if no sample was scored."""
+    n_samples = n_scores = 0
+    for vote in base.with_numbers(_samples(seen), lambda sample: _votes_on(sample, head, options)):
+        n_samples, n_scores = n_samples + 1, n_scores + (vote.annotator is not None)
+        yield vote
+    if not n_samples and not options.has_many_files:
+        raise DamagedExport("it holds no samples", "give the log of a run that has finished")
+    if not n_scores and not options.left_out and not options.has_many_files:
+        problem = f"none of its {n_samples:,} samples has a score"
+        raise DamagedExport(problem, "score it: inspect score LOG --scorer NAME")
+
+
+def _votes_on(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterable[Vote]:
     if not isinstance(sample, dict) or sample.get("id") is None:
         raise DamagedExport('found no sample with an "id"')
     # Every epoch is an answer of its own, and so is that of each model, in files of their own.
     is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
     task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
     task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
-    is_voted = False
+    votes = []
     scores = need(sample, "scores", dict, {})
     if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
         scores = {"score": sample["score"]}
@@ -112,10 +98,8 @@ def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterato
             if label is None or label != label or isinstance(label, list):  # it failed; NaN differs from itself
                 options.left_out["scores without a value"] += 1
             else:
-                is_voted = True
-                yield Vote(task, scorer, label, question)
-    if not is_voted:
-        yield Vote(task)
+                votes.append(Vote(task, scorer, label, question))
+    return votes or [Vote(task)]
 
 
-EXPORT = Export(name="inspect", title="Inspect", remedy=REMEDY, fits=fits, read=read)
+EXPORT = Export("inspect", "Inspect", REMEDY, fits, read)

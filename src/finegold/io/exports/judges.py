@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -19,17 +19,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from finegold.errors import InputError, use
-from finegold.io.exports.base import (
-    MISUSED,
-    DamagedExport,
-    Export,
-    ExportOptions,
-    need,
-    read_records,
-    read_rows,
-    with_numbers,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions, need
 from finegold.io.source import Source, lines_of, open_bytes, text_start
+from finegold.io.tables import Opened
 from finegold.io.verdicts import Meaning, meaning_of
 
 FAILED = "judgements that failed"
@@ -43,14 +36,11 @@ ARENA_HARD = {"judge", "games", "model"}
 LLM_BAR = {"results", "output_1", "output_2"}
 ORDERS = {"swap = False": "AB", "swap = True": "BA"}  # of LLMBar
 ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
-# What a verdict of each form may say, and the end of a complaint about any other.
-FORMS = {
-    "winner": (
-        (Meaning.SIDE_A, Meaning.SIDE_B, Meaning.TIE),
-        "the winner, expected model_1, model_2, tie or error",
-    ),
-    "verdict": ((Meaning.FIRST, Meaning.SECOND, Meaning.TIE), "a verdict, expected one such as A>B, B>A or A=B"),
-    "preference": ((Meaning.FIRST, Meaning.SECOND, Meaning.TIE), '"preference", expected a number from 1 to 2'),
+FIRST_OR_SECOND = (Meaning.FIRST, Meaning.SECOND, Meaning.TIE)
+FORMS = {  # what a verdict of each form may say, and the end of a complaint about any other
+    "winner": ((Meaning.SIDE_A, Meaning.SIDE_B, Meaning.TIE), "the winner, expected model_1, model_2, tie or error"),
+    "verdict": (FIRST_OR_SECOND, "a verdict, expected one such as A>B, B>A or A=B"),
+    "preference": (FIRST_OR_SECOND, '"preference", expected a number from 1 to 2'),
 }
 FAILED_CALLS = (Meaning.ERROR, Meaning.REFUSAL, Meaning.EMPTY)  # an unreadable verdict is a damaged record instead
 
@@ -205,32 +195,45 @@ def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
 # Calls -> a table for `read_judge_log`.
 
 
-TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a log, and its columns
-    "MT-bench": (MT_BENCH, ("question_id", "turn", "judge", *sorted(MT_BENCH)), _mt_bench),
-    "JudgeBench": (
-        JUDGE_BENCH,
-        ("pair_id", "judge_name", "judgments", "label", "response_A", "response_B"),
-        _judge_bench,
-    ),
-    "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "judge", "model", "baseline", "games"), _arena),
-    "LLMBar": (LLM_BAR, ("input", "output_1", "output_2", "label", "results"), _llm_bar),
+TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a log, and its other columns
+    "MT-bench": (MT_BENCH, ("question_id", "turn", "judge"), _mt_bench),
+    "JudgeBench": (JUDGE_BENCH, ("judge_name", "label", "response_A", "response_B"), _judge_bench),
+    "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "baseline"), _arena),
+    "LLMBar": (LLM_BAR, ("input", "label"), _llm_bar),
 }
 
 
-def _tool(columns: Sequence[Any]) -> tuple[str, tuple[str, ...], CallsOf] | None:
-    """Return the tool that wrote a log with several verdicts per row, the columns to read, and how."""
-    for tool, (marks, names, calls_of) in TOOLS.items():
-        if marks <= set(columns):
-            return tool, names, calls_of
-    results = [name for name in columns if str(name).endswith("_result") and f"{str(name)[:-7]}_reason" in columns]
-    reasons = (f"{name[:-7]}_reason" for name in results)
-    return ("PandaLM", ("idx", *results, *reasons), _panda_lm) if results and "idx" in columns else None
+def load_calls(opened: Opened, most: int | None = None) -> pl.DataFrame | None:
+    """Load the log of a tool that writes several verdicts per row, or its first rows; None for a plain table.
 
-
-def columns_of_tool(columns: Sequence[Any]) -> list[str]:
-    """Return the columns to read of a log with several verdicts per row; none if it is a plain table."""
-    found = _tool(columns)
-    return [] if found is None else [name for name in found[1] if name in columns]
+    There is a row per verdict, and columns have usual names.
+    """
+    results = [str(name) for name in opened.columns if str(name).endswith("_result")]
+    results = [name for name in results if f"{name[:-7]}_reason" in opened.columns]
+    tools = TOOLS | ({"PandaLM": ({"idx"}, tuple(results), _panda_lm)} if results else {})
+    tool = next((tool for tool, (marks, _, _) in tools.items() if marks <= set(opened.columns)), None)
+    if tool is None:
+        return None
+    marks, others, calls_of = tools[tool]
+    wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
+    frame = opened.load(wanted).frame().slice(0, most)
+    try:
+        records = frame.iter_rows(named=True)
+        calls = list(base.with_numbers(records, lambda record: calls_of(record, ExportOptions(), None)))
+        if all(call.verdict is None for call in calls):
+            raise DamagedExport("found no verdict")
+    except (DamagedExport, *MISUSED) as error:
+        raise InputError(
+            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score "
+            f"({error}); write one row per verdict, with the columns item, judge, order and verdict",
+            opened.name,
+        ) from None
+    item = next((name for name in ("question_id", "pair_id", "uid") if name in wanted), "item")
+    named = [{"item": item, "gold": "label"}.get(name, name) for name in Call._fields]
+    columns = zip(named, zip(*calls, strict=True), strict=True)
+    series = [pl.Series(name, [None if value is None else str(value) for value in values]) for name, values in columns]
+    kept = [column for column in series if column.name != "form" and column.null_count() < len(column)]
+    return pl.DataFrame([column for column in kept if column.name != "judge" or any(column)])
 
 
 def read_qrels(source: Source) -> pl.DataFrame | None:
@@ -311,29 +314,6 @@ def majority_of_people(source: Source) -> pl.DataFrame | None:
     return one.select(item=pl.col("idx").cast(pl.String), gold=pl.col("mode").list.first())
 
 
-def calls_of_frame(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Return a row per verdict, with columns of usual names."""
-    names, found = set(frame.columns), _tool(frame.columns)
-    assert found is not None
-    tool, _, calls_of = found
-    try:
-        calls = list(with_numbers(frame.iter_rows(named=True), lambda record: calls_of(record, ExportOptions(), None)))
-        if all(call.verdict is None for call in calls):
-            raise DamagedExport("found no verdict")
-    except (DamagedExport, *MISUSED) as error:
-        raise InputError(
-            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score "
-            f"({error}); write one row per verdict, with the columns item, judge, order and verdict",
-            source,
-        ) from None
-    item = next(name for name in ("question_id", "pair_id", "uid", "item") if name in names or name == "item")
-    named = [{"item": item, "gold": "label"}.get(name, name) for name in Call._fields]
-    columns = zip(named, zip(*calls, strict=True), strict=True)
-    series = [pl.Series(name, [None if value is None else str(value) for value in values]) for name, values in columns]
-    kept = [column for column in series if column.name != "form" and column.null_count() < len(column)]
-    return pl.DataFrame([column for column in kept if column.name != "judge" or any(column)])
-
-
 # Calls -> votes.
 
 
@@ -344,14 +324,14 @@ def _read(
     from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
 
     if seen.record:
-        records = read_records(seen)
+        records = base.read_records(seen)
     else:
-        records = read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
+        records = base.read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
 
     def numbered(pair: tuple[int, Any]) -> Iterator[tuple[int, Call]]:
         return ((pair[0], call) for call in calls_of(pair[1], options, seen))
 
-    made = list(with_numbers(enumerate(records, start=1), numbered))
+    made = list(base.with_numbers(enumerate(records, start=1), numbered))
     is_right: set[tuple[str, str]] = set()  # forms and verdicts; few of them differ
     for number, call in made:
         for said in (call.verdict, call.gold):
@@ -401,54 +381,43 @@ def _read(
         yield votes.select("task", annotator=annotator, label=label, question=pl.lit(question), gold=gold)
 
 
-# How they are recognised.
+# The exports.
 
 
-def _fits_arena(seen: Source) -> bool:
-    names = seen.record.keys() or set(seen.columns)
+def _fits(name: str, seen: Source) -> bool:
+    record, fields = seen.record, seen.record.keys()
+    if name == "mt-bench":
+        return fields >= {"question_id", "judge"} and bool({"score", "g1_winner", "winner"} & fields)
+    if name == "judgebench":
+        return fields >= JUDGE_BENCH and isinstance(record["judgments"], list)
+    if name == "alpaca-eval":
+        return seen.format in ("json", "jsonl") and fields >= ALPACA_EVAL
+    names = fields or set(seen.columns)
     if names >= ARENA_HARD:
-        return isinstance(seen.record.get("games"), list)
-    is_mt_bench = {"question_id", "judge"} <= seen.record.keys()
+        return isinstance(record.get("games"), list)
+    is_mt_bench = {"question_id", "judge"} <= fields
     return not is_mt_bench and "winner" in names and any(names >= set(pair) for pair in MODELS)
 
 
 EITHER = ("model_1", "model_2", "tie")  # the classes: which of two answers is better
+REMEDIES = {
+    "mt-bench": "write it again with gen_judgment.py of FastChat",
+    "judgebench": "write it again with run_judge.py of JudgeBench",
+    "alpaca-eval": "write it again with alpaca_eval: annotations.json in the folder of the results",
+    "arena": "expected a question, two models, the winner and the judge in every record",
+}
+
+
+def _export(
+    name: str, title: str, calls_of: CallsOf, classes: tuple[str, str, str] = EITHER, games: bool = True, **more: Any
+) -> Export:
+    read, include = partial(_read, calls_of, classes), (GAMES,) if games else ()
+    return Export(name, title, REMEDIES[name], partial(_fits, name), read, include, **more)
+
+
 EXPORTS = (
-    Export(
-        name="mt-bench",
-        title="MT-bench",
-        remedy="write it again with gen_judgment.py of FastChat",
-        fits=lambda seen: (
-            seen.record.keys() >= {"question_id", "judge"}
-            and bool({"score", "g1_winner", "winner"} & seen.record.keys())
-        ),
-        read=partial(_read, _mt_bench, EITHER),
-        include=(GAMES,),
-    ),
-    Export(
-        name="judgebench",
-        title="JudgeBench",
-        remedy="write it again with run_judge.py of JudgeBench",
-        fits=lambda seen: seen.record.keys() >= JUDGE_BENCH and isinstance(seen.record["judgments"], list),
-        read=partial(_read, _judge_bench, ("A>B", "B>A", "A=B")),
-        include=(GAMES,),
-        takes_task=True,
-        has_gold=True,
-    ),
-    Export(
-        name="alpaca-eval",
-        title="AlpacaEval",
-        remedy="write it again with alpaca_eval: annotations.json in the folder of the results",
-        fits=lambda seen: seen.format in ("json", "jsonl") and seen.record.keys() >= ALPACA_EVAL,
-        read=partial(_read, _alpaca_eval, EITHER),
-        takes_task=True,
-    ),
-    Export(
-        name="arena",
-        title="Arena",
-        remedy="expected a question, two models, the winner and the judge in every record",
-        fits=_fits_arena,
-        read=partial(_read, _arena, EITHER),
-        include=(GAMES,),
-    ),
+    _export("mt-bench", "MT-bench", _mt_bench),
+    _export("judgebench", "JudgeBench", _judge_bench, ("A>B", "B>A", "A=B"), takes_task=True, has_gold=True),
+    _export("alpaca-eval", "AlpacaEval", _alpaca_eval, games=False, takes_task=True),
+    _export("arena", "Arena", _arena),
 )

@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
 from finegold.errors import FinegoldWarning, leave_out
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    join_labels,
-    need,
-    unknown_task,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
 from finegold.io.source import Source
 from finegold.io.tables import batches, scan_delimited
 
@@ -40,11 +31,8 @@ def fits(seen: Source) -> bool:
     record = _as_task(seen.record)
     is_task = "id" in record and isinstance(record.get("data"), dict)
     is_full = is_task and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
-    return is_full or _is_min(seen) or (seen.is_delimited and set(seen.columns) >= SHORT)
-
-
-def _is_min(seen: Source) -> bool:
-    return seen.is_list and seen.record.keys() >= SHORT
+    is_short = seen.record.keys() >= SHORT if seen.is_list else seen.is_delimited and set(seen.columns) >= SHORT
+    return is_full or is_short
 
 
 def _as_task(record: Any) -> Any:
@@ -55,75 +43,60 @@ def _as_task(record: Any) -> Any:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    is_min, (_, old) = _is_min(seen), ANNOTATIONS
-    if (first := seen.record.get(old)) and "completed_by" not in first[0]:
+    is_min = seen.is_list and seen.record.keys() >= SHORT
+    if (first := seen.record.get(ANNOTATIONS[1])) and "completed_by" not in first[0]:
         text = f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not"
         text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."
         warnings.warn(text, FinegoldWarning, stacklevel=2)
     if not seen.is_delimited and not is_min:
         return by_record(lambda record, _: _votes(_as_task(record), options))(seen, options)
     if options.gold or options.include:
-        what = "gold marks" if options.gold else "predictions"
-        raise DamagedExport(f"JSON-MIN and CSV hold no {what}", REMEDY)
-    if is_min:
-        return by_record(_votes_of_min)(seen, options)
-    return _read_csv(seen, options)
+        raise DamagedExport(f"JSON-MIN and CSV hold no {'gold marks' if options.gold else 'predictions'}", REMEDY)
+    return by_record(_votes_of_min)(seen, options) if is_min else _read_csv(seen, options)
 
 
 # The full export.
 
 
-def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Yield votes, and tasks without a vote."""
+def _votes(record: Any, options: ExportOptions) -> list[Vote]:
+    """Return votes, or the task without a vote."""
     if not isinstance(record, dict) or record.get("id") is None:
         raise DamagedExport('found no task with an "id"')
-    task, is_voted = record["id"], False
+    task = record["id"]
     if options.task is not None:
         data = need(record, "data", dict)
         if (task := data.get(options.task)) is None:
-            raise unknown_task(f'the data of the task have no "{options.task}"', data)
+            raise base.unknown_task(f'the data of the task have no "{options.task}"', data)
     name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+    votes = []
     for number, annotation in enumerate(need(record, name, list), start=1):
         nobody = number if name == ANNOTATIONS[1] and "completed_by" not in annotation else None
-        for vote in _of_annotation(task, annotation, nobody, options):
-            is_voted = True
-            yield vote
+        results = need(annotation, "result", list, [])
+        annotator = annotation.get("completed_by", nobody)
+        if isinstance(annotator, dict):  # people know the e-mail address better than the number
+            annotator = annotator.get("email") or annotator.get("id")
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            options.left_out["cancelled annotations"] += 1
+        elif annotator is None:
+            options.left_out["annotations without an annotator"] += 1
+        else:
+            if not results and (label := options.nothing("annotations without an answer")) is not None:
+                votes.append(Vote(task, annotator, label))
+            is_gold = annotation.get("ground_truth") is True
+            answers = _answers(results, options)
+            votes += [Vote(task, annotator, label, question, label if is_gold else None) for question, label in answers]
     for prediction in need(record, "predictions", list, []):
-        for vote in _of_prediction(task, prediction, options):
-            is_voted = True
-            yield vote
+        if "predictions" not in options.include:
+            options.left_out["predictions of models"] += 1
+            continue
+        if not isinstance(prediction, dict):
+            raise DamagedExport("of predictions there are only the numbers", leave_out("include"), SNAPSHOT)
+        answers = _answers(need(prediction, "result", list, []), options)
+        model = prediction.get("model_version") or SOME_MODEL
+        votes += [Vote(task, model, label, question) for question, label in answers]
     if drafts := len(need(record, "drafts", list, [])):
         options.left_out["drafts"] += drafts
-    if not is_voted:
-        yield Vote(task)
-
-
-def _of_annotation(task: Any, annotation: Any, nobody: int | None, options: ExportOptions) -> Iterator[Vote]:
-    results = need(annotation, "result", list, [])
-    if annotation.get("was_cancelled") or annotation.get("skipped"):
-        options.left_out["cancelled annotations"] += 1
-        return
-    annotator = annotation.get("completed_by", nobody)
-    if isinstance(annotator, dict):  # people know the e-mail address better than the number
-        annotator = annotator.get("email") or annotator.get("id")
-    if annotator is None:
-        options.left_out["annotations without an annotator"] += 1
-        return
-    if not results and (label := options.nothing("annotations without an answer")) is not None:
-        yield Vote(task, annotator, label)
-    is_gold = annotation.get("ground_truth") is True
-    for question, label in _answers(results, options):
-        yield Vote(task, annotator, label, question, label if is_gold else None)
-
-
-def _of_prediction(task: Any, prediction: Any, options: ExportOptions) -> Iterator[Vote]:
-    if "predictions" not in options.include:
-        options.left_out["predictions of models"] += 1
-        return
-    if not isinstance(prediction, dict):
-        raise DamagedExport("of predictions there are only the numbers", leave_out("include"), SNAPSHOT)
-    for question, label in _answers(need(prediction, "result", list, []), options):
-        yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
+    return votes or [Vote(task)]
 
 
 def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
@@ -157,7 +130,7 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
         raise DamagedExport('found no annotation with the "id" of its task')
     task = record.get(options.task or "id")
     if task is None:
-        raise unknown_task(f'there is no "{options.task}"', record)
+        raise base.unknown_task(f'there is no "{options.task}"', record)
     names = list(record)
     end = names.index("annotator") if "annotator" in record else len(names)
     questions = [options.question] if options.question in record else names[names.index("id") + 1 : end]
@@ -170,7 +143,7 @@ def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
 def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or "id"
     if task not in seen.columns:
-        raise unknown_task(f'there is no column "{task}"', seen.columns)
+        raise base.unknown_task(f'there is no column "{task}"', seen.columns)
     scan = scan_delimited(seen)
     if options.question in seen.columns:
         questions = [str(options.question)]
@@ -183,19 +156,11 @@ def _read_csv(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         questions = [column for column in others if differs[column]] or others
     for batch in batches(seen, scan, list(dict.fromkeys([task, "annotator", *questions]))):
         for question in questions:
-            label = _short_labels(batch.get_column(question), options)
+            # Answers that are not plain text stand there as JSON.
+            label = base.replace_cells(
+                batch.get_column(question), r"^[\[{]", lambda cell: _short_label(json.loads(cell), options)
+            )
             yield batch.select(task=task, annotator="annotator", label=label, question=pl.lit(question))
-
-
-def _short_labels(cells: pl.Series, options: ExportOptions) -> pl.Series:
-    """Return the labels of cells. Answers that are not plain text stand there as JSON; few of them differ."""
-    odd = cells.unique().drop_nulls()
-    label_of: dict[str, str | None] = {}
-    for cell in odd.filter(odd.str.contains(r"^[\[{]")):
-        with suppress(ValueError):  # a label that begins like JSON
-            label = _short_label(json.loads(cell), options)
-            label_of[cell] = None if label is None else str(label)
-    return cells.replace(label_of) if label_of else cells
 
 
 def _short_label(value: Any, options: ExportOptions) -> Any:
@@ -209,12 +174,5 @@ def _short_label(value: Any, options: ExportOptions) -> Any:
 
 
 EXPORT = Export(
-    name="label-studio",
-    title="Label Studio",
-    remedy=REMEDY,
-    fits=fits,
-    read=read,
-    include=("predictions",),
-    takes_task=True,
-    has_gold=True,
+    "label-studio", "Label Studio", REMEDY, fits, read, include=("predictions",), takes_task=True, has_gold=True
 )

@@ -15,18 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.base import (
-    ROW,
-    DamagedExport,
-    Export,
-    ExportOptions,
-    drop_rows,
-    join_labels,
-    join_lists,
-    read_sheet,
-    task_column,
-    votes_of_questions,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, join_labels
 from finegold.io.source import Source
 from finegold.votes.labels import as_cell
 
@@ -45,22 +35,21 @@ def fits(seen: Source) -> bool:
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     items = _items(seen, options)
-    task = "HITId" if items else task_column(seen, options.task, "HITId", INPUT)
+    task = "HITId" if items else base.task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
         raise DamagedExport("there is no Answer.* column")
     wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
     # The last columns may be for the requester to fill in; batches omit their cells.
     n_decisions = sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
-    table = read_sheet(seen, wanted, may_omit=n_decisions)
+    table = base.read_sheet(seen, wanted, may_omit=n_decisions)
     # Rejected, or marked in the column Reject of a file for upload.
     marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
-    is_rejected = pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
-    table = drop_rows(table, is_rejected, "rejected assignments", options, "rejected")
+    table = base.drop_rows(table, marks, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
     if items:
         return _votes_on_items(table, items, labels, options)
-    return votes_of_questions(table, task, "WorkerId", labels)
+    return base.votes_of_questions(table, task, "WorkerId", labels)
 
 
 def _items(seen: Source, options: ExportOptions) -> dict[str, str]:
@@ -78,12 +67,11 @@ def _votes_on_items(
     common = dict(labels)
     for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
-        mine = [name for name in labels if end.search(name)]
-        yield from votes_of_questions(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
+        mine = {end.sub("", name): common.pop(name) for name in labels if end.search(name)}
+        yield from base.votes_of_questions(table, column, "WorkerId", mine)
     if common:
-        options.left_out["answers that are about a whole HIT"] += sum(
-            len(label.drop_nulls()) for label in common.values()
-        )
+        n_answers = sum(len(label.drop_nulls()) for label in common.values())
+        options.left_out["answers that are about a whole HIT"] += n_answers
 
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
@@ -91,19 +79,17 @@ def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     plain = table.select(pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS)
     if ALL_ANSWERS not in columns:
         return plain
-    forms = [_form(row, cell) for row, cell in table.select(ROW, ALL_ANSWERS).iter_rows()]
+    forms = []
+    for row, cell in table.select(ROW, ALL_ANSWERS).iter_rows():
+        try:
+            form = json.loads(cell or "[]")
+        except ValueError as error:
+            raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
+        form = form[0] if isinstance(form, list) and form else form
+        forms.append(dict(_flat("", form)) if isinstance(form, dict) else {})
     names = dict.fromkeys(name for form in forms for name in form)
     more = {name: pl.Series([form.get(name) for form in forms], dtype=pl.String) for name in names}
     return plain.with_columns(**more) if plain.width else pl.DataFrame(more)
-
-
-def _form(row: int, cell: str | None) -> dict[str, str]:
-    try:
-        forms = json.loads(cell or "[]")
-    except ValueError as error:
-        raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
-    form = forms[0] if isinstance(forms, list) and forms else forms
-    return dict(_flat("", form)) if isinstance(form, dict) else {}
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -132,7 +118,7 @@ def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Ser
     for cells in answers:
         if not is_option[cells.name]:
             short = cells.name.removesuffix(".label").removesuffix(".labels")
-            labels[cells.name if short in labels else short] = join_lists(cells)
+            labels[cells.name if short in labels else short] = base.join_lists(cells)
     return labels
 
 
@@ -147,61 +133,36 @@ def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
     by_name: dict[str, list[str]] = {}
     for box in boxes.columns:
         by_name.setdefault(box.rpartition(".")[0], []).append(box)
-    alone = [options[0] for options in by_name.values() if len(options) == 1]
+    alone = [group[0] for group in by_name.values() if len(group) == 1]
+    groups = [  # the name of a question, its boxes, and the label that each stands for
+        (name, {box: box.rpartition(".")[2] for box in group}, False)
+        for name, group in by_name.items()
+        if len(group) > 1
+    ]
+    if len(alone) > 1:
+        start = os.path.commonprefix([box.rpartition(".")[0] for box in alone])  # noqa: RUF071 (names, not paths)
+        # The value of a button if it differs from the others (not "on" or "selected"), or else its name.
+        part = 2 if len({box.rpartition(".")[2] for box in alone}) == len(alone) else 0
+        label_of = {box: box.rpartition(".")[part] for box in alone}
+        groups.insert(0, (start.rstrip("_-.0123456789 ") or NAMELESS, label_of, True))
     labels: dict[str, pl.Series] = {}
-    if len(alone) > 1 and (_ticks(boxes, alone) == 1).all():
-        labels[_common_name(alone)] = _choice(boxes, {box: _said_by(box, alone) for box in alone})
-        alone = []
-    elif len(alone) > 1 and multi:
-        labels[_common_name(alone)] = _ticked(boxes, {box: _said_by(box, alone) for box in alone})
-        alone = []
-    for name, options in by_name.items():
-        if len(options) > 1 and (_ticks(boxes, options) <= 1).all():
-            labels[name] = _choice(boxes, {box: box.rpartition(".")[2] for box in options})
-        elif len(options) > 1 and multi is not False:
-            labels[name] = _ticked(boxes, {box: box.rpartition(".")[2] for box in options})
-        elif len(options) > 1:
-            labels.update({box: boxes[box] for box in options})
+    for name, label_of, are_alone in groups:
+        ticks = boxes.select(pl.sum_horizontal((pl.col(list(label_of)) == "true").fill_null(False))).to_series()
+        if ((ticks == 1) if are_alone else (ticks <= 1)).all():
+            chosen = [pl.when(pl.col(box) == "true").then(pl.lit(label)) for box, label in label_of.items()]
+            labels[name] = boxes.select(pl.coalesce(chosen)).to_series()
+        elif multi or (multi is None and not are_alone):
+            cells: list[str | None] = []
+            for row in boxes.select(list(label_of)).iter_rows():
+                ticked = [label for label, cell in zip(label_of.values(), row, strict=True) if cell == "true"]
+                cells.append(as_cell(ticked) if any(row) else None)  # null where no box has an answer
+            labels[name] = pl.Series(cells, dtype=pl.String)
+        elif not are_alone:
+            labels.update({box: boxes[box] for box in label_of})
+        if are_alone and name in labels:
+            alone = []
     return labels | {box.rpartition(".")[0]: boxes[box] for box in alone}
 
 
-def _ticks(boxes: pl.DataFrame, options: list[str]) -> pl.Series:
-    return boxes.select(pl.sum_horizontal((pl.col(options) == "true").fill_null(False))).to_series()
-
-
-def _ticked(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
-    """Return the labels of each assignment's ticked boxes as the text of a list; null where no box has an answer."""
-    names = list(label_of.values())
-    cells = [
-        as_cell(name for name, cell in zip(names, row, strict=True) if cell == "true") if any(row) else None
-        for row in boxes.select(list(label_of)).iter_rows()
-    ]
-    return pl.Series(cells, dtype=pl.String)
-
-
-def _choice(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
-    chosen = [pl.when(pl.col(box) == "true").then(pl.lit(label)) for box, label in label_of.items()]
-    return boxes.select(pl.coalesce(chosen)).to_series()
-
-
-def _said_by(box: str, group: list[str]) -> str:
-    """Return the value of a button if it differs from the others (not "on" or "selected"), or else its name."""
-    name, _, value = box.rpartition(".")
-    values = {other.rpartition(".")[2] for other in group}
-    return value if len(values) == len(group) else name
-
-
-def _common_name(group: list[str]) -> str:
-    start = os.path.commonprefix([box.rpartition(".")[0] for box in group])  # noqa: RUF071 (names, not paths)
-    return start.rstrip("_-.0123456789 ") or NAMELESS
-
-
-EXPORT = Export(
-    name="mturk",
-    title="Amazon Mechanical Turk",
-    remedy="download it again: Manage, Results, Review Results of the batch, Download CSV",
-    fits=fits,
-    read=read,
-    include=("rejected",),
-    takes_task=True,
-)
+REMEDY = "download it again: Manage, Results, Review Results of the batch, Download CSV"
+EXPORT = Export("mturk", "Amazon Mechanical Turk", REMEDY, fits, read, include=("rejected",), takes_task=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -16,18 +15,8 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, leave_out, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, Role, bare_name, candidates, find_column
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    describe_damage,
-    in_batches,
-    join_labels,
-    open_export,
-    read_records,
-    with_numbers,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 from finegold.votes.encoding import text_of
 
@@ -37,20 +26,12 @@ ONE_EACH = FIELDS - {"labels", "answers", "responses"}  # fields whose lists hav
 ANNOTATORS = frozenset(word + "s" for word in ANNOTATOR.words)  # the field beside a list of labels
 PEOPLE = re.compile(r"(ann|" + "|".join(sorted(ANNOTATOR.words, key=len, reverse=True)) + r")[ _.-]?\w*", re.IGNORECASE)
 ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key", "pairid"})
+ROWS, BY_POSITION, NUMBERED = "rows", "by position", "numbered"  # what is noted while reading
 MANY = 3  # votes of an annotator who should have some label in common with others
 SAMPLE = 200  # tasks that tell whether a file holds votes
 NAME_TASK = use(task=Placeholder("NAME"), text="for the field of the tasks")
 
 Pair = tuple[Any, Any]  # an annotator, or None where only the position tells, and a label
-
-
-@dataclass
-class Notes:
-    """What was assumed while reading."""
-
-    rows: int = 0
-    by_position: bool = False
-    numbered: bool = False
 
 
 def fits(seen: Source) -> bool:
@@ -79,77 +60,54 @@ def fits(seen: Source) -> bool:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    notes, name = Notes(), seen.name
-    yield from in_batches(with_numbers(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes)))
-    if notes.by_position:
-        text = f"{name} has labels with no annotators; these are named 1, 2, ... by their position"
+    notes: Counter[str] = Counter()  # the rows, and what was assumed while reading
+    tasks = base.with_numbers(_tasks(seen), lambda task: _votes(task[0], task[1], options, notes))
+    yield from base.in_batches(tasks)
+    if notes[BY_POSITION]:
+        text = f"{seen.name} has labels with no annotators; these are named 1, 2, ... by their position"
         warnings.warn(text, FinegoldWarning, stacklevel=2)
-    if notes.numbered:
-        text = f"the rows of {name} have no id; they are numbered from 0"
+    if notes[NUMBERED]:
+        text = f"the rows of {seen.name} have no id; they are numbered from 0"
         warnings.warn(FinegoldWarning(text, [NAME_TASK]), stacklevel=2)
 
 
 def _tasks(seen: Source) -> Iterator[tuple[Any, Any]]:
     """Yield the id and the content of every task. The id of a row is None. The object may be larger than memory."""
-    import ijson
-
     if seen.is_list or _is_record(seen.record):
-        yield from ((None, record) for record in read_records(seen))
-        return
-    done = 0
-    with open_export(seen) as file:
-        try:
-            for pair in ijson.kvitems(file, "", use_float=True, multiple_values=True):
-                done += 1
-                yield pair
-        except (ijson.JSONError, UnicodeDecodeError) as error:
-            raise DamagedExport(describe_damage(error), record=done + 1) from None
+        yield from ((None, record) for record in base.read_records(seen))
+    else:
+        with base.open_export(seen) as file:
+            yield from base.json_items(file, "", as_pairs=True)
 
 
-def _votes(key: Any, value: Any, options: ExportOptions, notes: Notes) -> Iterable[Vote]:
+def _votes(key: Any, value: Any, options: ExportOptions, notes: Counter[str]) -> Iterator[Vote]:
     if key is None or _is_record(value):
-        return _votes_of_record(key, value, options, notes)
-    if options.task is not None:
-        raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
-    if value is None or value == {} or value == []:
-        return [Vote(key)]
-    if not isinstance(value, dict | list):
-        raise DamagedExport(f'"{key}" holds {value!r:.40}, expected votes')
-    return _votes_of_task(key, value, "", notes)
-
-
-def _votes_of_record(key: Any, record: Any, options: ExportOptions, notes: Notes) -> Iterator[Vote]:
-    if not isinstance(record, dict):
-        raise DamagedExport(f"expected a JSON object, found {record!r:.40}")
-    notes.rows += 1
-    task = _id_of(key, record, options, notes)
-    fields = _vote_fields(record)
-    if not fields:
+        if not isinstance(value, dict):
+            raise DamagedExport(f"expected a JSON object, found {value!r:.40}")
+        notes[ROWS] += 1
+        task = key
+        if key is None or options.task is not None:
+            try:
+                field = find_column(list(value), ROW_ID, options.task)
+            except InputError as error:
+                raise DamagedExport(error.problem, NAME_TASK) from None
+            if field is None and options.has_many_files:
+                raise DamagedExport("the row has no id", NAME_TASK)
+            notes[NUMBERED] += field is None
+            task = notes[ROWS] - 1 if field is None else value[field]  # as rows of tables and matrices are numbered
+        votes_of = _vote_fields(value)
+    else:
+        if options.task is not None:
+            raise DamagedExport("the keys of the object name the tasks", leave_out("task"))
+        if not isinstance(value, dict | list | None):
+            raise DamagedExport(f'"{key}" holds {value!r:.40}, expected votes')
+        task, votes_of = key, {"": value} if value else {}
+    if not votes_of:
         yield Vote(task)
-    for field in fields:
-        yield from _votes_of_task(task, _votes_in(record, field), field, notes)
-
-
-def _votes_of_task(task: Any, votes: Any, question: str, notes: Notes) -> Iterator[Vote]:
-    for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
-        notes.by_position = notes.by_position or annotator is None
-        yield Vote(task, str(number) if annotator is None else annotator, label, question)
-
-
-def _id_of(key: Any, record: dict[str, Any], options: ExportOptions, notes: Notes) -> Any:
-    """Return the id of a record: its key, the field that the user names, a field with a usual name, or its number."""
-    try:
-        if key is not None and options.task is None:
-            return key
-        field = find_column(list(record), ROW_ID, options.task)
-    except InputError as error:
-        raise DamagedExport(error.problem, NAME_TASK) from None
-    if field is not None:
-        return record[field]
-    if options.has_many_files:
-        raise DamagedExport("the row has no id", NAME_TASK)
-    notes.numbered = True
-    return notes.rows - 1  # as rows of tables and matrices are numbered
+    for question, votes in votes_of.items():
+        for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
+            notes[BY_POSITION] += annotator is None
+            yield Vote(task, str(number) if annotator is None else annotator, label, question)
 
 
 # What holds votes.
@@ -165,35 +123,30 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and any(map(_is_field, value))
 
 
-def _vote_fields(record: dict[str, Any]) -> list[str]:
-    """Return the fields of a record that hold votes. A text does if the annotators stand beside it."""
-    texts = [name for name, value in record.items() if isinstance(value, str) and value.strip() and _is_field(name)]
-    has_annotators = bool(texts) and _annotators_of(record) is not None
-    return [
-        name
-        for name, value in record.items()
-        if _is_field(name) and ((isinstance(value, list | dict) and value) or (has_annotators and name in texts))
-    ]
+def _vote_fields(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the votes in each field that holds some, paired with the annotators if another field lists them.
 
+    A text such as "cat,dog" holds votes if there are annotators, in a text such as "ann,bob" or a list.
+    """
 
-def _votes_in(record: dict[str, Any], field: str) -> Any:
-    """Return the votes of a field, paired with the annotators if another field of the record lists them."""
-    value, names = record[field], _annotators_of(record)
-    if isinstance(value, str):
-        value = [part.strip() for part in value.split(",")]
-    if not isinstance(value, list) or names is None or any(isinstance(vote, dict) for vote in value):
-        return value
-    if len(names) != len(value):
-        raise DamagedExport(f"found {len(value):,} labels but {len(names):,} annotators")
-    return list(zip(names, value, strict=True))
+    def parts(value: Any) -> Any:
+        return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
-
-def _annotators_of(record: dict[str, Any]) -> list[Any] | None:
-    """Return the annotators in a field beside the labels, such as "ann,bob" or a list."""
+    listed = (
+        value for name, value in record.items() if bare_name(name) in ANNOTATORS and isinstance(value, str | list)
+    )
+    annotators = parts(next(listed, None))
+    fields = {}
     for name, value in record.items():
-        if bare_name(name) in ANNOTATORS and isinstance(value, str | list):
-            return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    return None
+        is_text = annotators is not None and isinstance(value, str) and value.strip()
+        if not _is_field(name) or not (is_text or (isinstance(value, list | dict) and value)):
+            continue
+        votes = fields[name] = parts(value)
+        if isinstance(votes, list) and annotators is not None and not any(isinstance(vote, dict) for vote in votes):
+            if len(annotators) != len(votes):
+                raise DamagedExport(f"found {len(votes):,} labels but {len(annotators):,} annotators")
+            fields[name] = list(zip(annotators, votes, strict=True))
+    return fields
 
 
 def _pairs_of(votes: Any) -> Iterator[Pair]:
@@ -207,7 +160,7 @@ def _pairs_of(votes: Any) -> Iterator[Pair]:
             annotator, label = vote[annotators[0]] if annotators else None, vote[labels[0]]
         else:
             annotator, label = vote if isinstance(vote, tuple) else (None, vote)
-        label = join_labels(label) if isinstance(label, list) else label
+        label = base.join_labels(label) if isinstance(label, list) else label
         yield annotator, None if label != label else label  # NaN is not a label
 
 
@@ -215,9 +168,9 @@ def _are_records(tasks: list[Any]) -> bool:
     """Return whether some field holds votes in every record that has it."""
     if not all(isinstance(task, dict) for task in tasks):
         return False
-    fields = dict.fromkeys(field for task in tasks for field in _vote_fields(task))
-    values_of = {field: [_votes_in(task, field) for task in tasks if field in _vote_fields(task)] for field in fields}
-    return any(_are_votes(values, field) for field, values in values_of.items())
+    held = [_vote_fields(task) for task in tasks]
+    fields = dict.fromkeys(field for votes_of in held for field in votes_of)
+    return any(_are_votes([votes_of[field] for votes_of in held if field in votes_of], field) for field in fields)
 
 
 def _are_votes(values: Sequence[Any], field: str = "") -> bool:
@@ -261,11 +214,5 @@ def _have_annotators_as_keys(tasks: Sequence[dict[str, Any]]) -> bool:
     )
 
 
-EXPORT = Export(
-    name="nested-json",
-    title="nested JSON",
-    remedy='expected an object of tasks, {"task": {"annotator": "label"}}, or rows with a list or an object of votes',
-    fits=fits,
-    read=read,
-    takes_task=True,
-)
+REMEDY = 'expected an object of tasks, {"task": {"annotator": "label"}}, or rows with a list or an object of votes'
+EXPORT = Export("nested-json", "nested JSON", REMEDY, fits, read, takes_task=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
 from finegold.io.source import Source
 
+REMEDY = "export it again: prodigy db-out DATASET > FILE.jsonl"
 ANNOTATOR = ("_annotator_id", "_session_id")
 SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
 
@@ -18,30 +19,28 @@ def fits(seen: Source) -> bool:
     return {"_input_hash", "answer"} <= seen.record.keys()
 
 
-def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
+def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
     answer = need(record, "answer", str)
     task = record.get(options.task or "_input_hash")
     if task is None:
         raise DamagedExport(f'found no "{options.task or "_input_hash"}"')
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
-        yield Vote(task)
-        return
+        return [Vote(task)]
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
         raise DamagedExport("found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id")
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
-        if answer == "reject" and "rejected" not in options.include:
-            options.left_out["rejected choices"] += 1
-            yield Vote(task)
-        else:
-            yield Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")
-    elif str(record.get("_view_id", "")).endswith("_manual"):
+        if answer != "reject" or "rejected" in options.include:
+            return [Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")]
+        options.left_out["rejected choices"] += 1
+        return [Vote(task)]
+    if str(record.get("_view_id", "")).endswith("_manual"):
         options.left_out["marked regions"] += 1
-        yield Vote(task)
-    else:  # accept or reject: the answer to the question whether the label fits, where there is one
-        yield Vote(task, annotator, answer, str(record.get("label") or ""))
+        return [Vote(task)]
+    # Accept or reject: the answer to the question whether the label fits, where there is one.
+    return [Vote(task, annotator, answer, str(record.get("label") or ""))]
 
 
 def without_dataset(names: Sequence[str]) -> Sequence[str]:
@@ -54,12 +53,5 @@ def without_dataset(names: Sequence[str]) -> Sequence[str]:
 
 
 EXPORT = Export(
-    name="prodigy",
-    title="Prodigy",
-    remedy="export it again: prodigy db-out DATASET > FILE.jsonl",
-    fits=fits,
-    read=by_record(_votes),
-    include=("rejected",),
-    takes_task=True,
-    shorten=without_dataset,
+    "prodigy", "Prodigy", REMEDY, fits, by_record(_votes), ("rejected",), takes_task=True, shorten=without_dataset
 )

@@ -46,18 +46,36 @@ def fits(seen: Source) -> bool:
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
-    columns = tuple(names.get(column, column) for column in seen.columns)
-    table = table.rename(names)
-    respondent = _respondent(columns)
+    columns = [names.get(column, column) for column in seen.columns]
+    # Who answered: by the id of the service that recruited them, else by that of the response.
+    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in columns}
+    people = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in columns]
+    if not people:
+        raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     ids = _import_ids(columns, seen.rows)
     items = _items(columns, ids, options)
-    table = table.filter(pl.col(ROW) > _header_rows(columns, seen.rows))
+    # Rows below the header that are not responses: up to the ids, or one with "Start Date", in whatever language.
+    header_rows = next(
+        (number for number, row in enumerate(seen.rows, 1) if any("ImportId" in cell for cell in row)), None
+    )
+    if header_rows is None:
+        begun = dict(zip(columns, seen.rows[0], strict=False)).get(START, "") if seen.rows else ""
+        header_rows = int(bool(begun.strip()) and not re.search(r"\d", begun))
+    table = table.rename(names).filter(pl.col(ROW) > header_rows)
     if table.is_empty():
         raise DamagedExport("it has headers but no responses")
-    table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
+    status, channel, finished = map(pl.col, ("Status", "DistributionChannel", "Finished"))
+    previews = {"Status": status.is_in(PREVIEWS), "DistributionChannel": channel == "preview"}
+    unfinished = {"Finished": finished.str.to_lowercase().is_in(["false", "0"])}
+    table = drop_rows(table, previews, "previews", options, "previews")
+    table = drop_rows(table, {"Status": status.is_in(SPAM)}, "responses marked as spam", options, "spam")
+    table = drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
+    table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
     for question, tasks in _questions(ids, table, items, options).items():
         for column, task in tasks.items():
-            yield table.select(task=pl.lit(task), annotator=respondent, label=column, question=pl.lit(question))
+            yield table.select(
+                task=pl.lit(task), annotator=pl.coalesce(people), label=column, question=pl.lit(question)
+            )
 
 
 def _legacy_names(seen: Source) -> dict[str, str]:
@@ -78,33 +96,13 @@ def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[s
     return found
 
 
-def _header_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows below the header are not responses."""
-    for number, row in enumerate(rows, start=1):
-        if any("ImportId" in cell for cell in row):
-            return number
-    first = dict(zip(columns, rows[0], strict=False)) if rows else {}
-    begun = first.get(START, "")
-    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is not a date
-
-
-def _respondent(columns: Sequence[str]) -> pl.Expr:
-    """Return who answered: by the id of the service that recruited them, else by that of the response."""
-    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in columns}
-    found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in columns]
-    if not found:
-        raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
-    return pl.coalesce(found)
-
-
 def _items(columns: Sequence[str], ids: dict[str, str], options: ExportOptions) -> list[str]:
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
         chosen = [name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if not chosen:
-            raise DamagedExport(
-                f'no column is called "{options.task}"', use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
-            )
+            remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
+            raise DamagedExport(f'no column is called "{options.task}"', remedy)
         return chosen
     if ids:
         items = [name for name, known_as in ids.items() if QUESTION.match(known_as) and not NO_LABEL.search(known_as)]
@@ -114,19 +112,6 @@ def _items(columns: Sequence[str], ids: dict[str, str], options: ExportOptions) 
     if not items:
         raise DamagedExport("there is no column with answers to choose from")
     return items
-
-
-def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
-    columns, nobody = set(table.columns), pl.lit(False)
-    status = pl.col("Status").is_in(PREVIEWS) if "Status" in columns else nobody
-    channel = pl.col("DistributionChannel") == "preview" if "DistributionChannel" in columns else nobody
-    table = drop_rows(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
-    if "Status" in columns:
-        table = drop_rows(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
-    if "Finished" in columns:
-        is_open = pl.col("Finished").str.to_lowercase().is_in(["false", "0"])
-        table = drop_rows(table, is_open, "unfinished responses", options, "unfinished")
-    return table
 
 
 def _questions(
@@ -150,12 +135,6 @@ def _questions(
     return found
 
 
-EXPORT = Export(
-    name="qualtrics",
-    title="Qualtrics",
-    remedy="export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text",
-    fits=fits,
-    read=read,
-    include=("previews", "spam", "unfinished"),
-    takes_task=True,
-)
+REMEDY = "export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text"
+INCLUDE = ("previews", "spam", "unfinished")
+EXPORT = Export("qualtrics", "Qualtrics", REMEDY, fits, read, INCLUDE, takes_task=True)

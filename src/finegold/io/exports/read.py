@@ -40,8 +40,18 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
         has_many_files=len(sources) > 1,
         multi=options.multi,
     )
-    _check(export, export_options)
+    if export_options.task is not None and not export.takes_task:
+        problem = f"the tasks of an export of {export.title} have ids of their own"
+        raise InputError(problem, remedies=[leave_out("task")])
+    if unknown := sorted(export_options.include - set(export.include)):
+        known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
+        problem = f'there is no "{unknown[0]}" to include from an export of {export.title}; {known}'
+        raise InputError(problem, remedies=[] if export.include else [leave_out("include")])
+    if export_options.gold and not export.has_gold:
+        remedy = use(gold=Placeholder("FILE"), text="with a file of truths")
+        raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
     name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
+    wanted = export_options.question
     questions: dict[str, QuestionVotes] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
     for batch in _batches(export, sources, export_options, options.watch):
@@ -52,13 +62,31 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
             question = str(key)
             if question not in questions:
                 questions[question] = QuestionVotes(name, question)
-            questions[question].add(part, keep=export_options.question in (None, ALL, question))
+            questions[question].add(part, keep=wanted in (None, ALL, question))
+    if not questions:
+        left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
+        if left_out:
+            raise InputError(f"{name} holds no votes; left out were {left_out}")
+        raise InputError(f"{name} holds no votes", remedies=[Remedy(text=export.remedy)])
+    by_votes = sorted(questions.values(), key=lambda votes: -votes.n_votes)
+    listed = ", ".join(map(str, by_votes[:MOST_LISTED]))
+    listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
+    if wanted is None and len(questions) > 1:
+        one = use(question=Placeholder("NAME"), text="for one of them")
+        every = use(question=ALL, when="where several results can be shown")
+        raise InputError(f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every])
+    if wanted not in (None, ALL, *questions):
+        near = difflib.get_close_matches(wanted or "", questions, n=1)
+        meant = f'; did you mean "{near[0]}"?' if near else ""
+        raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
     annotations = {}
-    for question, votes in _choose(questions, export_options, name, export.remedy).items():
+    for question, votes in sorted(questions.items()):
+        if wanted not in (None, ALL, question):
+            continue
         for part in common:
             votes.add(part)
         table = votes.finish()
-        if len(questions) > 1 and export_options.question == ALL:
+        if len(questions) > 1 and wanted == ALL:
             cells = drop_missing(table.values("label"), options.no_vote)
             if not len(cells.names):  # the other questions can still be read
                 warnings.warn(f'the question "{question}" has no votes and is left out', FinegoldWarning, stacklevel=2)
@@ -67,20 +95,6 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
     if not annotations:
         raise InputError(f"{name} holds no votes: every label is missing")
     return annotations
-
-
-def _check(export: Export, export_options: ExportOptions) -> None:
-    if export_options.task is not None and not export.takes_task:
-        problem = f"the tasks of an export of {export.title} have ids of their own"
-        raise InputError(problem, remedies=[leave_out("task")])
-    unknown = sorted(export_options.include - set(export.include))
-    if unknown:
-        known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
-        problem = f'there is no "{unknown[0]}" to include from an export of {export.title}; {known}'
-        raise InputError(problem, remedies=[] if export.include else [leave_out("include")])
-    if export_options.gold and not export.has_gold:
-        remedy = use(gold=Placeholder("FILE"), text="with a file of truths")
-        raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
 
 
 def _batches(
@@ -110,51 +124,20 @@ def _batches(
                         yield from join_waiting()
         except DamagedExport as error:
             raise error.of_tool(seen, export) from None
-        except InputError as error:
-            raise _with_tool(error, seen, export) from None
+        except InputError as error:  # about a text, its damage may be the fault of the export
+            source, titled = seen, f"{seen.name} ({export.title} export)"
+            if not source.is_delimited or not str(error).startswith(source.name):
+                raise error from None
+            where = error.where.replace(source.name, titled, 1) if error.where else ""
+            problem = error.problem if where else error.problem.replace(source.name, titled, 1)
+            if not error.remedies:
+                raise InputError(f"{problem}, or {export.remedy}", where) from None
+            raise InputError(problem, where, [*error.remedies, Remedy(text=export.remedy)]) from None
         except MISUSED as error:
             damage = DamagedExport(f"a value is of a kind that is not expected there ({error})")
             raise damage.of_tool(seen, export) from None
     if waiting:
         yield from join_waiting()
-
-
-def _with_tool(error: InputError, seen: Source, export: Export) -> InputError:
-    """Add the tool and its remedy to an error about a text: its damage may be the fault of the export."""
-    name, titled = seen.name, f"{seen.name} ({export.title} export)"
-    if not seen.is_delimited or not str(error).startswith(name):
-        return error
-    where = error.where.replace(name, titled, 1) if error.where else ""
-    problem = error.problem if where else error.problem.replace(name, titled, 1)
-    if not error.remedies:
-        return InputError(f"{problem}, or {export.remedy}", where)
-    return InputError(problem, where, [*error.remedies, Remedy(text=export.remedy)])
-
-
-def _choose(
-    questions: dict[str, QuestionVotes], export_options: ExportOptions, name: str, remedy: str
-) -> dict[str, QuestionVotes]:
-    """Return the votes of the questions that the user wants. Messages list those with the most votes first."""
-    wanted = export_options.question
-    if not questions:
-        left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
-        if left_out:
-            raise InputError(f"{name} holds no votes; left out were {left_out}")
-        raise InputError(f"{name} holds no votes", remedies=[Remedy(text=remedy)])
-    by_votes = sorted(questions.values(), key=lambda votes: -votes.n_votes)
-    listed = ", ".join(map(str, by_votes[:MOST_LISTED]))
-    listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
-    if wanted is None and len(questions) > 1:
-        one = use(question=Placeholder("NAME"), text="for one of them")
-        every = use(question=ALL, when="where several results can be shown")
-        raise InputError(f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every])
-    if wanted in (None, ALL):
-        return dict(sorted(questions.items()))
-    if wanted not in questions:
-        near = difflib.get_close_matches(wanted or "", questions, n=1)
-        meant = f'; did you mean "{near[0]}"?' if near else ""
-        raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
-    return {wanted: questions[wanted]}
 
 
 class QuestionVotes:

@@ -15,16 +15,8 @@ from typing import Any
 import polars as pl
 
 from finegold.errors import leave_out
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    by_record,
-    join_labels,
-    need,
-    unknown_task,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
 from finegold.io.source import Source
 
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
@@ -61,12 +53,12 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not isinstance(seen.data, Path):
         raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
     task = seen.data.resolve().parent.name  # the response does not name its object
-    return by_record(lambda record, _: _of_response(record, task, options))(seen, options)
 
+    def votes_of(record: Any, options: ExportOptions) -> Iterator[Vote]:
+        for answer in need(record, "answers", list):
+            yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), options)
 
-def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vote]:
-    for answer in need(record, "answers", list):
-        yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), options)
+    return by_record(votes_of)(seen, options)
 
 
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
@@ -78,7 +70,7 @@ def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if options.task is not None:
         data = need(record, "dataObject", dict)
         if (task := data.get(options.task)) is None:
-            raise unknown_task(f'the object has no "{options.task}"', data)
+            raise base.unknown_task(f'the object has no "{options.task}"', data)
     yield from _of_annotations(task, need(record, "annotations", list), options)
 
 
@@ -107,32 +99,18 @@ def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -
 
 def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     for question, answer in answers.items():
-        is_label, label = _label(answer)
+        label, is_label = answer, not isinstance(answer, list)
+        if isinstance(answer, dict) and ("label" in answer or "labels" in answer):
+            label = answer.get("label", answer.get("labels"))
+            label = join_labels(label) if isinstance(label, list) else label
+        elif isinstance(answer, dict):  # {"yes": true, "no": false}, or a box of its own
+            is_label = bool(answer) and all(isinstance(value, bool) for value in answer.values())
+            chosen = [option for option in answer if answer[option]]
+            label = next(iter(answer.values()), None) if len(answer) == 1 else join_labels(chosen) if is_label else None
         if is_label:
             yield Vote(task) if label is None else Vote(task, worker, label, question)
         else:
             options.left_out["answers that are not labels, such as boxes"] += 1
 
 
-def _label(answer: Any) -> tuple[bool, Any]:
-    """Return whether this is a label, and which: {"label": "cat"}, {"labels": [...]}, {"yes": true, "no": false}."""
-    if not isinstance(answer, dict):
-        return not isinstance(answer, list), answer
-    if "label" in answer or "labels" in answer:
-        label = answer.get("label", answer.get("labels"))
-        return True, join_labels(label) if isinstance(label, list) else label
-    if not answer or not all(isinstance(value, bool) for value in answer.values()):
-        return False, None
-    if len(answer) == 1:  # a box of its own
-        return True, next(iter(answer.values()))
-    return True, join_labels([option for option, is_chosen in answer.items() if is_chosen])
-
-
-EXPORT = Export(
-    name="sagemaker",
-    title="SageMaker Ground Truth",
-    remedy=REMEDY,
-    fits=fits,
-    read=read,
-    takes_task=True,
-)
+EXPORT = Export("sagemaker", "SageMaker Ground Truth", REMEDY, fits, read, takes_task=True)

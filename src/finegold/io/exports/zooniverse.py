@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.base import (
-    DamagedExport,
-    Export,
-    ExportOptions,
-    Vote,
-    in_batches,
-    join_labels,
-    need,
-    read_rows,
-    unknown_task,
-    with_numbers,
-)
+from finegold.io.exports import base
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote
 from finegold.io.source import Source
 from finegold.io.tables import scan_delimited
 
+REMEDY = "export it again: Lab, Data Exports, Request new classification export"
 USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
 
@@ -34,39 +25,37 @@ def fits(seen: Source) -> bool:
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or SUBJECT
     if task not in seen.columns:
-        raise unknown_task(f'there is no column "{task}"', seen.columns)
+        raise base.unknown_task(f'there is no column "{task}"', seen.columns)
     has_workflows = False  # several, each with a step T0
     if WORKFLOW in seen.columns:
         workflows = scan_delimited(seen).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
         has_workflows = int(workflows.item()) > 1
-    rows = read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
-    return in_batches(with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
+    rows = base.read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
+    return base.in_batches(base.with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
 
 
-def _votes(row: dict[str, Any], task: str, has_workflows: bool, options: ExportOptions) -> Iterator[Vote]:
+def _votes(row: dict[str, Any], task: str, has_workflows: bool, options: ExportOptions) -> Iterable[Vote]:
     try:
         answers = json.loads(row[ANSWERS] or "[]")
     except ValueError as error:
         raise DamagedExport(f"the annotations are not valid JSON ({error})") from None
     if not isinstance(answers, list):
         raise DamagedExport(f"found {answers!r:.40} for the annotations, expected a list")
-    is_gold, is_voted = str(row.get(GOLD)).lower() in ("true", "1"), False
+    is_gold, votes = str(row.get(GOLD)).lower() in ("true", "1"), []
     for step, value in _steps(answers):
         label = _label(value)
         if label is None:
             options.left_out["marks and drawings" if value else "steps without an answer"] += 1
-            continue
-        is_voted = True
-        question = f"{row[WORKFLOW]}/{step}" if has_workflows else step
-        yield Vote(row[task], row[USER], label, question, label if is_gold else None)
-    if not is_voted:
-        yield Vote(row[task])
+        else:
+            question = f"{row[WORKFLOW]}/{step}" if has_workflows else step
+            votes.append(Vote(row[task], row[USER], label, question, label if is_gold else None))
+    return votes or [Vote(row[task])]
 
 
 def _steps(answers: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value of each workflow step. A combined step holds others."""
     for answer in answers:
-        step, value = need(answer, "task", str), answer.get("value")
+        step, value = base.need(answer, "task", str), answer.get("value")
         if isinstance(value, list) and value and all(isinstance(part, dict) and "task" in part for part in value):
             yield from _steps(value)
         else:
@@ -82,15 +71,7 @@ def _label(value: Any) -> Any:
             labels.append(answer.get("choice", option))
         else:
             labels.append(None if isinstance(answer, list) else answer)
-    return None if None in labels else join_labels(labels)
+    return None if None in labels else base.join_labels(labels)
 
 
-EXPORT = Export(
-    name="zooniverse",
-    title="Zooniverse",
-    remedy="export it again: Lab, Data Exports, Request new classification export",
-    fits=fits,
-    read=read,
-    takes_task=True,
-    has_gold=True,
-)
+EXPORT = Export("zooniverse", "Zooniverse", REMEDY, fits, read, takes_task=True, has_gold=True)

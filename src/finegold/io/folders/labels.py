@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from finegold.engines.dask import DaskEngine
 from finegold.errors import InputError, OutputError
 from finegold.fitting.solve import OnStep, check_gold, check_memory, descend
 from finegold.io.folders.votes import ROWS_PER_RANGE, StoredBlock, read_votes
-from finegold.io.options import ReadOptions
+from finegold.io.options import Reading, ReadOptions
 from finegold.io.read import read_alias
 from finegold.kernels.votes import agreement, decide, outvoted, preference_of
 from finegold.methods.base import Method
@@ -35,7 +35,6 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Learned, ResultData, accuracies
 from finegold.results.tables import annotators_table, labels_for_users
 from finegold.system.files import abandoned, attached_folder, move, reserved, temporary_name
-from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import Names
 
 PARTS = "part-*.parquet"
@@ -66,18 +65,10 @@ def aggregate_files(
     *,
     engine: DaskEngine,
     gold: Any = None,
-    task: str | None = None,
-    annotator: str | None = None,
-    label: str | None = None,
-    classes: Sequence[Any] | None = None,
-    repeated: Repeated = "first",
-    missing: Sequence[Any] | None = None,
-    keep_missing: bool = False,
-    normalise: bool = False,
-    alias: Any = None,
     probabilities: bool = False,
     on_step: OnStep | None = None,
     rows_per_range: int = ROWS_PER_RANGE,
+    **reading: Unpack[Reading],
 ) -> FolderOutcome:
     """Aggregate votes in files into a folder of Parquet files with labels, sorted by task name.
 
@@ -93,25 +84,21 @@ def aggregate_files(
             "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
         )
     check_folder(target, votes, gold)
-    options = ReadOptions(
-        gold=gold,
-        classes=classes,
-        repeated=repeated,
-        missing=missing,
-        keep_missing=keep_missing,
-        normalise=normalise,
-        alias=read_alias(alias),
-    )
+    options = ReadOptions(gold=gold, **reading)
+    options = replace(options, alias=read_alias(options.alias))
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging)
         sizes = {"fewest_votes": engine.fewest_votes, "rows_per_range": rows_per_range}
-        remote = read_votes(engine.cluster, votes, (task, annotator, label), options, staging / "votes", **sizes)
+        remote = read_votes(engine.cluster, votes, options, staging / "votes", **sizes)
         check_memory(chosen, remote, remote.label, 0)  # posteriors stay with the workers
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
         with one_blas_thread():
             descent = descend(chosen, engine, on_step=on_step)
             learned = chosen.learned(descent.parameters)
-        none, nobody = Names(remote.annotators)[:0], cast(Any, np.empty(0))
+        none = Names(remote.annotators)[:0]
+        by_task = {"label_codes": np.int32, "tied": np.bool_, "votes_per_task": np.int64, "gold": np.int32}
+        by_annotator = ("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high")
+        empty: dict[str, Any] = {name: np.empty(0, dtype) for name, dtype in by_task.items()}
         template = ResultData(  # without tasks, annotators, and what grows with them: it travels to every worker
             method=chosen.name,
             settings=chosen.settings,
@@ -120,11 +107,7 @@ def aggregate_files(
             class_names=remote.classes,
             unlabelled=none,
             posterior=np.empty((0, remote.n_classes)),
-            label_codes=np.empty(0, np.int32),
-            tied=np.empty(0, np.bool_),
-            votes_per_task=np.empty(0, np.int64),
-            gold=np.empty(0, np.int32),
-            **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
+            **empty | dict.fromkeys(by_annotator, np.empty(0)),
             learned=Learned(class_prior=np.empty(0)),
             steps=[],
             counts=remote.counts,

@@ -30,7 +30,7 @@ from finegold.engines.blocks import Block, cuts
 from finegold.engines.dask.cluster import Cluster
 from finegold.engines.dask.workers import Packed
 from finegold.errors import InputError, use
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, Role, columns_of, find_columns
 from finegold.io.diagnosis import reading
 from finegold.io.layouts import refuse_lost_ids
 from finegold.io.options import ReadOptions
@@ -63,41 +63,32 @@ class RemoteVotes:
     blocks: list[StoredBlock]
     n_votes: int
     n_gold: int
+    n_tasks: int
+    n_annotators: int
+    n_classes: int
     annotators: pl.Series
     classes: Names
     unlabelled: pl.Series
     counts: Counts
     label: str  # the column of the labels
 
-    @property
-    def n_tasks(self) -> int:
-        return sum(block.n_tasks for block in self.blocks)
-
-    @property
-    def n_annotators(self) -> int:
-        return len(self.annotators)
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
 
 def read_votes(
     cluster: Cluster,
     votes: Any,
-    chosen: tuple[str | None, str | None, str | None],
     options: ReadOptions,
     scratch: Path,
     *,
     fewest_votes: int,
     rows_per_range: int = ROWS_PER_RANGE,
 ) -> RemoteVotes:
-    """Read the votes. chosen: the columns of task, annotator and label, where they cannot be told from their names."""
+    """Read the votes."""
     opened = open_table(votes)
     with columns_of(opened.name):
         if gold_column(options.gold, opened.columns) is not None:
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
-        columns = find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True)))
+        named: dict[Role, Any] = {TASK: options.task, ANNOTATOR: options.annotator, LABEL: options.label}
+        columns = find_columns(opened.columns, named)
     truth = None if options.gold in (None, False) else read_gold(options.gold, options.no_vote)
     missing = None if options.no_vote is None else list(options.no_vote)
 
@@ -116,13 +107,18 @@ def read_votes(
         gather_range, [(n, spread, vocabulary, truth, options.repeated, to) for n, to in enumerate(folders)]
     )
 
-    n_votes, repeated, n_gold = (sum(getattr(r, name) for r in ranges) for name in ("n_votes", "repeated", "gold"))
-    disagreeing = sum(part.disagreeing for part in ranges)
+    n_tasks, n_votes, repeated, n_gold, disagreeing = (
+        sum(getattr(part, name) for part in ranges)
+        for name in ("n_tasks", "n_votes", "repeated", "gold", "disagreeing")
+    )
     unused = 0 if truth is None else len(truth.task) - n_gold
     remote = RemoteVotes(
         blocks=_cut_blocks(cluster, ranges, folders, known, fewest_votes),
         n_votes=n_votes,
         n_gold=n_gold,
+        n_tasks=n_tasks,
+        n_annotators=len(known.annotators),
+        n_classes=len(known.classes),
         annotators=known.annotators,
         classes=known.classes,
         unlabelled=pl.concat([part.unlabelled for part in ranges]),
@@ -131,14 +127,14 @@ def read_votes(
     )
     words: Counter[str] = sum((Counter(part.no_vote) for part in passes), Counter())
     totals = Totals(  # what looks wrong is reported as on one machine
-        remote.n_votes,
-        remote.n_tasks,
-        remote.n_annotators,
+        n_votes,
+        n_tasks,
+        len(known.annotators),
         to_list(known.classes),
         lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
         passes[0].tasks.to_list(),
-        remote.annotators.head(NAMES_EXAMINED).to_list(),
-        remote.counts.disagreeing,
+        known.annotators.head(NAMES_EXAMINED).to_list(),
+        disagreeing,
     )
     findings = list(known.findings)
     if options.no_vote is None:
