@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import zipfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -281,3 +282,17 @@ def test_an_old_workbook_whose_sectors_form_a_circle_is_refused(tmp_path: Path) 
     path.write_bytes(book)
     with pytest.raises(InputError, match=r"v\.xls is (a )?damaged"):
         read(path)
+
+
+def test_a_damaged_arrow_file_is_refused_without_pages_of_rust(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "votes.arrow"
+    pl.DataFrame({"task": ["a", "b", "c"], "worker": [1, 2, 3], "label": ["x", "y", "x"]}).write_ipc(path)
+    whole = path.read_bytes()
+    footer = whole.index(b"ARROW1", 8) - 300  # it says where batches begin and how long they are
+    for position in range(footer, len(whole) - 10):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x82]) + whole[position + 1 :])
+        with suppress(InputError):
+            finegold.read(path)
+    assert "panicked" not in capfd.readouterr().err

@@ -19,7 +19,10 @@ import io
 import os
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, NoReturn
 from xml.parsers.expat import ParserCreate
 
@@ -54,6 +57,7 @@ NEGATIVE_PAGE = re.compile(
 MOST_SEARCHED = 2**24  # bytes; headers are a tiny part of larger files, and searching these takes time
 QUOTE = ord('"')
 NOT_MARKS = bytes(set(range(256)) - set(b'"[]{}'))
+_QUIET = Lock()  # one thread at a time redirects standard error
 OPENS = 2  # the bit that [ and { have, and ] and } have not
 
 
@@ -87,6 +91,22 @@ def check_unpacked(name: str, data: Path | bytes, size: int) -> None:
         refuse(name, f"unpacks to more than {most:,} bytes", "UNPACKED")
 
 
+@contextmanager
+def no_panics(name: str, kind: str) -> Iterator[None]:
+    """Raise an InputError for a panic of Rust over a damaged file, and discard the pages that it prints past Python."""
+    with _QUIET, ExitStack() as undo:
+        with suppress(OSError):  # there is no standard error
+            before = os.dup(2)
+            undo.callback(os.close, before)
+            undo.callback(os.dup2, before, 2)
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            raise InputError(f"{name} is not a complete {kind.capitalize()} file; {AGAIN}") from None
+
+
 def check_cells(name: str, data: Path | bytes, kind: str) -> None:
     """Refuse a small "parquet", "arrow" or "stream" that declares a huge table: nulls and repeats take no bytes."""
     size = n_bytes(data)
@@ -102,12 +122,16 @@ def check_cells(name: str, data: Path | bytes, kind: str) -> None:
     else:
         scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
         table = scan(data, glob=False, hive_partitioning=False)
-        rows, columns = int(table.select(pl.len()).collect().item()), len(table.collect_schema())
+        with no_panics(name, kind):
+            rows, columns = int(table.select(pl.len()).collect().item()), len(table.collect_schema())
     if rows * columns > most:
         refuse(name, f"has {rows:,} rows x {columns:,} columns, more than {most:,} cells", "CELLS")
-    if kind != "parquet" or size > MOST_SEARCHED:
+    if kind == "stream" or size > MOST_SEARCHED:
         return
-    if NEGATIVE_PAGE.search(data if isinstance(data, bytes) else data.read_bytes()):
+    if kind == "arrow":
+        with no_panics(name, kind):
+            table.null_count().collect()  # reads it once as a whole
+    elif NEGATIVE_PAGE.search(data if isinstance(data, bytes) else data.read_bytes()):
         what = "a page declares a negative number of values"
         raise InputError(f"{name} is not a complete Parquet file ({what}); {AGAIN}")
 
