@@ -22,7 +22,7 @@ MORE = [
     "finegold.insight.Agreement",
     "finegold.insight.Trust",
     "finegold.insight.next_votes.Plan",
-    "finegold.api.judges.JudgeReport",
+    "finegold.judges.JudgeReport",
     "finegold.insight.judges.panels.JudgeComparison",
     "finegold.insight.judges.panels.Panel",
     "finegold.insight.judges.ranking.Ranking",

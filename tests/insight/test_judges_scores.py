@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 import finegold
-from finegold.api import judges
+from finegold import judges
 from finegold.errors import InputError
 from finegold.insight.judges.answers import (
     MISSING,

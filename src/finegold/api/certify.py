@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from finegold.api import sample as samples
 from finegold.api.job import result_for
 from finegold.api.result import Result
-from finegold.api.sample import Bools, Codes, Floats, Plan, Sample
+from finegold.api.sample import Bools, Plan, Sample
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
 from finegold.insight import certify as maths
 from finegold.insight.certify import Acceptance, Interval, Recalibration
@@ -119,13 +118,10 @@ class Certificate:
         """
         plan = self.plan
         return {
-            "accuracy": None if self.accuracy is None else self.accuracy._asdict(),
+            "accuracy": self.accuracy and self.accuracy._asdict(),
             "accepted": {"risk": plan.risk, "share": self.accepted_share, "tasks": self.accepted},
-            "calibration": {
-                "before": self.calibration_before,
-                "after": self.calibration_after,
-                **self.recalibration._asdict(),
-            },
+            "calibration": {"before": self.calibration_before, "after": self.calibration_after}
+            | self.recalibration._asdict(),
             "missing": self.missing,
             "classes": {name: part._asdict() for name, part in self.classes.items()},
             "bands": {name: part._asdict() for name, part in self.bands.items()},
@@ -161,17 +157,15 @@ class Certificate:
             )
         if plan.purpose == "choice":
             best = max(self.choices, key=lambda each: each.gain)
-            gain = (
-                f"{100 * best.gain:+.0f} ± {100 * best.standard_error:.0f} points on {plan.n - self.missing:,} checks"
-            )
-            if self.switch_to is None:
-                keep = f"Keep {plan.method}: no method is better by more than a standard error ({best.method} {gain})."
-                return [*said, keep]
-            return [
-                *said,
-                f"{best.method} is better here ({gain}, of tasks on which methods differ). How accurate its labels are "
-                "needs another sample: draw it from the labels of that method.",
-            ]
+            points = f"{100 * best.gain:+.0f} ± {100 * best.standard_error:.0f} points"
+            gain = f"{points} on {plan.n - self.missing:,} checks"
+            advice = f"Keep {plan.method}: no method is better by more than a standard error ({best.method} {gain})."
+            if self.switch_to is not None:
+                advice = (
+                    f"{best.method} is better here ({gain}, of tasks on which methods differ). How accurate its labels "
+                    "are needs another sample: draw it from the labels of that method."
+                )
+            return [*said, advice]
         if self.accepted:
             said.append(
                 f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be accepted unchecked: "
@@ -290,9 +284,8 @@ class Certificate:
             if not {"accuracy", "digests"} <= written.keys():
                 raise ValueError
         except (OSError, ValueError, AttributeError):
-            raise InputError(
-                "this is not a certificate that can be verified: it must be a .json", str(certificate)
-            ) from None
+            words = "this is not a certificate that can be verified: it must be a .json"
+            raise InputError(words, str(certificate)) from None
         fresh = json.loads(json.dumps(self.to_dict()))
         return [name for name in fresh if name != "date" and not _is_same(written.get(name), fresh[name])]
 
@@ -355,38 +348,91 @@ def certify(
     _check_belongs(result, plan)
     names = [row[0] for row in plan.rows]
     classes = [text_of(name) for name in to_list(result.class_names)]
-    given = _read_truths(checks, plan, names, classes)
+
+    # The truth of each task of the plan, None where there is none
+    answers = read_answers(checks, plan.columns[0], plan.columns[1], samples.SAMPLE, names, classes)
+    if answers.samples - {plan.id}:
+        raise InputError(f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is {plan.id}")
+    if stranger := next((task for task in answers.truths if task not in set(names)), None):
+        raise InputError(
+            f"the task {stranger!r} is not one of this sample's; checks of other tasks were not drawn at random"
+        )
+    given = [answers.truths.get(name) for name in names]
+    truths = [truth for truth in given if truth is not None]
+    if not truths:
+        raise InputError("no task of the sheet has a truth", remedies=[use(text="fill in its column of truths first")])
+    if unknown := [truth for truth in truths if truth not in classes]:
+        words = f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes ({unknown[0]!r})"
+        if 2 * len(unknown) > len(truths):
+            remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
+            raise InputError(words, remedies=[remedy])
+        warnings.warn(FinegoldWarning(f"{words}: the labels of these tasks count as wrong"), stacklevel=2)
     last = max(row for row, truth in enumerate(given, 1) if truth is not None)
     look = next(end for end in plan.look_ends if end >= last)  # the first planned look that holds all answers
     given, rows = given[:look], plan.rows[:look]
+
+    # What the rows up to this look show
     code = match(names[:look], result.task_names).astype(np.int64)
     labels = np.array([classes[label] for label in result.label_codes[code].tolist()])
     answered = np.array([truth is not None for truth in given])
     right = np.array([truth == label for truth, label in zip(given, labels, strict=True)])
+    wrong = ~(right & answered)  # a task without an answer counts as wrong for acceptance
     stratum, rank = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+    sizes, expected = np.array(plan.sizes), np.array(plan.confidence)
     confidence = result.confidence[code].astype(np.float64)
-    weight = (np.array(plan.sizes) / np.maximum(np.bincount(stratum, minlength=len(plan.sizes)), 1))[stratum]
-    known = np.flatnonzero(answered)
-    before, after = _calibration_errors(confidence[known], right[known], weight[known])
-    accuracy, classes_measured, bands, width = None, {}, {}, None
+    weight = (sizes / np.maximum(np.bincount(stratum, minlength=len(sizes)), 1))[stratum]
+    accuracy, width, accepted = None, None, 0
+    parts: tuple[dict[str, Interval], dict[str, Interval]] = ({}, {})  # by label and by confidence
     if plan.purpose == "accuracy":
-        names_of_bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(BANDS)])
-        band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(names_of_bands) - 1)
-        accuracy = _accuracy(plan, stratum, answered, right)
-        classes_measured = _parts(labels, right, weight, answered, plan.alpha)
-        bands = _parts(names_of_bands[band], right, weight, answered, plan.alpha)
-        width = (accuracy.high - accuracy.low) * math.sqrt(len(known) / (len(known) + 50))
+
+        def interval(counted: Bools, hits: Bools) -> Interval:
+            checked = np.bincount(stratum[counted], minlength=len(sizes))
+            n_right = np.bincount(stratum[hits & counted], minlength=len(sizes)).astype(float)
+            return maths.accuracy_interval(sizes, checked, n_right, expected, plan.alpha)
+
+        accuracy = interval(answered, right)
+        if not answered.all():  # wide enough for any answer to tasks without one
+            every = np.ones_like(answered)
+            low, high = interval(every, right & answered).low, interval(every, right | ~answered).high
+            accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
+        width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
+        bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(BANDS)])
+        band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
+        for part, measured in zip((labels, bands[band]), parts, strict=True):
+            for name in np.unique(part):
+                some = (part == name) & answered
+                if some.sum() >= LEAST_FOR_PART:
+                    measured[str(name)] = maths.weighted_interval(weight[some], right[some], plan.alpha)
+        accepted = maths.accepted_strata(sizes, stratum, wrong, expected, plan.risk, plan.alpha)
+    elif plan.purpose == "acceptance":
+        sets = Acceptance(plan.first, plan.last, 0.0)
+        accepted = maths.accepted_share(rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha)
+
+    # How other methods fare, and how well confidences are calibrated before and after (by cross-validation)
+    known = np.flatnonzero(answered)
+    confidence, right, weight = confidence[known], right[known], weight[known]
+    choices = []
+    for name, codes in zip(plan.rivals, samples.rival_labels(fitted, plan.rivals) if plan.rivals else [], strict=True):
+        pairs = zip(codes[code[known]].tolist(), truths, strict=True)
+        theirs = np.array([classes[own] == truth for own, truth in pairs])
+        gain = theirs.astype(float) - right
+        error = float(gain.std(ddof=1) / math.sqrt(len(gain))) if len(gain) > 1 else 1.0
+        choices.append(Choice(name, int(theirs.sum()), float(gain.mean()), error))
+    after, fold = confidence.copy(), np.arange(len(known)) % FOLDS
+    for number in range(min(FOLDS, len(known))):
+        out = fold == number
+        after[out] = maths.recalibrate(confidence[~out], right[~out].astype(float)).apply(confidence[out])
     content = json.dumps(sorted((name, truth or "") for name, truth in zip(names, given, strict=False)))
     return Certificate(
         accuracy=accuracy,
-        accepted=_accepted(plan, stratum, rank, ~(right & answered)),
-        recalibration=maths.recalibrate(confidence[known], right[known].astype(float)),
-        calibration_before=before,
-        calibration_after=after,
+        accepted=accepted,
+        recalibration=maths.recalibrate(confidence, right.astype(float)),
+        calibration_before=maths.calibration_error(confidence, right, weight),
+        calibration_after=maths.calibration_error(after, right, weight),
         missing=int((~answered).sum()),
-        classes=classes_measured,
-        bands=bands,
-        choices=_choices(fitted, plan, code[known], [given[row] for row in known], right[known]),
+        classes=parts[0],
+        bands=parts[1],
+        choices=choices,
         width_with_50_more=width,
         plan=plan,
         checks=hashlib.sha256(content.encode()).hexdigest(),
@@ -427,100 +473,16 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
 def read_plan(path: str | Path) -> Plan:
     """Read a plan, and refuse one that was edited."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Plan.from_json(Path(path).read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError):
         raise InputError("this is not a plan of a sample", where=str(path)) from None
-    return Plan.from_json(text, str(path))
 
 
 def _check_belongs(result: ResultData, plan: Plan) -> None:
     """Refuse a plan that was made for other labels."""
-    if plan.labels == samples.labels_digest(result):
-        return
-    what = "other votes" if plan.votes != samples.votes_digest(result) else f"other labels ({plan.method})"
-    raise InputError(
-        f"this sheet was drawn for {what}: its checks say nothing about these labels",
-        remedies=[use(text="certify the votes and the method that the sample was drawn for, or draw a new sample")],
-    )
-
-
-def _read_truths(checks: Any, plan: Plan, names: list[str], classes: list[str]) -> list[str | None]:
-    """Return the truth of each task of the plan, None where there is none; refuse what is not of this sample."""
-    answers = read_answers(checks, plan.columns[0], plan.columns[1], samples.SAMPLE, names, classes)
-    if answers.samples - {plan.id}:
-        raise InputError(f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is {plan.id}")
-    if stranger := next((task for task in answers.truths if task not in set(names)), None):
+    if plan.labels != samples.labels_digest(result):
+        what = "other votes" if plan.votes != samples.votes_digest(result) else f"other labels ({plan.method})"
         raise InputError(
-            f"the task {stranger!r} is not one of this sample's; checks of other tasks were not drawn at random"
+            f"this sheet was drawn for {what}: its checks say nothing about these labels",
+            remedies=[use(text="certify the votes and the method that the sample was drawn for, or draw a new sample")],
         )
-    given = [answers.truths.get(name) for name in names]
-    truths = [truth for truth in given if truth is not None]
-    if not truths:
-        raise InputError("no task of the sheet has a truth", remedies=[use(text="fill in its column of truths first")])
-    if unknown := [truth for truth in truths if truth not in classes]:
-        words = f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes ({unknown[0]!r})"
-        if 2 * len(unknown) > len(truths):
-            remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
-            raise InputError(words, remedies=[remedy])
-        warnings.warn(FinegoldWarning(f"{words}: the labels of these tasks count as wrong"), stacklevel=3)
-    return given
-
-
-def _accuracy(plan: Plan, stratum: Codes, answered: Bools, right: Bools) -> Interval:
-    """Return the interval of all labels, wide enough for any answer to tasks without one."""
-    sizes, confidence = np.array(plan.sizes), np.array(plan.confidence)
-
-    def interval(counted: Bools, hits: Bools) -> Interval:
-        checks = np.bincount(stratum[counted], minlength=len(sizes))
-        n_right = np.bincount(stratum[hits & counted], minlength=len(sizes)).astype(float)
-        return maths.accuracy_interval(sizes, checks, n_right, confidence, plan.alpha)
-
-    measured = interval(answered, right)
-    if answered.all():
-        return measured
-    everything = np.ones_like(answered)
-    low, high = interval(everything, right & answered).low, interval(everything, right | ~answered).high
-    return measured._replace(low=min(low, measured.low), high=max(high, measured.high))
-
-
-def _accepted(plan: Plan, stratum: Codes, rank: Codes, wrong: Bools) -> int:
-    """Return how many labels are accepted; a task without an answer counts as wrong."""
-    if plan.purpose == "choice":
-        return 0
-    if plan.purpose == "accuracy":
-        sizes, confidence = np.array(plan.sizes), np.array(plan.confidence)
-        return maths.accepted_strata(sizes, stratum, wrong, confidence, plan.risk, plan.alpha)
-    sets = Acceptance(plan.first, plan.last, 0.0)
-    return maths.accepted_share(rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha)
-
-
-def _parts(part: NDArray[Any], right: Bools, weight: Floats, answered: Bools, alpha: float) -> dict[str, Interval]:
-    """Return the accuracy of each part of the labels with enough checks."""
-    inside = {str(name): (part == name) & answered for name in np.unique(part)}
-    return {
-        name: maths.weighted_interval(weight[some], right[some], alpha)
-        for name, some in inside.items()
-        if some.sum() >= LEAST_FOR_PART
-    }
-
-
-def _choices(result: ResultData, plan: Plan, code: Codes, truths: list[str | None], right: Bools) -> list[Choice]:
-    """Compare the labels of other methods with these, by the differences on checked tasks."""
-    names = [text_of(name) for name in to_list(result.class_names)]
-    choices = []
-    for name, labels in zip(plan.rivals, samples.rival_labels(result, plan.rivals) if plan.rivals else [], strict=True):
-        theirs = np.array([names[label] == truth for label, truth in zip(labels[code].tolist(), truths, strict=True)])
-        gain = theirs.astype(float) - right
-        error = float(gain.std(ddof=1) / math.sqrt(len(gain))) if len(gain) > 1 else 1.0
-        choices.append(Choice(name, int(theirs.sum()), float(gain.mean()), error))
-    return choices
-
-
-def _calibration_errors(confidence: Floats, right: Bools, weight: Floats) -> tuple[float, float]:
-    """Return the calibration error before and after, the latter by cross-validation over the checks."""
-    after = confidence.copy()
-    fold = np.arange(len(confidence)) % FOLDS
-    for number in range(min(FOLDS, len(confidence))):
-        out = fold == number
-        after[out] = maths.recalibrate(confidence[~out], right[~out].astype(float)).apply(confidence[out])
-    return maths.calibration_error(confidence, right, weight), maths.calibration_error(after, right, weight)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Unpack
 
-from finegold.api.job import Job, job_of, refuse_for_model, result_for, saved
-from finegold.api.result import Result
+from finegold.api.job import job_of, refuse_for_model, result_for, saved
 from finegold.errors import InputError
 from finegold.insight import comparison, measures
 from finegold.insight.comparison import Comparison, audit_table
@@ -19,7 +18,6 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
 from finegold.results.tables import own_name, with_predicted_tasks
-from finegold.votes.key import Key
 
 if TYPE_CHECKING:
     from finegold.api.options import Fitting
@@ -78,51 +76,35 @@ def evaluate(
     >>> [(row["method"], row["accuracy"]) for row in finegold.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
     [('mv', 0.5), ('ds', 0.5)]
     """
-    columns = {"truth_task": truth_task, "truth_label": truth_label}
-    return evaluate_job(job_of(votes, keywords), truth, methods_of(methods), **columns)
-
-
-def evaluate_job(
-    job: Job, truth: Any, methods: Sequence[Method], *, truth_task: str | None = None, truth_label: str | None = None
-) -> list[dict[str, Any]]:
-    """Evaluate methods on the votes of a job. The method of the job is ignored."""
-    with job.fitter(methods) as fit:
+    job, chosen, rows = job_of(votes, keywords), _methods_of(methods), []
+    is_ordered = job.reading_keywords.get("ordered") is not None
+    with job.fitter(chosen) as fit:
         votes = job.read()
         match: Any = match_sets if votes.multi else match_truth
         known = match(votes, truth, task=truth_task, label=truth_label)
-        return [
-            _figures(fit(method, votes), known, job.reading_keywords.get("ordered") is not None) for method in methods
-        ]
+        for method in chosen:
+            result = fit(method, votes)
+            if isinstance(known, TruthSets):
+                figures = set_figures(result, known.task, known.sets)
+                n_known, n_unused = len(known.sets), known.n_unused
+            else:
+                figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
+                if is_ordered:
+                    compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
+                    figures |= {name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES}
+                n_known, n_unused = known.n_known, known.n_unmatched
+            fitted = {"iterations": result.iterations, "converged": result.converged, "seconds": result.seconds}
+            counts = {"n_tasks": len(result.posterior), "n_truths": n_known, "n_truths_unused": n_unused}
+            rows.append({"method": result.method, **figures, **fitted, **counts})
+    return rows
 
 
-def methods_of(methods: Methods) -> list[Method]:
+def _methods_of(methods: Methods) -> list[Method]:
     """Return methods that are given by name or as objects."""
     given = [methods] if isinstance(methods, str | Method) else list(methods)
     if not given:
         raise InputError("no method is given; name at least one, such as ds")
     return [make_method(method, {}) for method in given]
-
-
-def _figures(result: Result, known: Key | TruthSets, ordered: bool) -> dict[str, Any]:
-    if isinstance(known, TruthSets):
-        figures = set_figures(result, known.task, known.sets)
-        n_known, n_unused = len(known.sets), known.n_unused
-    else:
-        figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
-        if ordered:
-            compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
-            figures |= {name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES}
-        n_known, n_unused = known.n_known, known.n_unmatched
-    return {
-        "method": result.method,
-        **figures,
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "seconds": result.seconds,
-        "n_tasks": len(result.posterior),
-        "n_truths": n_known,
-        "n_truths_unused": n_unused,
-    }
 
 
 def compare(
@@ -166,20 +148,13 @@ def compare(
     >>> [(row["method"], row["flips"], row["accuracy"]) for row in found.rows()]
     [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
-    return compare_job(job_of(votes, keywords), methods_of(method_names() if methods is None else methods), truth)
-
-
-def compare_job(job: Job, methods: Sequence[Method], truth: Any = None) -> Comparison:
-    """Compare methods on the votes of a job. The method of the job is ignored.
-
-    If votes are sets of labels, each task and option is a question of yes or no, and methods are compared on these.
-    """
-    with job.fitter(methods) as fit:
+    job, chosen = job_of(votes, keywords), _methods_of(method_names() if methods is None else methods)
+    with job.fitter(chosen) as fit:
         votes = job.read()
         if not votes.multi:
             codes = None if truth is None else match_truth(votes, truth).codes
-            return comparison.compare(votes, methods, truth=codes, run=fit)
-        results = [single_labels(fit(method, votes)) for method in methods]
+            return comparison.compare(votes, chosen, truth=codes, run=fit)
+        results = [single_labels(fit(method, votes)) for method in chosen]  # on each task and option: yes or no
         majority = single_labels(fit(make_method("mv", {}), votes))
         return Comparison(list(results), majority, None if truth is None else true_answers(votes, truth))
 
@@ -273,13 +248,6 @@ def audit(
     ([2, 1], [1.0, 0.33], [2, 1])
     """
     result, _ = result_for(votes, method, keywords)
-    return audit_result(result, labels, labels_task=labels_task, labels_label=labels_label)
-
-
-def audit_result(
-    result: Result, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None
-) -> Any:
-    """Return how likely each label in use is wrong, judged by a result."""
     refuse_sets(result, "single label to audit")
     everything = with_predicted_tasks(result)
     key = match_truth(everything, labels, task=labels_task, label=labels_label)

@@ -75,12 +75,8 @@ class Progress(NamedTuple):
 
 @contextmanager
 def _in_python(name: str) -> Iterator[OnStep | None]:
-    with in_notebook(name) as in_cell:
-        if in_cell is not None:
-            yield in_cell
-            return
-        with on_terminal(name) as on_line:
-            yield on_line
+    with in_notebook(name) as in_cell, on_terminal(name) if in_cell is None else nullcontext(in_cell) as shown:
+        yield shown
 
 
 IN_PYTHON = Progress(fitting=_in_python)  # shown in a notebook or on a terminal
@@ -166,17 +162,35 @@ class Job(FitOptions):
     def fitter(self, methods: Sequence[Method]) -> Iterator[Fit]:
         """Yield a function that fits any of these methods to votes with the options of the job.
 
-        Checkpoints are checked and the engine is opened first, so that an unreachable cluster is reported before the
-        votes are read.
+        Options are checked and the engine is opened first, so that an unreachable cluster is reported before the votes
+        are read.
         """
-        self._check(methods)
-        checkpoints: dict[str, Checkpoint | None] = {}
+        file = use(checkpoint=Placeholder("FILE"))
+        if self.resume and self.checkpoint is None:
+            raise InputError("to resume a fit, name the file to continue from", remedies=[file])
+        if self.overwrite and self.checkpoint is None:
+            raise InputError("to overwrite unfinished work, name its file", remedies=[file])
+        if self.overwrite and self.resume:
+            raise InputError(
+                "unfinished work can be continued or overwritten, not both",
+                remedies=[leave_out("overwrite"), leave_out("resume")],
+            )
+        if self.scheduler is not None and self.engine != "dask":
+            raise InputError("the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")])
         for method in methods:
-            checkpoints[method.name] = None
+            if self.reading_keywords.get("multi"):  # otherwise this is checked when the votes are read
+                self._check_sets(method)
+            if self.prior is not None:
+                check_takes_prior(method)
             if self.checkpoint is not None:
-                path = self.checkpoint if len(methods) == 1 else f"{self.checkpoint}.{method.name}"
-                kept = checkpoints[method.name] = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
-                kept.inspect()
+                check_resumable(method)
+        if self.checkpoint is not None and len({method.name for method in methods}) < len(methods):
+            raise InputError("with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")])
+        checkpoints = {}
+        for method in methods if self.checkpoint is not None else ():
+            path = f"{self.checkpoint}" + ("" if len(methods) == 1 else f".{method.name}")
+            checkpoints[method.name] = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
+            checkpoints[method.name].inspect()
         with ExitStack() as stack:
 
             @cache  # methods of the same precision share an engine
@@ -215,29 +229,6 @@ class Job(FitOptions):
         scheduler = {} if self.scheduler is None else {"scheduler": self.scheduler}
         return opened(self.engine, threads=self.threads, single=single, **scheduler)
 
-    def _check(self, methods: Sequence[Method]) -> None:
-        file = use(checkpoint=Placeholder("FILE"))
-        if self.resume and self.checkpoint is None:
-            raise InputError("to resume a fit, name the file to continue from", remedies=[file])
-        if self.overwrite and self.checkpoint is None:
-            raise InputError("to overwrite unfinished work, name its file", remedies=[file])
-        if self.overwrite and self.resume:
-            raise InputError(
-                "unfinished work can be continued or overwritten, not both",
-                remedies=[leave_out("overwrite"), leave_out("resume")],
-            )
-        if self.scheduler is not None and self.engine != "dask":
-            raise InputError("the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")])
-        for method in methods:
-            if self.reading_keywords.get("multi"):  # otherwise this is checked when the votes are read
-                self._check_sets(method)
-            if self.prior is not None:
-                check_takes_prior(method)
-            if self.checkpoint is not None:
-                check_resumable(method)
-        if self.checkpoint is not None and len({method.name for method in methods}) < len(methods):
-            raise InputError("with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")])
-
     def _check_sets(self, method: Method) -> None:
         given = {"prior": self.prior, "checkpoint": self.checkpoint, "predictions": self.predictions}
         if names := names_given(given):
@@ -249,7 +240,12 @@ class Job(FitOptions):
 
 
 def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
-    """Return the job of a function of Python: what is not an option of every fit says how the votes are read."""
+    """Return the job of a function of Python: what is not an option of every fit says how the votes are read.
+
+    Commands pass a job in place of votes.
+    """
+    if isinstance(votes, Job):
+        return votes
     names = {each.name for each in fields(Job)}
     fitting = {name: value for name, value in keywords.items() if name in names}
     reading = {name: value for name, value in keywords.items() if name not in names}

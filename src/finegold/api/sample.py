@@ -142,14 +142,13 @@ class Plan:
             digest, written_as = content.pop("digest"), content.pop("format")
             content["rows"] = [(str(task), int(stratum), int(rank)) for task, stratum, rank in content["rows"]]
             plan = cls(**content)
+            if written_as != FORMAT:
+                raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError("this is not a plan of a sample", where=where) from None
-        if written_as != FORMAT:
-            raise InputError("this is not a plan of a sample", where=where)
         if plan.digest != digest:
-            raise InputError(
-                "the plan was edited since the sample was drawn", where=where, remedies=[use(text="draw a new sample")]
-            )
+            remedy = use(text="draw a new sample")
+            raise InputError("the plan was edited since the sample was drawn", where, [remedy])
         return plan
 
 
@@ -274,7 +273,12 @@ def sample(
         items = Content(votes, ReadOptions(**job.reading_keywords))
     result = all_labels(fitted)
     rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
-    ranked = rank_tasks(result, _is_disputed(fitted, rivals) if rivals else None)
+    disputed = None
+    if rivals:
+        if fitted.combined is not None:
+            raise InputError("methods cannot be compared on labels that were combined with predictions")
+        disputed = np.any([codes != fitted.label_codes for codes in rival_labels(fitted, rivals)], axis=0)
+    ranked = rank_tasks(result, disputed)
     n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
     alpha = (1 - CERTAINTY) / looks
     sets = Acceptance(1, maths.GRID, 0.0)
@@ -288,7 +292,13 @@ def sample(
         n = min(n, last)
     sizes = np.bincount(stratum)
     checks = maths.allocate(sizes, n) if purpose == "accuracy" else np.array([n, *[0] * (len(sizes) - 1)])
-    chosen = _draw(stratum, checks, looks, np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    parts: list[list[int]] = [[] for _ in range(looks)]  # every look ends with the same share of each stratum
+    for number, n_checks in enumerate(checks.tolist()):
+        some = generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
+        for look in range(looks):
+            parts[look].extend(some[n_checks * look // looks : n_checks * (look + 1) // looks].tolist())
+    chosen = np.array([task for part in parts for task in generator.permutation(np.array(part, np.int64))], np.int64)
     names = [text_of(name) for name in to_list(result.task_names[ranked.tasks[chosen]])]
     column = "task" if result.annotations is None else str(result.annotations.columns[0])
     if truth_column in (column, SAMPLE, ""):
@@ -356,12 +366,6 @@ def rival_labels(result: ResultData, rivals: Sequence[str]) -> list[Codes]:
     return [fit(make_method(name, {}), votes).label_codes.astype(np.int64) for name in rivals]
 
 
-def _is_disputed(result: ResultData, rivals: Sequence[str]) -> Bools:
-    if result.combined is not None:
-        raise InputError("methods cannot be compared on labels that were combined with predictions")
-    return np.asarray(np.any([codes != result.label_codes for codes in rival_labels(result, rivals)], axis=0))
-
-
 def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> list[pl.Series]:
     """Return the columns of the sheet that show what the tasks are about."""
     if items is None:
@@ -382,16 +386,6 @@ def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> li
         content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
     joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
     return [joined[name] for name in joined.columns if name not in {KEY, *plan.columns, SAMPLE}]
-
-
-def _draw(stratum: Codes, checks: Codes, looks: int, generator: np.random.Generator) -> Codes:
-    """Return the tasks to check in random order; every look ends with the same share of each stratum."""
-    parts: list[list[int]] = [[] for _ in range(looks)]
-    for number, n in enumerate(checks.tolist()):
-        some = generator.choice(np.flatnonzero(stratum == number), n, replace=False)
-        for look in range(looks):
-            parts[look].extend(some[n * look // looks : n * (look + 1) // looks].tolist())
-    return np.array([task for part in parts for task in generator.permutation(np.array(part, np.int64))], np.int64)
 
 
 def votes_digest(result: ResultData) -> str:

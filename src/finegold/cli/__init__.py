@@ -16,15 +16,6 @@ __all__ = ["main"]
 def main() -> None:
     with suppress(io.UnsupportedOperation):  # the streams are not files, for example in tests
         set_up_streams()
-    try:
-        raise SystemExit(_run())
-    except KeyboardInterrupt as error:  # while modules are imported
-        from finegold.cli.messages import report_error
-
-        raise SystemExit(report_error(error)) from None
-
-
-def _run() -> int | str | None:
     code: int | str | None = 0
     try:
         from finegold.cli.app import app
@@ -34,24 +25,22 @@ def _run() -> int | str | None:
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # also a panic in Rust, which does not derive from Exception
+    except BaseException as error:  # Ctrl-C while modules are imported; a panic in Rust does not derive from Exception
         from finegold.cli.messages import report_error
 
-        return report_error(error)
+        raise SystemExit(report_error(error)) from None
     stream = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return 0 if getattr(stream, "reader_is_gone", False) and code == 1 else code
+    raise SystemExit(0 if getattr(stream, "reader_is_gone", False) and code == 1 else code)
 
 
 # ---- Standard streams may be closed, or writing to them may fail (closed pipe, full disk)
 
 
-class Stream(io.RawIOBase):
+class Stream(io.FileIO):
     """An output stream that raises the first write error, if output is required, and then discards all output."""
 
     def __init__(self, number: int, *, is_open: bool, must_arrive: bool) -> None:
-        self._raw: Any = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115  # stays open until the process ends
+        super().__init__(number, "wb", closefd=False)
         self.is_open, self.must_arrive, self.reader_is_gone = is_open, must_arrive, False
 
     def write(self, data: Any) -> int:
@@ -60,8 +49,7 @@ class Stream(io.RawIOBase):
         try:
             if not self.is_open:
                 raise OSError(errno.EBADF, "standard output is closed")
-            written: int = self._raw.write(data)
-            return written
+            return super().write(data)
         except OSError as error:
             is_required, self.is_open, self.must_arrive = self.must_arrive, False, False
             is_closed_pipe_on_windows = sys.platform == "win32" and error.errno == errno.EINVAL
@@ -69,16 +57,6 @@ class Stream(io.RawIOBase):
             if is_required:
                 raise
             return len(data)
-
-    def fileno(self) -> int:
-        number: int = self._raw.fileno()
-        return number
-
-    def isatty(self) -> bool:
-        return self.is_open and bool(self._raw.isatty())
-
-    def writable(self) -> bool:
-        return True
 
 
 def set_up_streams() -> None:
@@ -101,10 +79,8 @@ def set_up_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no other file gets it
     if not is_open[0]:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
-
-    def text(raw: Stream, before: Any, errors: str) -> io.TextIOWrapper:
-        encoding, by_line = getattr(before, "encoding", None) or "utf-8", not raw.must_arrive or raw.isatty()
-        return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=by_line)
-
-    sys.stdout = text(Stream(1, is_open=is_open[1], must_arrive=True), sys.stdout, "replace")
-    sys.stderr = text(Stream(2, is_open=is_open[2], must_arrive=False), sys.stderr, "backslashreplace")
+    for number, name, errors in ((1, "stdout", "replace"), (2, "stderr", "backslashreplace")):
+        raw = Stream(number, is_open=is_open[number], must_arrive=number == 1)
+        encoding, by_line = getattr(getattr(sys, name), "encoding", None) or "utf-8", number == 2 or raw.isatty()
+        text = io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=by_line)
+        setattr(sys, name, text)

@@ -86,7 +86,17 @@ def aggregate(
             raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
         job = replace(job, votes=sources_of(files))  # each file is opened once
         writable(job.votes, reading.format)
-    _check_database_table(files, reading.table, to_table, to_database)
+    if to_table is None and to_database is not None:
+        raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
+    if to_table is not None:
+        from finegold.io.database_tables import check_database_table
+
+        if to_database is None and not is_database(files):
+            raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
+        is_same = reading.table is not None and table_parts(reading.table) == table_parts(to_table)
+        if is_same and to_database in (None, files[0]):
+            raise InputError(f"{to_table} is read here and would be overwritten; name another table")
+        check_database_table(to_database or files[0], to_table)
 
     columns = {"probabilities": probabilities, "scores": reading.ordered is not None}
     written = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
@@ -117,10 +127,9 @@ def aggregate(
         write_back(results if every_question else result, job.votes, path, **chosen)
 
     def write_table() -> None:
-        if to_table is not None:
-            result.to_table(to_database or files[0], to_table, probabilities=probabilities)
+        result.to_table(to_database or files[0], to_table, probabilities=probabilities)
 
-    out.write_all({write_back: write_export, **writers}, then=write_table)
+    out.write_all({write_back: write_export, **writers}, then=write_table if to_table else None)
     if json:
         shown = labels if every_question else _labels_of(result, **columns) if is_printed else None
         out.print_json(summary | ({"labels": shown.to_dicts()} if is_printed and shown is not None else {}))
@@ -148,21 +157,6 @@ def refuse_for_all_questions(options: Mapping[str, Any]) -> None:
     """Raise an error if an option is given that works with one question only."""
     if given := [flag for flag, value in options.items() if value]:
         raise InputError(f"{given[0]} works with one question only; choose it with --question NAME")
-
-
-def _check_database_table(files: list[str], source: str | None, name: str | None, address: str | None) -> None:
-    """Check before the fit that the table for the labels can be written and is not the table with the votes."""
-    if name is None:
-        if address is not None:
-            raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
-        return
-    if address is None and not is_database(files):
-        raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
-    if source is not None and table_parts(source) == table_parts(name) and address in (None, files[0]):
-        raise InputError(f"{name} is read here and would be overwritten; name another table")
-    from finegold.io.database_tables import check_database_table
-
-    check_database_table(address or files[0], name)
 
 
 def _labels_of(result: Result, **columns: bool) -> pl.DataFrame:
@@ -203,8 +197,9 @@ def _aggregate_into_folder(
     out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
     outcome = run_into_folder(job, folder, probabilities=probabilities)
     out.write_all({annotators: out.frame_writer(outcome.annotators, raw)})
-    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
-    summary = out.summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    counted = {"n_votes": outcome.n_votes, "n_tasks": outcome.n_tasks, "gold": outcome.n_gold}
+    counted |= {"tied": outcome.tied, "differs_from_majority": outcome.outvoted}
+    summary = out.summary_of(outcome.result, counted)
     summary["files"] = {"labels": folder, "annotators": annotators, "model": None}
     if json:
         out.print_json(summary)

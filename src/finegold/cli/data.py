@@ -13,7 +13,7 @@ from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
 from finegold.cli.messages import count, say
-from finegold.cli.options import ALL, job_of, read, result_of
+from finegold.cli.options import ALL, job_of, result_of
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.options import option
@@ -59,7 +59,9 @@ def convert(
         refuse_for_all_questions({"--query": reading.query, "--table": reading.table})
         votes = job_of(files, reading, gold=known.gold).read_questions()
     else:
-        votes = {"": read(files, reading, known.gold)}
+        if reading.multi:
+            raise InputError("sets of labels have no meaning here; leave out --multi")
+        votes = {"": job_of(files, reading, gold=known.gold).read(may_be_sets=False)}
     shape = {"wide": to is Shape.wide, "gold": known.gold is not None, "escape_formulas": not raw}
     if output == "-":
         write_votes(votes, output, **shape)

@@ -44,12 +44,12 @@ def evaluate(
     With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all labels (micro) and
     over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
     """
-    from finegold.api.evaluate import evaluate_job
+    from finegold.api.evaluate import evaluate as score
 
     out.check_outputs([], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
     job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
-    scores = evaluate_job(job, truth, chosen, truth_task=truth_task, truth_label=truth_label)
+    scores = score(job, truth, chosen, truth_task=truth_task, truth_label=truth_label)
     if json:
         out.print_json(scores if len(chosen) > 1 else scores[0])
         return
@@ -104,14 +104,14 @@ def compare(
     """
     import polars as pl
 
-    from finegold.api.evaluate import compare_job
+    from finegold.api.evaluate import compare as run
     from finegold.methods.lookup import method_names
 
     out.check_outputs([output, labels], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, method_names())
     job = job_of(files, reading, fit, method=chosen[0], on_read=out.print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    comparison = compare_job(job, chosen, truths)
+    comparison = run(job, chosen, truth=truths)
     rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
     out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels}, raw)
     if json:

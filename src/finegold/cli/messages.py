@@ -186,42 +186,29 @@ def guarded(line: CommandLine) -> Iterator[None]:
 
 def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int:  # noqa: B008
     """Print the error and return the exit code."""
+    wants_traceback, code = "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG")), BAD_INPUT
     if isinstance(error, InputError):
         command = line.repaired(error.remedies)
-        return _fail(error.worded(line.word) + (f"\ntry: {command}" if command else ""), BAD_INPUT)
-    if isinstance(error, FinegoldError):
-        return _fail(str(error), BAD_INPUT)
-    if isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
+        message = error.worded(line.word) + (f"\ntry: {command}" if command else "")
+    elif isinstance(error, FinegoldError):
+        message = str(error)
+    elif isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
         again = f": {line.changed({'overwrite': None, 'resume': True})}" if line.words else ""
         kept = f"{error}{again}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
-        return _fail(f"interrupted; {kept}", INTERRUPTED)
-    if isinstance(error, MemoryError):
-        return _fail(
-            "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine", BAD_INPUT
-        )
-    if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
-        _discard_output()
-        return 0
-    if isinstance(error, OSError) and error.errno in OS_ERROR_MESSAGES:
-        _discard_output()
-        return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
-    how = "" if _wants_traceback() else "; run `finegold --traceback ...` for details, and please report it"
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _fail(f"failed unexpectedly ({what}){how}", FAILED)
-
-
-def _fail(message: str, code: int) -> int:
-    if _wants_traceback():
+        message, code = f"interrupted; {kept}", INTERRUPTED
+    elif isinstance(error, MemoryError):
+        message = "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine"
+    elif isinstance(error, OSError) and (isinstance(error, BrokenPipeError) or error.errno in OS_ERROR_MESSAGES):
+        with suppress(OSError, ValueError):  # discard buffered output, so that Python prints no error at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
+            return 0
+        message = OS_ERROR_MESSAGES[error.errno or 0]
+    else:
+        how = "" if wants_traceback else "; run `finegold --traceback ...` for details, and please report it"
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        message, code = f"failed unexpectedly ({what}){how}", FAILED
+    if wants_traceback:
         traceback.print_exc()
     typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
     return code
-
-
-def _wants_traceback() -> bool:
-    return "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG"))
-
-
-def _discard_output() -> None:
-    """Discard buffered output that cannot be written, so that Python does not print an error at exit."""
-    with suppress(OSError, ValueError):  # standard output is not a file, for example in tests
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -87,7 +87,14 @@ class Group:
             if about.kind == "list":
                 values[name] = values[name] if text is None else split_commas(text)
             elif about.kind == "pairs":
-                values[name] = dict(_pair(spelling, about, pair) for pair in text or ()) or values[name]
+                pairs = {}
+                for pair in text or ():
+                    key, equals, value = pair.partition("=")
+                    if not equals or not key.strip():
+                        usage = f"{spelling} takes {about.metavar}, e.g. {spelling} {about.example}"
+                        raise InputError(f"{usage}, not {pair!r}")
+                    pairs[key.strip().removeprefix(":").replace("-", "_")] = value
+                values[name] = pairs or values[name]
             elif about.kind == "paths":
                 values[name] = text or values[name]
             elif text is not None:
@@ -162,21 +169,14 @@ def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any
     return str | None, shown, typer.Option(flag, **more)
 
 
-def _pair(flag: str, about: Option, text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise InputError(f"{flag} takes {about.metavar}, e.g. {flag} {about.example}, not {text!r}")
-    return name.strip().removeprefix(":").replace("-", "_"), value
-
-
 def is_given(context: typer.Context, name: str) -> bool:
     """Return whether an option stands on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
-def split_commas(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",")]
+def split_commas(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
@@ -233,7 +233,7 @@ Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> list[Method]:
     """Return the methods that an option lists. If there are several, each gets the settings that it has."""
-    listed = [name for text in names or [] for name in split_commas(text) or []] or default
+    listed = [name for text in names or [] for name in split_commas(text)] or default
     methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
     for setting in fit.settings or {}:
         if not any(setting in method.settings for method in methods):
@@ -292,20 +292,9 @@ def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any
     return Job(files, reading, progress=on_terminal(), **more)
 
 
-def read(files: list[str], reading: ReadOptions, gold: Any = None, *, sets: bool = False) -> Annotations:
-    """Read the votes for a command that fits nothing and may take sets of labels."""
-    if reading.multi and not sets:
-        raise InputError("sets of labels have no meaning here; leave out --multi")
-    return job_of(files, reading, gold=gold).read(may_be_sets=False)
-
-
 def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
-    """Load the saved result, or read the votes and fit the method. Options that need votes are refused for a model."""
-    from finegold.api.job import saved
-
-    result = saved(files)
-    if result is not None:
-        _refuse_for_model([name for name in fit.given if name != "threads"], reading)
+    """Load the saved result, or read the votes and fit the method."""
+    if (result := _saved(files, reading, [name for name in fit.given if name != "threads"])) is not None:
         return result
     if reading.question == ALL:
         raise InputError("this command works with one question only; choose it with --question NAME")
@@ -314,21 +303,18 @@ def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
 
 def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
-    from finegold.api.job import saved
-
-    if (result := saved(files)) is not None:
-        _refuse_for_model([], reading)
-        return result
-    votes = read(files, reading, sets=True)
-    print_left_out(votes)
-    return votes
+    result = _saved(files, reading)
+    return job_of(files, reading, on_read=print_left_out).read(may_be_sets=False) if result is None else result
 
 
-def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
-    from finegold.api.job import refuse_for_model
+def _saved(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
+    """Return the result if FILE is a model. Options that need votes are refused then."""
+    from finegold.api.job import refuse_for_model, saved
 
-    names += [name for name in reading.given() if name != "repeated"]
-    refuse_for_model(dict.fromkeys(names, True))
+    result = saved(files)
+    if result is not None:
+        refuse_for_model(dict.fromkeys([*given, *(name for name in reading.given() if name != "repeated")], True))
+    return result
 
 
 def truths_of(path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-") -> Any:

@@ -103,23 +103,23 @@ def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
     return lambda path: write_frame(make(), path, escape_formulas=not raw)
 
 
-def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
-    """Write the data frames that these functions return, by path; all or none."""
-    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
-
-
 def result_writers(
     result: Any, labels: str | None, annotators: str | None, model: str | None, raw: bool, **columns: bool
 ) -> dict[str | None, Write]:
     """Return the functions that write the labels, the annotators and the model of a result, by path."""
-    from finegold.io.writers import write_labels
+    from finegold.io.writers import write_frame, write_labels
     from finegold.results.tables import annotators_for_users
 
     return {
         labels: lambda path: write_labels(result, path, escape_formulas=not raw, **columns),
-        annotators: frame_writer(lambda: annotators_for_users(result), raw),
+        annotators: lambda path: write_frame(annotators_for_users(result), path, escape_formulas=not raw),
         model: result.save,
     }
+
+
+def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
+    """Write the data frames that these functions return, by path; all or none."""
+    write_all({path: frame_writer(make, raw) for path, make in tables.items()})
 
 
 # ---- The summary of a fit: a few lines on standard error, or one JSON object on standard output
@@ -128,37 +128,16 @@ ANNOTATORS_SHOWN = 3  # best and worst annotators in the summary
 NAMES_SHOWN = 10  # annotators without any vote in the summary
 
 
-def summary_of(result: ResultData) -> dict[str, Any]:
-    """Return the summary of a result."""
-    from finegold.insight.expected import expected_accuracy
-    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
-    from finegold.insight.votes import votes_of
-    from finegold.votes.encoding import MISSING
+def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dict[str, Any]:
+    """Return the summary of a result; `counted` has the counts that are not known here if its votes are elsewhere."""
+    from finegold.votes.encoding import MISSING, to_list
 
-    votes = votes_of(result)
-    gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
-    n_votes = int(result.votes_per_task.sum())
-    summary = summary_fields(result, n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
-    if result.label_sets is not None:
-        sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
-        summary["options"] = summary.pop("classes")
-        summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
-    else:
-        summary["tied_votes"] = n_tied_votes(result)
-    return {**summary, "expected_accuracy": expected_accuracy(result), "warnings": tie_warnings(result)}
-
-
-def summary_fields(
-    result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int
-) -> dict[str, Any]:
-    """Return the summary of a result, given the counts of its tasks."""
-    from finegold.votes.encoding import to_list
-
-    return {
+    votes, combined = result.annotations, result.combined
+    summary: dict[str, Any] = {
         "method": result.method,
         "settings": result.all_settings,
-        "n_votes": n_votes,
-        "n_tasks": n_tasks,
+        "n_votes": int(result.votes_per_task.sum()),
+        "n_tasks": len(result.task_names),
         "n_annotators": len(result.annotator_names),
         "classes": to_list(result.class_names),
         "iterations": result.iterations,
@@ -167,18 +146,31 @@ def summary_fields(
         "bound": result.steps[-1].bound,
         "seconds": result.seconds,
         "notes": result.notes,
-        "tied": tied,
-        "differs_from_majority": outvoted,
+        "tied": int(result.tied.sum()),
+        "differs_from_majority": 0,
         "expected_accuracy": None,
         "warnings": [],
-        "gold": gold,
+        "gold": int((result.gold != MISSING).sum()),
         "unlabelled": len(result.unlabelled),
-        "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
-        "models": [record._asdict() for record in result.combined.records] if result.combined else [],
-        "predictions_only": len(result.combined.posterior) if result.combined else 0,
+        "never_voted": [] if votes is None else to_list(votes.never_voted),
+        "models": [record._asdict() for record in combined.records] if combined else [],
+        "predictions_only": len(combined.posterior) if combined else 0,
         "rows": asdict(result.counts),
-        "no_vote": {} if result.annotations is None else result.annotations.hygiene.no_vote,
+        "no_vote": {} if votes is None else votes.hygiene.no_vote,
     }
+    if counted is not None:
+        return summary | counted
+    from finegold.insight.expected import expected_accuracy
+    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
+
+    if result.label_sets is not None:
+        sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
+        summary["options"] = summary.pop("classes")
+        summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
+    else:
+        summary["tied_votes"] = n_tied_votes(result)
+    summary |= {"differs_from_majority": n_flips(result), "expected_accuracy": expected_accuracy(result)}
+    return summary | {"warnings": tie_warnings(result)}
 
 
 def print_summary(summary: dict[str, Any], result: ResultData) -> None:

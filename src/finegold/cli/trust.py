@@ -198,14 +198,14 @@ def audit(
     raw: o.Raw = False,
 ) -> None:
     """List how likely each label in use is to be wrong, judged by votes and predictions, the worst first."""
-    from finegold.api.evaluate import audit_result
+    from finegold.api.evaluate import audit as judge
     from finegold.io.writers import write_frame
     from finegold.votes.frames import to_polars
 
     output = None if output == "-" else output
     out.check_outputs([output], [], [*files, labels], reading, fit)
     current = truths_of(labels, labels_task, labels_label, "labels-")
-    table = to_polars(audit_result(result_of(files, reading, fit), current))
+    table = to_polars(judge(result_of(files, reading, fit), current))
     out.write_tables({output: lambda: table}, raw)
     if json:
         out.print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
@@ -241,7 +241,7 @@ def next_votes(
     voters = None
     if available is not None:  # with the types that the names have in the model; values of options are text
         known = {str(name): name for name in to_list(result.annotator_names)}
-        voters = [known.get(name, name) for name in o.split_commas(available) or []]
+        voters = [known.get(name, name) for name in o.split_commas(available)]
     plan = plan_next(result, budget, annotators=voters, safe=safe)
     out.write_tables({output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}, raw)
     n_exhausted = int(plan.exhausted.sum())

@@ -11,9 +11,9 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.judges import assess
 from finegold.api.result import Result
 from finegold.insight.next_votes import plan
+from finegold.judges import assess
 from finegold.report.views.annotators import Annotators, annotators, suspects
 from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
 from finegold.report.views.common import Record, record, texts
