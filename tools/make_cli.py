@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from typer.core import TyperArgument
 
+from finegold.api.options import FitOptions
 from finegold.cli.app import PANELS, every_command
+from finegold.cli.messages import as_flag
+from finegold.io.options import ReadOptions
+from finegold.options import options_of
 
 HEAD = """# Commands
 
@@ -23,50 +28,69 @@ output, messages to standard error.
 SHARED = """
 ## Options of several commands
 
-Commands that read votes or fit a method share these options.
+[Options](options.md) lists those for reading votes and for fitting a method. These are the others:
 """
 FOOT = "\nThis page is made from the commands by `python tools/make_cli.py`.\n"
 TABLE = "| option | |\n|---|---|\n"
-Options = dict[str, tuple[Any, list[str]]]  # by name: the option and the commands that have it
+GENERAL = "General"  # the panel of options that many commands describe in the same words
+MANY = 4
 FEW = 3  # an option of at most so many commands names them
+READING = {option.group for option in options_of(ReadOptions).values()}
+FIT = "Fit"
+DECLARED = {
+    flag
+    for declared in (ReadOptions, FitOptions)
+    for name, option in options_of(declared).items()
+    for flag in (as_flag(name, None)[0], *option.constants)
+} - {"--method", "--gold"}
+Options = dict[str, tuple[Any, list[str]]]  # by name: the option and the commands that have it
 
 
 def page() -> str:
     commands = every_command()
-    shared = _shared(commands)
+    texts = Counter((param.opts[0], param.help) for command in commands.values() for param in command.params)
+    shared: dict[str, Options] = {GENERAL: {}}
+    for name, command in commands.items():
+        for param in command.params:
+            panel = GENERAL if texts[param.opts[0], param.help] >= MANY else param.rich_help_panel
+            if _is_listed_here(param) and panel and panel not in {*READING, FIT}:
+                shared.setdefault(panel, {}).setdefault(param.opts[0], (param, []))[1].append(name)
+    shared = {panel: options for panel, options in shared.items() if _most(options) > 1}
     parts = [
         f"\n## {panel}\n"
-        + "".join(_section(name, one, set(shared)) for name, one in commands.items() if name.split()[0] in names)
+        + "".join(_section(name, one, shared) for name, one in commands.items() if name.split()[0] in names)
         for panel, names in PANELS.items()
     ]
     return HEAD + "".join(parts) + SHARED + "".join(_panel(name, options) for name, options in shared.items()) + FOOT
 
 
-def _section(name: str, command: Any, shared: set[str]) -> str:
+def _is_listed_here(param: Any) -> bool:
+    return not isinstance(param, TyperArgument) and param.opts[0] not in DECLARED
+
+
+def _section(name: str, command: Any, shared: dict[str, Options]) -> str:
     arguments = [param for param in command.params if isinstance(param, TyperArgument)]
-    panels = {param.rich_help_panel for param in command.params if param.rich_help_panel in shared}
-    own = [param for param in command.params if param.rich_help_panel not in shared and param not in arguments]
+    used = {panel: [param for param in command.params if _is_in(options, param)] for panel, options in shared.items()}
+    elsewhere = [param for params in used.values() for param in params]
+    own = [param for param in command.params if _is_listed_here(param) and param not in elsewhere]
     usage = " ".join(["finegold", name, *map(_usage, arguments), "[OPTIONS]"])
     words = re.sub(r"\[bold\](.+?)\[/bold\]", r"`\1`", inspect.cleandoc(command.help or ""))
     rows = "".join(map(_row, [*arguments, *own]))
-    links = ", ".join(f"[{panel}](#{_anchor(panel)})" for panel in sorted(panels))
-    also = f"\nAlso the options of {links}.\n" if links else ""
+    panels = {param.rich_help_panel for param in command.params}
+    links = [", ".join(f"`{param.opts[0]}`" for param in used[GENERAL])]
+    links += [f"[{panel.lower()}](#{_anchor(panel)})" for panel, params in used.items() if params and panel != GENERAL]
+    links += ["[reading votes](options.md#reading-votes)"] if panels & READING else []
+    links += ["[fitting](options.md#fitting)"] if FIT in panels else []
+    also = f"\nAlso: {', '.join(filter(None, links))}.\n" if any(links) else ""
     return f"\n### `finegold {name}`\n\n    {usage}\n\n{words}\n" + (f"\n{TABLE}{rows}" if rows else "") + also
 
 
-def _shared(commands: dict[str, Any]) -> dict[str, Options]:
-    """The panels of options that several commands have, with the commands of each option."""
-    panels: dict[str, Options] = {}
-    for name, command in commands.items():
-        for param in command.params:
-            if param.rich_help_panel:
-                panels.setdefault(param.rich_help_panel, {}).setdefault(param.opts[0], (param, []))[1].append(name)
-    return {panel: panels[panel] for panel in sorted(panels) if _most(panels[panel]) > 1}
+def _is_in(options: Options, param: Any) -> bool:
+    return param.opts[0] in options and options[param.opts[0]][0].help == param.help
 
 
 def _panel(name: str, options: Options) -> str:
-    rare = _most(options) > FEW
-    rows = [_row(param, users if rare and len(users) <= FEW else []) for param, users in options.values()]
+    rows = [_row(param, users if len(users) <= FEW < _most(options) else []) for param, users in options.values()]
     return f"\n### {name}\n\n{TABLE}{''.join(rows)}"
 
 
@@ -84,7 +108,7 @@ def _row(param: Any, users: list[str] | None = None) -> str:
     metavar = "" if isinstance(param, TyperArgument) or param.is_flag else f" {param.metavar}"
     words = [param.help or "", *_default(param)]
     words += [f"Only of {', '.join(f'`{name}`' for name in users)}."] if users else []
-    return f"| `{_cell(names + metavar)}` | {_cell(' '.join(words))} |\n"
+    return f"| {code_cell(names + metavar)} | {_cell(' '.join(words))} |\n"
 
 
 def _default(param: Any) -> list[str]:
@@ -101,6 +125,11 @@ def _default(param: Any) -> list[str]:
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def code_cell(text: str) -> str:
+    """Code in a table, in which | needs an entity: backquotes would show a backslash on the site."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{_cell(text)}`"
 
 
 def _anchor(panel: str) -> str:

@@ -6,6 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from make_cli import code_cell
+
 from finegold.api.options import FitOptions
 from finegold.cli.messages import as_flag
 from finegold.io.options import ReadOptions
@@ -51,14 +53,14 @@ def _row(name: str, about: Option, default: Any) -> str:
     flags = [f"{flag} {value}" if about.kind not in ("flag", "switch") else flag, *about.constants]
     if about.kind == "switch":
         flags.append(as_flag(name, False)[0])
-    shown = ", ".join(f"`{text}`" for text in flags) if "cli" in about.surfaces else ""
+    shown = ", ".join(map(code_cell, flags)) if "cli" in about.surfaces else ""
     words = about.doc or about.help
     if isinstance(default, str) and "by default" not in words.lower():
         words += f' Default: "{default}".'
     if about.low is not None:
         words += f" From {about.low:g}{'' if about.high is None else f' to {about.high:g}'}."
     cells = (f"`{name}`", shown, "yes" if "studio" in about.surfaces else "", words)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+    return f"| {' | '.join(cells)} |\n"
 
 
 if __name__ == "__main__":

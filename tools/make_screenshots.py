@@ -89,6 +89,11 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
             page.wait_for_selector(ready)
             page.wait_for_timeout(500)
             page.screenshot(path=IMAGES / f"studio-{view}.png")
+        page.emulate_media(color_scheme="dark")
+        page.goto(f"{link.partition('?')[0]}#/p/1/judge")
+        page.wait_for_selector(STUDIO["judge"])
+        page.wait_for_timeout(500)
+        page.screenshot(path=IMAGES / "studio-judge-dark.png")
         page.close()
 
 
