@@ -26,6 +26,12 @@ NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unpars
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
 PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")  # of a paper
+USUAL = (
+    "Stop when no probability of a class changes by more than this in a sweep.",
+    "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
+    "The largest number of sweeps.",
+)
 FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hds")))  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
@@ -45,16 +51,19 @@ Names are those of `finegold aggregate --method`, classes those of `finegold`. E
 - You have some truths: give them as gold (`--gold`), and let `finegold evaluate --truth` compare methods on others.
 - You want to see kinds of annotators, or compare with the paper: `ptbcc`.
 
-The defaults are what we recommend for work; `finegold.paper.settings(name)` and `--paper` are the settings of the
-paper's tables. [Costs](../evidence/costs.md) says what each method takes.
+A fit stops when no probability of a class changes by more than `tolerance` in a sweep, or after `max_iterations`
+sweeps. The defaults are what we recommend for work; `finegold.paper.settings(name)` and `--paper` are the settings of
+the paper's tables. [Costs](../evidence/costs.md) says what each method takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
 votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there are. E is the mean under the posterior,
 ψ the digamma function, [ ] is 1 where the condition holds and else 0.
 
-| method | class | in one line | gold truths | bound | the paper's row |
-|---|---|---|---|---|---|
+All methods learn from gold truths, except: GOLDLESS. The bound that these maximise never falls: BOUNDED.
+
+| method | class | in one line | the paper's row |
+|---|---|---|---|
 """
 SETTINGS_HEAD = '''"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
 
@@ -81,14 +90,19 @@ FOOT = "\nThis page is made from the docstrings by `python tools/make_methods.py
 def page() -> str:
     classes = {name: method_class(name) for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST))}
     rows = "".join(_row(name, made) for name, made in classes.items())
-    return HEAD + rows + "".join(_section(name, made) for name, made in classes.items()) + FOOT
+    goldless = ", ".join(f"`{name}`" for name, made in classes.items() if not made.takes_gold)
+    bounded = ", ".join(f"`{name}`" for name, made in classes.items() if made.has_bound)
+    return (
+        HEAD.replace("GOLDLESS", goldless).replace("BOUNDED", bounded)
+        + rows
+        + "".join(_section(name, made) for name, made in classes.items())
+        + FOOT
+    )
 
 
 def _row(name: str, made: type[Method]) -> str:
     line = inspect.getdoc(made).splitlines()[0].rstrip(".")  # type: ignore[union-attr]
-    gold = "kept, and teach it" if made.takes_gold else "no"
-    bound = "never falls" if made.has_bound else ""
-    return f"| `{name}` | `{made.__name__}` | {line} | {gold} | {bound} | {_paper(made)} |\n"
+    return f"| `{name}` | `{made.__name__}` | {line} | {_paper(made)} |\n"
 
 
 def _paper(made: type[Method]) -> str:
@@ -101,25 +115,30 @@ def _paper(made: type[Method]) -> str:
 
 
 def _section(name: str, made: type[Method]) -> str:
-    text, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
+    text = inspect.getdoc(made) or ""
     words = SECTION.split(text)[0]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
     path = EQUATIONS / f"{name}.md"
     if not path.is_file():
         raise FileNotFoundError(f"write the equations of {name} into {path}, then run python tools/make_methods.py")
     equations = path.read_text("utf-8").strip()
-    return (
-        f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
-        f"```pycon\n>>> {example.strip()}\n```\n\n{_settings(made, text)}\n\n"
-        f'<details markdown="1"><summary>Source</summary>\n\n```text\n{module.strip()}\n```\n\n</details>\n'
-    )
+    cited = [" ".join(part.split()) for part in module.split("\n\n") if YEAR.search(part)]
+    source = f"\nSource: {cited[0]}\n" if cited else ""
+    return f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n{_settings(made, text)}\n{source}"
 
 
 def _settings(made: type[Method], text: str) -> str:
-    """The settings with their values, and what the docstring says of each."""
-    values = ", ".join(f"`{key} = {value!r}`" for key, value in made().settings.items())
-    said = [f"- `{name}`: {' '.join(words.split())}" for name, words in PARAMETER.findall(text)]
-    return "\n".join([f"Settings: {values}.", *([""] if said else []), *said])
+    """The settings with their values, and what the docstring says of each unless it is the usual."""
+    said = {name: " ".join(words.split()) for name, words in PARAMETER.findall(text)}
+    lines, usual = [], []
+    for name, value in made().settings.items():
+        if said.get(name, "").startswith("Has no effect"):
+            continue
+        if said.get(name) in USUAL:
+            usual.append(f"`{name} = {value!r}`")
+        else:
+            lines.append(f"- `{name} = {value!r}`: {said[name]}")
+    return "\n".join(["Settings:", "", *lines, *([f"- {', '.join(usual)}"] if usual else [])]) if lines or usual else ""
 
 
 def registry() -> str:
