@@ -92,12 +92,8 @@ def page() -> str:
     rows = "".join(_row(name, made) for name, made in classes.items())
     goldless = ", ".join(f"`{name}`" for name, made in classes.items() if not made.takes_gold)
     bounded = ", ".join(f"`{name}`" for name, made in classes.items() if made.has_bound)
-    return (
-        HEAD.replace("GOLDLESS", goldless).replace("BOUNDED", bounded)
-        + rows
-        + "".join(_section(name, made) for name, made in classes.items())
-        + FOOT
-    )
+    head = HEAD.replace("GOLDLESS", goldless).replace("BOUNDED", bounded)
+    return head + rows + "".join(_section(name, made) for name, made in classes.items()) + FOOT
 
 
 def _row(name: str, made: type[Method]) -> str:
