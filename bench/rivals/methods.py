@@ -166,9 +166,8 @@ def _shares(figures: dict[str, dict[str, Any]]) -> None:
 
 
 def page(figures: dict[str, dict[str, Any]]) -> str:
-    """docs/evidence/costs.md: seconds of every method on every data set, and PTBCC's share of others' time."""
+    """docs/evidence/costs.md, its first table: seconds of every method on every data set."""
     methods, machine = list(next(iter(figures.values()))), describe()
-    others = [name for name in CONFUSION_MATRICES if name in methods]
     lines = [
         "# What the methods cost",
         "",
@@ -176,20 +175,10 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
         "takes a fraction of a second on these data sets, so accuracy decides ([choosing](choosing.md)). For millions",
         "of votes, use the default, `ptbcc`, `ds` or `mv`.",
         "",
-        "Seconds of processor time of a whole fit with the",
-        f"default settings, one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
+        "Seconds of processor time of a whole fit with the default settings,",
+        f" one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",
         *_table(["data set", *methods], _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods])),
-        "",
-        "## PTBCC against methods with a matrix for everybody",
-        "",
-        "All methods are compiled with the same care, so PTBCC's lead over DS and IBCC is smaller than in the paper,",
-        "whose programs were in several languages; over EBCC and FGBCC it is what the paper says, or more. Its time in",
-        "% of that of",
-        "",
-        *_table(
-            ["data set", *others], _rows(figures, lambda found: [f"{share:.1f}" for share in _share(found, others)])
-        ),
         "",
         "This page is made by `python -m bench.rivals.methods --page docs/evidence/costs.md`.",
     ]

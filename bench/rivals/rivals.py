@@ -63,7 +63,8 @@ def main() -> None:
 
 
 def _keep(options: argparse.Namespace, figures: list[dict[str, Any]]) -> Path:
-    machine = {**describe(), "rivals": versions(), "limit_seconds": options.limit}
+    today = describe()
+    machine = {**today, "rivals": versions(), "limit_seconds": options.limit, "default_measured": today["date"][:10]}
     options.out.mkdir(parents=True, exist_ok=True)
     kept: Path = options.out / "rivals.json"
     write_bytes(kept, json.dumps({"machine": machine, "figures": figures}, indent=1).encode())
@@ -142,7 +143,7 @@ def write_page(kept: Path, out: Path) -> Path:
     """rivals.html, and rivals.md with its pictures in a folder beside it."""
     found = json.loads(kept.read_text())
     names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1])
-    pictures = {what: _plot(found["figures"], names, what) for what in ("seconds", "peak_mib")}
+    pictures = {"seconds": _plot(found["figures"], names, "seconds")}
     page = _blocks(found, names)
     (out / "rivals").mkdir(parents=True, exist_ok=True)
     for what, png in pictures.items():
@@ -156,7 +157,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
     figures, machine = found["figures"], found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
     return [
-        "What this means for you: of all libraries, Finegold's default (anchored) and ptbcc have the highest mean "
+        "What this means for you: among these libraries, Finegold's default (anchored) and ptbcc have the highest mean "
         "accuracy on four data sets of the PTBCC paper, and take less than a second. Four data sets say little "
         "about which method is best in general; the page on choosing compares them on 80. Finegold's other methods "
         "run with the paper's settings here, and with the recommended settings there, so their figures differ.",
@@ -164,11 +165,8 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
         "code is loaded then. Memory is the peak of the whole process, libraries included.",
         f"Versions: {versions}. Settings are each library's defaults.",
-        _table(figures, names, "accuracy", "Accuracy; ties share their credit", 4),
-        _table(figures, names, "seconds", "Seconds of a fit", 4),
+        _table(figures, names),
         Picture("seconds", "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel."),
-        _table(figures, names, "peak_mib", "Peak memory of the process in MiB", 0),
-        Picture("peak_mib", "Peak memory of the process by number of labels."),
         Heading("What failed"),
         _failures(figures) or ["nothing"],
         Heading("Notes"),
@@ -176,32 +174,31 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
             "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
             "CROWDLAB is given the shares of the votes instead of a classifier's predictions.",
             "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
-            "Finegold's default was measured two days after the others, on a machine with other work to do: its "
-            "seconds are an upper bound.",
+            f"The others were measured on {machine['date'][:10]}, Finegold's default on {machine['default_measured']}, "
+            "on a machine with other work to do: its seconds, by the clock, are an upper bound.",
             "Some libraries return one label per task: ties are broken there, at random or by order.",
         ],
-        Heading("Machine"),
-        [f"{name}: {value}" for name, value in machine.items() if name != "rivals"],
+        f"Machine: {machine['cores']} cores of an {machine['processor']}, Python {machine['python']}; a fit may take "
+        f"{machine['limit_seconds']:g} s.",
         "This page is made by bench/rivals/rivals.py.",
     ]
 
 
-def _table(figures: list[dict[str, Any]], names: list[str], what: str, caption: str, digits: int) -> Table:
+def _table(figures: list[dict[str, Any]], names: list[str]) -> Table:
     rows = []
     for library, method in _methods(figures):
         of_set = {f["data"]: f for f in figures if (f["library"], f["method"]) == (library, method)}
-        cells = [of_set.get(name, {}).get(what, "failed") for name in names]
-        rows.append([f"{library} {method}", *cells, _mean(cells) if what == "accuracy" else _total(cells)])
-    last = "mean" if what == "accuracy" else "largest"
-    return Table(what, caption, ["", *(data_set(name).title for name in names), last], rows, digits=digits)
+        cells = [of_set.get(name, {}).get("accuracy", "failed") for name in names]
+        most = [max((f[what] for f in of_set.values() if what in f), default=None) for what in ("seconds", "peak_mib")]
+        costs = ["" if value is None else f"{value:.{digits}f}" for value, digits in zip(most, (3, 0), strict=True)]
+        rows.append([f"{library} {method}", *cells, _mean(cells), *costs])
+    caption = "Accuracy (ties share their credit); seconds of the longest fit and its largest memory in MiB"
+    titles = [data_set(name).title for name in names]
+    return Table("figures", caption, ["", *titles, "mean", "seconds", "MiB"], rows, digits=4)
 
 
 def _mean(cells: list[Any]) -> Any:
     return sum(cells) / len(cells) if all(isinstance(cell, float) for cell in cells) else ""
-
-
-def _total(cells: list[Any]) -> Any:
-    return max((cell for cell in cells if isinstance(cell, float)), default="")
 
 
 def _methods(figures: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -213,7 +210,7 @@ def _failures(figures: list[dict[str, Any]]) -> list[str]:
     befell: dict[tuple[str, str, str], list[str]] = {}
     for f in figures:
         if "failed" in f:
-            said = re.sub(r"input_value=\d+", "input_value=...", f["failed"])
+            said = f["failed"].split(": ")[0].rpartition(".")[2]
             befell.setdefault((f["library"], f["method"], said), []).append(f["data"])
     return [f"{library} {method} on {', '.join(names)}: {said}" for (library, method, said), names in befell.items()]
 
@@ -229,8 +226,8 @@ def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
     for panel, library in zip(panels, libraries, strict=False):
         chosen = [pair for pair in _methods(figures) if pair[0] == library and pair != REFERENCE]
         for number, pair in enumerate(chosen):
-            _line(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
-        _line(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
+            _draw(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
+        _draw(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
         panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False)
         panel.grid(color="#dddddd", linewidth=0.6)
@@ -238,13 +235,13 @@ def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
     for panel in panels[len(libraries) :]:
         panel.set_axis_off()
     figure.supxlabel("number of labels")
-    figure.supylabel({"seconds": "seconds of a fit", "peak_mib": "peak memory, MiB"}[what])
+    figure.supylabel("seconds of a fit")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()
 
 
-def _line(
+def _draw(
     panel: Any,
     figures: list[Any],
     names: list[str],
