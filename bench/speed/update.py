@@ -39,6 +39,7 @@ OTHERS: tuple[Method, ...] = (
 )
 NEW = 0.1  # of the votes
 REPEATS = 15  # of which the fastest counts
+SHOWN = ("adult", "web")  # on the page
 BEGIN, END = "<!-- made by bench/speed/update.py -->\n", "<!-- end -->"
 
 Integers = NDArray[np.int64]
@@ -95,6 +96,8 @@ def _write_table(figures: list[dict[str, Any]], page: Path) -> None:
         "|---" * 7 + "|",
     ]
     for row in figures:
+        if row["data"] not in SHOWN:
+            continue
         differ = f"{row['differ']} of {row['tasks']:,} ({row['differ'] / row['tasks']:.2%})"
         spent = f"{row['update_ms']:.1f} of {row['scratch_ms']:.1f} ms ({row['update_ms'] / row['scratch_ms']:.0%})"
         new = f"{row['which']} {row['new_votes']:,} | {row['touched']:,}"
