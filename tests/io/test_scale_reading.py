@@ -15,7 +15,7 @@ import pytest
 
 from finegold.errors import InputError
 from finegold.io.read import read
-from finegold.io.tables import Opened, Progress
+from finegold.io.tables import Progress, Table
 from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import encode_integers, encode_pieces, match, to_list
@@ -81,7 +81,7 @@ def both_ways(votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tu
         patch.setattr("finegold.io.tables.MOST_ROWS", 2)
         streamed = read(votes, **options)
     with monkeypatch.context() as patch:
-        patch.setattr(Opened, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values})))
+        patch.setattr(Table, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values})))
         return streamed, read(votes, **options)
 
 

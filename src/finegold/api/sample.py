@@ -381,7 +381,7 @@ def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> li
         by_task = next((name for name in (plan.columns[0], *candidates(columns, TASK)) if name in columns), None)
         if by_task is None:
             raise InputError(f'the items have no column "{plan.columns[0]}"; the columns are {", ".join(columns)}')
-        frame = opened.load(columns).frame()
+        frame = opened.load(columns).to_polars()
         keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
         content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
     joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")

@@ -27,7 +27,7 @@ from finegold.votes.hygiene import Finding
 from finegold.votes.labels import drop_missing
 
 if TYPE_CHECKING:
-    from finegold.io.tables import Opened, Table
+    from finegold.io.tables import Table
 
 NAME = Placeholder("NAME")
 
@@ -252,7 +252,7 @@ class Shape(NamedTuple):
     aside: Sequence[Any] = ()  # columns without votes
 
 
-def guess_shape(opened: Opened, task: Any) -> Shape | None:
+def guess_shape(opened: Table, task: Any) -> Shape | None:
     """Return the shape of a wide or transposed table, or None if nothing speaks for one."""
     columns = opened.columns
     if len(columns) > MOST_COLUMNS or any(bare_name(column) in LABEL.words for column in columns):
@@ -436,7 +436,7 @@ def report_columns_aside(table: str, is_transposed: bool, votes: Sequence[Any], 
 # A file per annotator
 
 
-def name_annotators_by_file(opened: Opened, task: Any, label: Any) -> tuple[Opened, list[Finding]]:
+def name_annotators_by_file(opened: Table, task: Any, label: Any) -> tuple[Table, list[Finding]]:
     """Add the annotators as a column, if there are several files with tasks and labels and without annotators."""
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
@@ -455,7 +455,7 @@ def name_annotators_by_file(opened: Opened, task: Any, label: Any) -> tuple[Open
     return opened.with_annotators(names), [Finding("files", text)]
 
 
-def refuse_parts_of_one_table(opened: Opened, annotations: Annotations) -> None:
+def refuse_parts_of_one_table(opened: Table, annotations: Annotations) -> None:
     """Refuse files that were taken for those of one annotator each and turn out to be parts of one table."""
     if not any(source.annotator for source in opened.sources):
         return

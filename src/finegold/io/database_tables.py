@@ -16,7 +16,7 @@ from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
 from finegold.io.database_sessions import Session, connect
 from finegold.io.databases import Database, parse, quoted, table_parts
 from finegold.io.source import Source
-from finegold.io.tables import Opened
+from finegold.io.tables import Table
 from finegold.system.files import check_writable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Query:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selected(Opened):
+class Selected(Table):
     """An opened query: its columns are known, and its rows are fetched on demand."""
 
     database: Database

@@ -43,12 +43,12 @@ from finegold.io.columns import (
     words_in,
 )
 from finegold.io.limits import AGAIN
-from finegold.io.source import BOM, Source, first_line, open_bytes, records, text_start
+from finegold.io.source import BOM, Source, records
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
 from finegold.votes.labels import is_missing
 
 if TYPE_CHECKING:
-    from finegold.io.tables import Opened
+    from finegold.io.tables import Table
 
 # Texts that cannot be read
 
@@ -82,17 +82,17 @@ def reading(source: Source) -> Iterator[None]:
 def _problems_of_text(source: Source) -> Iterator[InputError]:
     """Yield what is wrong with a text, the cause before its effects."""
     name = source.name
-    with open_bytes(source) as file:
+    with source.open() as file:
         if b"\0" in file.read(1 << 16):
             kind = source.format.upper()
             yield InputError(f"{name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
-    with open_bytes(source) as file:
+    with source.open() as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 problem = f"{name}, line {number}: not valid UTF-8 (byte 0x{line[error.start : error.start + 1].hex()})"
-                start = text_start(source)
+                start = source.text
                 if any(byte < 32 and byte not in b"\t\r\n\f" for byte in start):
                     yield InputError(f"{problem}; save the file as UTF-8")
                 encoding = "cp1252" if any(0x80 <= byte < 0xA0 for byte in start) else "latin-1"
@@ -102,15 +102,16 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
         yield header
     if source.is_delimited:
         with suppress(csv.Error, pl.exceptions.PolarsError):
-            if not first_line(source):
-                yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
+            with source.open() as file:
+                if not file.readline().removeprefix(BOM).rstrip(b"\r\n"):
+                    yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
             if (ragged := ragged_line(source)) is not None:
                 yield ragged
-            with open_bytes(source) as file:
+            with source.open() as file:
                 if sum(line.count(b'"') for line in file) % 2:
                     yield InputError(f"{name}: a quotation mark is opened and never closed; repair the file")
     if source.format == "jsonl":
-        with open_bytes(source) as file:
+        with source.open() as file:
             for number, line in enumerate(file, start=1):
                 problem = ""
                 try:
@@ -132,7 +133,7 @@ def _is_json(source: Source) -> bool:
     """Return whether the file is JSON although its lines are not: objects over several lines."""
     import ijson
 
-    with open_bytes(source) as file:
+    with source.open() as file:
         try:
             deque(ijson.basic_parse(file, multiple_values=True), maxlen=0)
         except ijson.JSONError:
@@ -178,7 +179,7 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
     """
     if not source.is_delimited or source.header != 1:
         return None
-    lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
+    lines = source.text.removeprefix(BOM).decode(errors="replace").splitlines()
     mark = source.separator or max(",;\t|", key="".join(lines).count)
     mark = mark if any(mark in line for line in lines) else " "
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
@@ -459,7 +460,7 @@ def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) ->
 
 
 @contextmanager
-def explain_lost_columns(opened: Opened, shape: Shape | None = None) -> Iterator[None]:
+def explain_lost_columns(opened: Table, shape: Shape | None = None) -> Iterator[None]:
     """Add to the error about columns what the table looks like, and the options that would read it."""
     try:
         yield

@@ -24,7 +24,7 @@ from finegold.io.exports import find_export
 from finegold.io.exports.judges import load_calls, majority_of_people, read_nested, read_qrels
 from finegold.io.read import read
 from finegold.io.source import READABLE, Source, is_files, sources_of
-from finegold.io.tables import Opened, as_text, open_sources, open_table
+from finegold.io.tables import Table, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, NO_ERROR, LogReading, Meaning, class_of, is_clearly_pairwise, number_of
 from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
@@ -453,13 +453,13 @@ def _stem(source: Source) -> str:
 
 
 def _read_calls(
-    opened: Opened, reading: LogReading, notes: list[str], judge: str | None = None, order: str | None = None
+    opened: Table, reading: LogReading, notes: list[str], judge: str | None = None, order: str | None = None
 ) -> Calls:
     """Return the columns under the names of their roles, mostly as text, and note what is left out."""
     calls = load_calls(opened)
     columns = opened.columns if calls is None else calls.columns
     chosen = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
-    frame = opened.load(list(dict.fromkeys(chosen.values()))).frame() if calls is None else calls
+    frame = opened.load(list(dict.fromkeys(chosen.values()))).to_polars() if calls is None else calls
     if "judge" not in chosen:
         frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), chosen | {"judge": FILE}
     if order is not None and "order" not in chosen:

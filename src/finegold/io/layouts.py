@@ -33,7 +33,7 @@ from finegold.io.columns import (
 )
 from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
-from finegold.io.tables import Opened, Table, lists_as_text
+from finegold.io.tables import Table, lists_as_text
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
@@ -195,7 +195,7 @@ def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations
     return replace(annotations, counts=replace(counts, rows=counts.rows + rows, missing=counts.missing + missing))
 
 
-def _with_columns(annotations: Annotations, opened: Opened, task: Any, annotator: Any) -> Annotations:
+def _with_columns(annotations: Annotations, opened: Table, task: Any, annotator: Any) -> Annotations:
     """Keep what the user calls tasks and annotators, where columns have names."""
     if any(not source.header for source in opened.sources):
         return annotations
@@ -271,7 +271,7 @@ def _assemble_sets(
 # Long tables: a row per vote
 
 
-def read_long(opened: Opened, options: ReadOptions) -> Annotations:
+def read_long(opened: Table, options: ReadOptions) -> Annotations:
     with columns_of(opened.name):
         gold = None if options.gold is None else gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
@@ -301,7 +301,7 @@ def read_long(opened: Opened, options: ReadOptions) -> Annotations:
 TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"])
 
 
-def read_wide(opened: Opened, options: ReadOptions, is_transposed: bool = False) -> Annotations:
+def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) -> Annotations:
     """Rows are named by their column (or by a pandas index), else by their number, from 0.
 
     A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
@@ -325,7 +325,7 @@ def read_wide(opened: Opened, options: ReadOptions, is_transposed: bool = False)
         table = opened.load([column for column in [by_row, *columns, gold] if column is not None], [by_row])
         if not is_transposed and options.annotator is None:
             columns, findings = _find_annotators(table, opened.name, columns, by_row)
-    n_rows, like = len(table), table.columns[columns[0]]
+    n_rows, like = len(table.rows[columns[0]]), table.rows[columns[0]]
     rows = encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
     names = encode_series(names_like(columns, like))
     names = integer_names(names) if table.is_text else names
@@ -410,7 +410,7 @@ def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any
     return chosen
 
 
-def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> tuple[Opened, Any]:
+def _find_row_names(opened: Table, role: Role, name: Any, others: set[Any]) -> tuple[Table, Any]:
     """Return the column that names the rows, or None. A pandas index becomes a column."""
     column = find_column([column for column in opened.columns if column not in others], role, name)
     if column is not None or not isinstance(opened.frame, nw.DataFrame):
@@ -424,7 +424,7 @@ def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> 
 
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
-    parts = [encode_series(table.columns[column]) for column in columns]
+    parts = [encode_series(table.rows[column]) for column in columns]
     filled = [part.names for part in parts if len(part.names)] or [parts[0].names]
     if len({str(each.values.dtype) for each in filled}) == 1:
         labels = Names(pl.concat([each.values for each in filled]), filled[0].like)

@@ -104,7 +104,7 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     if (tasks.codes == MISSING).any():
         row = int(np.argmin(tasks.codes))
         raise InputError(f"{table.where(row)}: the task is missing; fill it in or remove the row")
-    texts = [table.columns[column].values for column in classes]
+    texts = [table.rows[column].values for column in classes]
     columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
     probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)

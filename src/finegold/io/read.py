@@ -15,7 +15,7 @@ from finegold.io.exports import ALL, TABLE, TRANSPOSED, find_export, nested_hint
 from finegold.io.layouts import read_long, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
-from finegold.io.tables import Opened, WatchReading, open_sources, open_table
+from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
 from finegold.options import documented
 from finegold.votes.annotations import Annotations
@@ -143,7 +143,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
             problem = f"the format {options.format} is one of files; give a path"
             raise InputError(problem, remedies=[leave_out("format")])
         named = [name for name in (options.task, options.annotator, options.label) if isinstance(name, str)]
-        return {"": _read_table(votes if isinstance(votes, Opened) else open_table(votes, named), options)}
+        return {"": _read_table(votes if isinstance(votes, Table) else open_table(votes, named), options)}
     sources = sources_of(votes)
     is_plain = options.names_columns or any(not source.header for source in sources)
     export = find_export(sources, options.format, may_be_table=is_plain)
@@ -160,7 +160,7 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     return read_export(export, sources, options)
 
 
-def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
+def _read_table(opened: Table, options: ReadOptions) -> Annotations:
     for name, is_given in (("include", options.include), ("question", options.question not in (None, ALL))):
         if is_given:
             problem = f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
@@ -215,7 +215,7 @@ def read_alias(alias: Any) -> Alias | None:
             raise InputError(f"{name} must have two columns, spellings and classes, but has {names}")
         table = opened.load(columns)
         header = (text_of(columns[0]), columns[1])
-        pairs = list(zip(*(table.columns[column].to_list() for column in columns), strict=True))
+        pairs = list(zip(*(table.rows[column].to_list() for column in columns), strict=True))
     class_of: dict[str, Any] = {}
     for spelling, meant in pairs:
         if is_missing(meant, ()):

@@ -19,7 +19,7 @@ from finegold.io.exports import find_export
 from finegold.io.exports.base import DamagedExport, read_records
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, is_files, sources_of, with_dialect
-from finegold.io.tables import Opened, open_sources, open_table
+from finegold.io.tables import Table, open_sources, open_table
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing, spelled_alike
 
@@ -33,7 +33,7 @@ MAX_FIELDS = 20
 # ---- What is shown of a task
 
 
-def content_of_table(opened: Opened, task: str | None, votes: Collection[str | None]) -> pl.DataFrame | None:
+def content_of_table(opened: Table, task: str | None, votes: Collection[str | None]) -> pl.DataFrame | None:
     """Return the first values of each task in the columns with neither votes nor truths: these would influence people.
 
     `votes` are columns of votes that the user names.
@@ -93,7 +93,7 @@ def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], cla
     return content.select(selectors.by_name(blind))
 
 
-def _constant(opened: Opened, options: ReadOptions, tasks: Sequence[str]) -> pl.DataFrame | None:
+def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.DataFrame | None:
     """Return the columns of a long table that have one value per task."""
     columns = [str(column) for column in opened.columns]
     by_task = options.task if isinstance(options.task, str) else next(iter(candidates(columns, TASK)), None)
@@ -101,7 +101,7 @@ def _constant(opened: Opened, options: ReadOptions, tasks: Sequence[str]) -> pl.
     others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
     if by_task is None or not others or options.wide or options.format == "transposed":
         return None
-    frame = opened.load([by_task, *others]).frame()
+    frame = opened.load([by_task, *others]).to_polars()
     texts = [
         pl.Series(KEY if name == by_task else name, [None if v is None else text_of(v) for v in frame[name].to_list()])
         for name in (by_task, *others)
@@ -146,7 +146,7 @@ def read_answers(
         by_task, by_truth = _column(opened, task, TASK), _column(opened, truth, TRUTH)
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
         table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
-        cells = [table.columns[column].to_list() for column in (by_task, by_truth, *ids)]
+        cells = [table.rows[column].to_list() for column in (by_task, by_truth, *ids)]
         cells += [[None] * len(cells[0])] if not ids else []
         rows = [
             ("" if is_missing(a, ()) else text_of(a).strip(), b, c, table.where(i))
@@ -170,7 +170,7 @@ def read_answers(
     return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each, ())})
 
 
-def _column(opened: Opened, name: str, role: Role) -> Any:
+def _column(opened: Table, name: str, role: Role) -> Any:
     """Return the column of a sheet by its name, ignoring case, or else by a usual name."""
     alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
     found = alike or candidates(opened.columns, role)

@@ -19,7 +19,7 @@ import sys
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -101,7 +101,7 @@ class Source:
 
     name: str  # as the user knows it
     data: Path | bytes
-    format: str = ""  # csv, tsv, jsonl, json, parquet, arrow, or zip; empty if it is none of them
+    format: str = ""  # csv, tsv, jsonl, json, parquet, arrow or zip; empty if it is none of them
     compression: str = ""
     annotator: str = ""  # who cast all votes of the file, if its name tells
     separator: str = ""  # of the columns of a delimited text; empty to find it
@@ -113,19 +113,51 @@ class Source:
     def is_delimited(self) -> bool:
         return self.format in ("csv", "tsv")
 
-    def once(self, what: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` finds in the file, which is looked at once."""
-        if what not in self.seen:
-            self.seen[what] = make()
-        return self.seen[what]
-
     @property
     def content(self) -> Path | bytes:
         """The data as Polars reads them: zstd is unpacked once, and Polars itself unpacks gzip."""
         if self.compression != "zstd":
             return self.data
-        unpacked: bytes = self.once("unpacked", lambda: unpack_zstd(self.name, self.data))
-        return unpacked
+        if "unpacked" not in self.seen:
+            self.seen["unpacked"] = unpack_zstd(self.name, self.data)
+        return cast(bytes, self.seen["unpacked"])
+
+    def open(self) -> BinaryIO:
+        """Open the text for reading bytes, unpacked."""
+        content = self.content
+        if self.compression == "gzip":
+            return cast(BinaryIO, gzip.open(io.BytesIO(content) if isinstance(content, bytes) else content, "rb"))
+        return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes as they are on disk, which are read when they are first asked for."""
+        if isinstance(self.data, bytes):
+            return self.data[:START]
+        if "start" not in self.seen:
+            with self.data.open("rb") as file:
+                self.seen["start"] = file.read(START)
+        return cast(bytes, self.seen["start"])
+
+    @property
+    def text(self) -> bytes:
+        """The first bytes of a text, unpacked; damage to gzip, which may have several members, ends them."""
+        if self.compression == "zstd":
+            return cast(bytes, self.content)[:START]
+        start, text = self.start, b""
+        if self.compression != "gzip":
+            return start
+        while start and len(text) < START:
+            member = zlib.decompressobj(GZIP_HEADER)
+            with suppress(zlib.error):
+                text += member.decompress(start, START - len(text))
+            start = member.unused_data
+        return text
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `text` is the whole text."""
+        return (self.compression == "zstd" or len(self.start) < START) and len(self.text) < START
 
     @cached_property
     def delimiter(self) -> str:
@@ -135,8 +167,8 @@ class Source:
         """
         if self.separator:
             return self.separator
-        lines = text_start(self).removeprefix(BOM).decode(errors="replace").splitlines()
-        lines = lines if len(lines) == 1 or has_whole_text(self) else lines[:-1]  # the last may be cut
+        lines = self.text.removeprefix(BOM).decode(errors="replace").splitlines()
+        lines = lines if len(lines) == 1 or self.is_whole else lines[:-1]  # the last may be cut
         lines = [line for line in lines[max(self.header - 1, 0) :] if line.strip()][:LINES]
         marks = "\t,;|" if self.format == "tsv" else ",;\t|"
         plain = [QUOTED.sub("", line) for line in lines] or [""]
@@ -153,7 +185,7 @@ class Source:
         with suppress(InputError, OSError, ValueError, csv.Error, pl.exceptions.PolarsError):
             if self.format == "parquet":
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
-            if self.is_delimited and not self._json[0]:
+            if self.is_delimited and not self.record:
                 return _first_rows(self)
         return []
 
@@ -167,21 +199,17 @@ class Source:
         """The first rows of a delimited text below the header."""
         return self.head[1:]
 
-    @cached_property
+    @property
     def _json(self) -> tuple[str, dict[str, Any]]:
         """How JSON is laid out (list, lines or object; empty for other files), and its first object.
 
         Of a big object this is the beginning only.
         """
-        with suppress(InputError, OSError, ValueError, RecursionError):
-            text = text_start(self).decode("utf-8-sig", errors="replace").lstrip()
-            if text.startswith("["):
-                return "list", _first_item(self)
-            if text.startswith("{"):
-                with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
-                    return "lines", dict(json.loads(_first_full_line(self)))
-                return "object", _partial_object(self)
-        return "", {}
+        if "json" not in self.seen:
+            self.seen["json"] = "", {}
+            with suppress(InputError, OSError, ValueError, RecursionError):
+                self.seen["json"] = _look_at_json(self)
+        return cast(tuple[str, dict[str, Any]], self.seen["json"])
 
     @property
     def source(self) -> Source:
@@ -214,67 +242,18 @@ class Source:
         return tuple(member.filename for member in archive_members(self)) if self.format == "zip" else ()
 
 
-# The bytes and the lines of a file.
-
-
-def open_bytes(source: Source) -> BinaryIO:
-    """Open the text for reading bytes, unpacked."""
-    if source.compression == "gzip":
-        return cast(BinaryIO, gzip.open(_file(source.data), "rb"))
-    content = source.content
-    return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-
-
-def _file(data: Path | bytes) -> Path | io.BytesIO:
-    return io.BytesIO(data) if isinstance(data, bytes) else data
-
-
-def read_start(source: Source) -> bytes:
-    """Return the first bytes as they are on disk. They are read when they are first asked for."""
-
-    def read_file() -> bytes:
-        with source.data.open("rb") as file:  # type: ignore[union-attr]
-            return file.read(START)
-
-    return source.data[:START] if isinstance(source.data, bytes) else cast(bytes, source.once("start", read_file))
-
-
-def text_start(source: Source) -> bytes:
-    """Return the first bytes of a text, unpacked; damage to gzip, which may have several members, ends them."""
-    if source.compression == "zstd":
-        return cast(bytes, source.content)[:START]
-    start = read_start(source)
-    if source.compression != "gzip":
-        return start
-    text = b""
-    while start and len(text) < START:
-        member = zlib.decompressobj(GZIP_HEADER)
-        with suppress(zlib.error):
-            text += member.decompress(start, START - len(text))
-        start = member.unused_data
-    return text
-
-
-def has_whole_text(source: Source) -> bool:
-    """Return whether `text_start` is the whole text."""
-    is_whole = source.compression == "zstd" or len(read_start(source)) < START
-    return is_whole and len(text_start(source)) < START
-
-
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
     """Return the files in a zip archive, which is opened once."""
-
-    def list_members() -> list[zipfile.ZipInfo]:
+    if "members" not in source.seen:
         try:
-            with zipfile.ZipFile(_file(source.data)) as archive:
-                return archive.infolist()
+            with zipfile.ZipFile(io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data) as archive:
+                source.seen["members"] = archive.infolist()
         except NotImplementedError as error:  # the version of the format, which damage changes
             raise zipfile.BadZipFile(str(error)) from error
+    return cast(list[zipfile.ZipInfo], source.seen["members"])
 
-    return cast(list[zipfile.ZipInfo], source.once("members", list_members))
 
-
-def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
+def lines_of(source: Source) -> pl.LazyFrame:
     """Return the lines of a text, one per row, blank ones as null."""
     return pl.scan_csv(
         source.content,
@@ -283,25 +262,14 @@ def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
         quote_char=None,
         infer_schema=False,
         truncate_ragged_lines=True,
-        n_rows=most,
         glob=False,
     )
-
-
-def first_line(source: Source) -> str:
-    """Return the first line, out of the first bytes if it is among them."""
-    line, end, _ = text_start(source).removeprefix(BOM).partition(b"\n")
-    with suppress(UnicodeDecodeError):  # Polars says what is wrong
-        if end or has_whole_text(source):
-            return line.decode().removesuffix("\r")
-    head = lines_of(source, most=1).collect()
-    return UNUSED.join(cell or "" for cell in head.row(0)) if head.height else ""
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Yield every record of a delimited file, the header first, with the line that it starts on."""
     skipped = max(source.header - 1, 0)
-    with open_bytes(source) as raw, long_fields():
+    with source.open() as raw, long_fields():
         text = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))
         deque(islice(text, skipped), maxlen=0)
         reader = csv.reader(text, delimiter=separator)
@@ -329,51 +297,41 @@ def _first_rows(source: Source) -> list[tuple[str, ...]]:
             return [tuple(row) for _, row in islice(all_rows, most)]
 
     with suppress(csv.Error, UnicodeDecodeError):
-        rows = rows_of(Source(source.name, text_start(source), header=source.header), ROWS + 2)
-        if len(rows) == ROWS + 2 or has_whole_text(source):
+        rows = rows_of(Source(source.name, source.text, header=source.header), ROWS + 2)
+        if len(rows) == ROWS + 2 or source.is_whole:
             return rows[: ROWS + 1]
     return rows_of(source, ROWS + 1)
 
 
-def _first_full_line(source: Source) -> str:
-    """Return the first line that is not blank."""
-    start = text_start(source).removeprefix(BOM).lstrip()
-    line, end, _ = start.partition(b"\n")
-    if end or has_whole_text(source):
-        return line.decode()
-    with open_bytes(source) as file:
-        while (line := file.readline(LONGEST)) and not line.removeprefix(BOM).strip():
-            pass
-    return line.decode("utf-8-sig")
-
-
-def _first_item(source: Source) -> dict[str, Any]:
-    """Return the first object of a JSON list; an empty one if the JSON is truncated or odd."""
+def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
+    """Return how JSON is laid out, and its first object; an empty one if it is truncated or odd."""
+    text = source.text.removeprefix(BOM).lstrip()
+    if text.startswith(b"{"):
+        line, end, _ = text.partition(b"\n")
+        if not end and not source.is_whole:
+            with source.open() as file:
+                while (line := file.readline(LONGEST).removeprefix(BOM)) and not line.strip():
+                    pass
+        with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
+            return "lines", dict(json.loads(line.decode()))
+    elif not text.startswith(b"["):
+        return "", {}
     import ijson
 
-    # The first bytes are at hand, and hold the first object of most files.
-    files: list[Callable[[], BinaryIO]] = [lambda: io.BytesIO(text_start(source))]
-    if not has_whole_text(source):
-        files.append(lambda: open_bytes(source))
-    for open_file in files:
-        with open_file() as file, suppress(ijson.JSONError, StopIteration):
-            skip_bom(file)
-            item = next(ijson.items(file, "item", use_float=True))
-            return item if isinstance(item, dict) else {}
-    return {}
-
-
-def _partial_object(source: Source) -> dict[str, Any]:
-    """Return the beginning of an object over many lines."""
-    import ijson
-
-    builder = ijson.ObjectBuilder()
-    with open_bytes(source) as file, suppress(ijson.JSONError):
+    if text.startswith(b"["):  # the first bytes are at hand, and hold the first object of most files
+        for file in (io.BytesIO(source.text), *([] if source.is_whole else [source.open()])):
+            with file, suppress(ijson.JSONError, StopIteration):
+                skip_bom(file)
+                item = next(ijson.items(file, "item", use_float=True))
+                return "list", item if isinstance(item, dict) else {}
+        return "list", {}
+    builder = ijson.ObjectBuilder()  # of an object over many lines
+    with source.open() as file, suppress(ijson.JSONError):
         skip_bom(file)
         for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
             builder.event(event, value)
     record = getattr(builder, "value", {})
-    return record if isinstance(record, dict) else {}
+    return "object", record if isinstance(record, dict) else {}
 
 
 def skip_bom(file: BinaryIO) -> None:
@@ -481,7 +439,7 @@ def is_workbook(source: Source) -> bool:
     """Recognise a workbook by its content, because any file may be called .xls; a damaged one by its name."""
     start = b""
     with suppress(zipfile.BadZipFile, OSError):
-        start = read_start(source)[: len(ZIP)]
+        start = source.start[: len(ZIP)]
         if start == ZIP:
             return not PARTS.isdisjoint(member.filename for member in archive_members(source))
     return start == OLE or (start == ZIP and source.name.lower().endswith(WORKBOOKS))
@@ -511,7 +469,7 @@ def sniff(source: Source) -> Source:
     check_source(source)
     name = source.name
     try:
-        start = read_start(source)
+        start = source.start
     except PermissionError:
         return replace(source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)"))
     except OSError as error:
@@ -546,11 +504,11 @@ def sniff(source: Source) -> Source:
             format = "zip"
     elif problem:
         format = ""
+    elif (source.record and format in ("", *TEXT)) or (source._json[0] and not format):  # whatever its name says
+        format = "json" if source.is_list else "jsonl"
     elif not format:
-        text = text_start(source).removeprefix(BOM).lstrip()
-        line = (text.splitlines() or [b""])[0]
-        format = "jsonl" if text.startswith(b"{") else "json" if text.startswith(b"[") else ""
-        format = format or ("tsv" if line.count(b"\t") > line.count(b",") else "csv")
+        line = (source.text.removeprefix(BOM).lstrip().splitlines() or [b""])[0]
+        format = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
     reason = InputError(f"{name} {problem}", remedies=remedies) if problem else None
     return replace(source, format=format, problem=reason)
 
@@ -581,7 +539,7 @@ def check_source(source: Source) -> None:
     The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not read.
     """
     with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        start = read_start(source)
+        start = source.start
         magic = by_magic(start)
         if start.startswith(ZIP):
             check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
@@ -594,7 +552,7 @@ def check_source(source: Source) -> None:
             return
         size, nesting = 0, Nesting(source.name)
         try:
-            with open_bytes(replace(source, compression=packed)) as file:
+            with replace(source, compression=packed).open() as file:
                 while chunk := file.read(CHUNK):
                     size += len(chunk)
                     if packed == "gzip":
@@ -610,7 +568,7 @@ def check_source(source: Source) -> None:
 def check_lines(source: Source) -> None:
     """Refuse JSON Lines with a very long line: parsing it takes minutes."""
     most, length = limit("LINE"), 0
-    with suppress(OSError), open_bytes(source) as file:
+    with suppress(OSError), source.open() as file:
         while chunk := file.read(CHUNK):
             first, *others = chunk.split(b"\n")
             length = max([length + len(first), *map(len, others)])
@@ -648,8 +606,8 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
 
 def _decode(source: Source, encoding: str) -> bytes:
     """Return the text in UTF-8."""
-    packed = "gzip" if by_magic(read_start(source)) == "gzip" else ""
-    with open_bytes(replace(source, compression=packed)) as file:
+    packed = "gzip" if by_magic(source.start) == "gzip" else ""
+    with replace(source, compression=packed).open() as file:
         data = file.read()
     try:
         return data.decode(encoding).encode()

@@ -1,7 +1,7 @@
 """A table of any source: its column names are known at once, and its rows are read when the columns are chosen.
 
-`open_table` takes files, streams, data frames and other objects and gives an `Opened`. Its `load` reads all rows of
-some columns, its `encode` reads them in batches and keeps codes only; both give a `Table`.
+`open_table` takes files, streams, data frames and other objects. `load` reads all rows of some columns, `encode` reads
+them in batches and keeps codes only, and both return the table with these rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -29,14 +28,10 @@ from finegold.io.source import (
     BOM,
     Source,
     check_lines,
-    has_whole_text,
     is_files,
     lines_of,
-    open_bytes,
-    read_start,
     sniff,
     sources_of,
-    text_start,
 )
 from finegold.io.writers import unescape_cells, unescape_name
 from finegold.votes.encoding import Coded, Names, encode_column, encode_series, text_of
@@ -48,6 +43,7 @@ MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show
 TEXT = (pl.String, pl.Categorical, pl.Enum)
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # that hold the labels of one vote
+HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')  # up to the first line end outside quotation marks
 NAN = b"NaN"
 TEXT_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*"|NaN', re.DOTALL)
 
@@ -74,16 +70,27 @@ WatchReading = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that were read: whole columns, or codes only, because the rows passed by in batches."""
+    """A table of files, of a data frame or of an export. Rows are there after `load` or `encode` only."""
 
-    is_text: bool = False  # every value was read as text, so numbers are still to be recognised
+    columns: list[Any] = field(default_factory=list)
+    frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
     sources: Sequence[Source] = ()
-    lengths: Sequence[int] = ()  # the number of rows of each source
-    columns: Mapping[Any, Names] = field(default_factory=dict)
-    mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
-    coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
+    scans: Sequence[pl.LazyFrame] = ()
     origin: str = ""  # the votes of an export; empty for the rows of files or of a data frame
+    rows: Mapping[Any, Names] = field(default_factory=dict)  # of the columns that were loaded
+    coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
+    lengths: Sequence[int] = ()  # the number of rows of each source
+    mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
     repeated_headers: int = 0  # rows that repeat the names of the columns, as in files that were joined; they are blank
+
+    @property
+    def name(self) -> str:
+        return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every value is read as text, so that numbers are still to be recognised."""
+        return bool(self.origin) or any(source.is_delimited for source in self.sources)
 
     def where(self, row: int) -> str:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
@@ -101,55 +108,34 @@ class Table:
         rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
         return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")] if n else []
 
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def frame(self) -> pl.DataFrame:
-        return pl.DataFrame({str(name): column.values for name, column in self.columns.items()})
+    def to_polars(self) -> pl.DataFrame:
+        return pl.DataFrame({str(name): column.values for name, column in self.rows.items()})
 
     def ids(self, column: Any) -> Coded:
         """Encode a column of names; blank ones are missing."""
         if self.coded:
             return self.coded[column, True]
-        return encode_column(self.columns[column], self.is_text or column in self.mixed)
+        return encode_column(self.rows[column], self.is_text or column in self.mixed)
 
     def values(self, column: Any) -> Coded:
         """Encode a column of labels or truths."""
         if self.coded:
             return self.coded[column, False]
-        return self.ids(column) if column in self.mixed else encode_series(self.columns[column])
+        return self.ids(column) if column in self.mixed else encode_series(self.rows[column])
 
-
-@dataclass(frozen=True)
-class Opened:
-    """A table whose rows are not read yet."""
-
-    columns: list[Any]
-    frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
-    sources: Sequence[Source] = ()
-    scans: Sequence[pl.LazyFrame] = ()
-
-    @property
-    def name(self) -> str:
-        return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
-
-    @property
-    def is_text(self) -> bool:
-        return any(source.is_delimited for source in self.sources)
-
-    def with_annotators(self, names: Sequence[str]) -> Opened:
+    def with_annotators(self, names: Sequence[str]) -> Table:
         """Return the table with a column of annotators: one of these names for each file."""
         return open_sources([replace(file, annotator=name) for file, name in zip(self.sources, names, strict=True)])
 
     def head(self, rows: int) -> list[list[Any]]:
         """Return the values of each column in the first rows."""
-        if self.frame is not None:
-            table = self.frame.head(rows)
-            first = table.collect() if isinstance(table, nw.LazyFrame) else table
-            return [first.get_column(name).to_list() for name in self.columns]
-        with reading(self.sources[0]):
-            head = self.scans[0].head(rows).collect()
-        return [head.get_column(name).to_list() for name in self.columns]
+        if self.frame is None:
+            with reading(self.sources[0]):
+                head = self.scans[0].head(rows).collect()
+            return [head.get_column(name).to_list() for name in self.columns]
+        table = self.frame.head(rows)
+        first = table.collect() if isinstance(table, nw.LazyFrame) else table
+        return [first.get_column(name).to_list() for name in self.columns]
 
     def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Table:
         """Read all rows of these columns, some of which are ids."""
@@ -161,7 +147,7 @@ class Opened:
                 except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
                     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                     raise InputError(f"the lazy data frame cannot be collected: {reason}") from error
-            table = Table(columns={name: names_of(frame.get_column(name)) for name in columns})
+            table = replace(self, rows={name: names_of(frame.get_column(name)) for name in columns})
         else:
             schema, mixed = self._schema(columns, ids)
             parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
@@ -170,12 +156,12 @@ class Opened:
                 batch, n_headers = self._without_headers(batch)
                 headers += n_headers
                 parts[number].append(batch)
-            lengths = [sum(map(len, part)) for part in parts]
             rows = pl.concat([batch for part in parts for batch in part])
             known = {column.name: Names(column) for column in rows.iter_columns()}
-            table = Table(self.is_text, self.sources, lengths, known, mixed, repeated_headers=headers)
-        if not len(table):
-            raise self._empty()
+            lengths = [sum(map(len, part)) for part in parts]
+            table = replace(self, rows=known, lengths=lengths, mixed=mixed, repeated_headers=headers)
+        if not len(table.rows[columns[0]]):
+            raise InputError(f"{self.name} has a header but no rows; expected at least one")
         return table
 
     def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
@@ -200,20 +186,19 @@ class Opened:
             if watch is not None:
                 watch(Progress(sum(lengths), expected, time.perf_counter() - began))
         if not sum(lengths):
-            raise self._empty()
+            raise InputError(f"{self.name} has a header but no rows; expected at least one")
         coded = {}
         for key in list(columns):
             column_codes = columns.pop(key).finish()
             coded[key] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(key[0]))))
-        return Table(self.is_text, self.sources, lengths, coded=coded, repeated_headers=headers)
+        return replace(self, lengths=lengths, coded=coded, repeated_headers=headers)
 
     def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         """Return the batch with blank cells in rows that repeat the names of the columns, and the number of them."""
         names = batch.columns
-        if not self.is_text or len(names) < 2:
-            return batch, 0
         first = names[0]
-        if not batch.get_column(first).is_in([first, first.lower(), first.upper(), first.title()]).any():
+        usual = [first, first.lower(), first.upper(), first.title()]
+        if not self.is_text or len(names) < 2 or not batch.get_column(first).is_in(usual).any():
             return batch, 0
         cells = (pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names)
         repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
@@ -256,20 +241,14 @@ class Opened:
             if source.format in ("parquet", "arrow"):
                 with reading(source):
                     total += int(scan.select(pl.len()).collect().item())
-            elif source.compression or isinstance(source.data, bytes):
+            elif source.compression or isinstance(source.data, bytes) or b"\n" not in source.start:
                 return None
             else:
-                start = read_start(source)
-                if not (lines := start.count(b"\n")):
-                    return None
-                total += n_bytes(source.data) * lines // len(start)
+                total += n_bytes(source.data) * source.start.count(b"\n") // len(source.start)
         return total
 
-    def _empty(self) -> InputError:
-        return InputError(f"{self.name} has a header but no rows; expected at least one")
 
-
-def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
+def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
     """Open files, a stream, a data frame or another object that holds a table.
 
     `named` are columns that the user names: levels of a pandas index may be among them.
@@ -287,19 +266,18 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
         reason = " ".join(str(error).split())
         raise InputError(f"the data frame has columns of the same name: {reason}") from None
     _refuse_repeated_names("the data frame", columns)
-    return Opened(columns, frame=frame)
+    return Table(columns, frame)
 
 
-def open_sources(sources: Sequence[Source]) -> Opened:
+def open_sources(sources: Sequence[Source]) -> Table:
     """Open files with plain tables."""
-    sources = list(map(sniff, sources))
+    sources, scans, columns = list(map(sniff, sources)), list[pl.LazyFrame](), list[list[str]]()
     for source in sources:
         if source.problem is not None:
             raise source.problem
         if not source.is_delimited and (source.separator or source.header != 1):
             kind = source.format.upper()
             raise InputError(f"{source.name} is {kind}, which has no separator and no header line; leave them out")
-    scans, columns = [], []
     for number, source in enumerate(sources):
         with reading(source):
             if source.format in ("json", "jsonl"):
@@ -309,33 +287,30 @@ def open_sources(sources: Sequence[Source]) -> Opened:
         if len(columns[-1]) > (most := limit("COLUMNS")):
             refuse(source.name, f"has {len(columns[-1]):,} columns, more than {most:,}", "COLUMNS")
     for source, names in zip(sources, columns, strict=True):
-        differing = ", ".join(sorted(set(names) ^ set(columns[0])))
-        if differing:
-            raise InputError(
-                f"{source.name} has other columns than {sources[0].name} ({differing}); "
-                "files read together must have the same columns"
-            )
-    return Opened(columns[0], sources=sources, scans=scans)
+        if differing := ", ".join(sorted(set(names) ^ set(columns[0]))):
+            problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
+            raise InputError(f"{problem}; files read together must have the same columns")
+    return Table(columns[0], sources=sources, scans=scans)
 
 
-def lists_as_text(opened: Opened, column: Any) -> Opened:
+def lists_as_text(table: Table, column: Any) -> Table:
     """Write the lists of a column, if it holds lists, as text."""
-    if opened.frame is None:
+    if table.frame is None:
         text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
         scans = [
             scan.with_columns(text) if scan.collect_schema()[column].base_type() in (pl.List, pl.Array) else scan
-            for scan in opened.scans
+            for scan in table.scans
         ]
-        return replace(opened, scans=scans)
-    if opened.frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
-        return opened
-    table = opened.frame.collect() if isinstance(opened.frame, nw.LazyFrame) else opened.frame
-    values = table.get_column(column).to_list()
+        return replace(table, scans=scans)
+    if table.frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
+        return table
+    frame = table.frame.collect() if isinstance(table.frame, nw.LazyFrame) else table.frame
+    values = frame.get_column(column).to_list()
     if not any(isinstance(value, SEVERAL) for value in values):
-        return opened
+        return table
     cells = [as_cell(value) if isinstance(value, SEVERAL) else value for value in values]
-    texts = nw.new_series(str(column), cells, backend=table.implementation)
-    return replace(opened, frame=table.with_columns(texts.alias(column)))
+    texts = nw.new_series(str(column), cells, backend=frame.implementation)
+    return replace(table, frame=frame.with_columns(texts.alias(column)))
 
 
 def as_text(column: pl.Series) -> pl.Series:
@@ -386,7 +361,7 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
         scan = _list_of_rows(source, types)
     elif source.format == "parquet":
         scan = pl.scan_parquet(data, glob=False, hive_partitioning=False)
-    elif read_start(source).startswith(ARROW_STREAM):
+    elif source.start.startswith(ARROW_STREAM):
         scan = pl.read_ipc_stream(data).lazy()
     else:
         scan = pl.scan_ipc(data, glob=False, hive_partitioning=False)
@@ -395,7 +370,7 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
 
 def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
     """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
-    with open_bytes(source) as file:
+    with source.open() as file:
         text = file.read()
     try:
         return pl.read_json(text, infer_schema_length=None, schema_overrides=types).lazy()
@@ -421,13 +396,13 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
 
 def _without_nan(source: Source) -> Source:
     """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
-    with open_bytes(source) as file:
+    with source.open() as file:
         end = b""
         while (chunk := file.read(CHUNK)) and NAN not in end + chunk:
             end = chunk[-len(NAN) + 1 :]
         if not chunk:
             return source
-    with open_bytes(source) as file:
+    with source.open() as file:
         text = file.read()
     cleaned = TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
     return source if cleaned == text else Source(source.name, cleaned, source.format, annotator=source.annotator)
@@ -435,20 +410,18 @@ def _without_nan(source: Source) -> Source:
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
     """Scan a text. Columns without names are called by their numbers, from 1."""
-    separator, data = source.delimiter, source.content
+    dialect: dict[str, Any] = {"separator": source.delimiter, "infer_schema": False}
     if not source.header:
-        scan = pl.scan_csv(data, separator=separator, has_header=False, infer_schema=False, glob=False)
+        scan = pl.scan_csv(source.content, has_header=False, glob=False, **dialect)
         return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
-    header = _header_text(source)
-    names = _header_names(source)
+    header, names = _header_of(source)
     unnamed = names.count("")
     if len(set(names)) < len(names) - max(unnamed - 1, 0):
         if (problem := wrong_header(source)) is not None:
             raise problem
         _refuse_repeated_names(source.name, names)
-    schema = None if header is None else pl.scan_csv(header, separator=separator, infer_schema=False).collect_schema()
-    skipped = source.header - 1
-    scan = pl.scan_csv(data, separator=separator, infer_schema=False, schema=schema, skip_lines=skipped, glob=False)
+    schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
+    scan = pl.scan_csv(source.content, schema=schema, skip_lines=source.header - 1, glob=False, **dialect)
     plain = {name: unescape_name(name) for name in scan.collect_schema().names()}
     if any(name != original for name, original in plain.items()):
         scan = scan.rename(plain)
@@ -457,30 +430,19 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     return scan
 
 
-def _header_names(source: Source) -> list[str]:
-    """Return the names as they are in the file: Polars renames duplicates."""
-    text = _header_text(source)
-    skipped = 0 if text else max(source.header - 1, 0)
-    plain: dict[str, Any] = {"has_header": False, "infer_schema": False, "n_rows": 1, "glob": False}
-    scan = pl.scan_csv(text or source.content, separator=source.delimiter, skip_lines=skipped, **plain)
-    return [name or "" for row in scan.collect().rows() for name in row]
+def _header_of(source: Source) -> tuple[bytes | None, list[str]]:
+    """Return the header out of the first bytes, and the names as they are in the file: Polars renames duplicates.
 
-
-def _header_text(source: Source) -> bytes | None:
-    """Return the header out of the first bytes, up to the first line end outside quotation marks.
-
-    Return None where it is not among them, is blank or is not UTF-8: then Polars looks at the file.
+    The first is None where the header is not among these bytes or is blank: then Polars looks at the file.
     """
-    text = text_start(source).removeprefix(BOM) + (b"\n" if has_whole_text(source) else b"")
-    text = text.split(b"\n", max(source.header - 1, 0))[-1]
-    end = quotes = 0
-    while (line_end := text.find(b"\n", end)) >= 0:
-        quotes, end = quotes + text.count(b'"', end, line_end), line_end + 1
-        if quotes % 2 == 0:
-            with suppress(UnicodeDecodeError):
-                return text[:end] if text[:end].decode().strip() else None
-            return None
-    return None
+    skipped = max(source.header - 1, 0)
+    text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
+    match = HEADER.match(text.split(b"\n", skipped)[-1])
+    header = match[0] if match is not None and match[0].strip() else None
+    plain: dict[str, Any] = {"has_header": False, "infer_schema": False, "n_rows": 1, "glob": False}
+    skipped = 0 if header else skipped
+    scan = pl.scan_csv(header or source.content, separator=source.delimiter, skip_lines=skipped, **plain)
+    return header, [name or "" for row in scan.collect().rows() for name in row]
 
 
 def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> None:
@@ -530,7 +492,7 @@ def _refuse_short_rows(source: Source, may_omit: int) -> None:
     """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
     if not may_omit:  # a quick look: quoted values over several lines look short, too
         line = pl.first()
-        is_short = line.str.count_matches(source.delimiter, literal=True) < len(_header_names(source)) - 1
+        is_short = line.str.count_matches(source.delimiter, literal=True) < len(_header_of(source)[1]) - 1
         if not lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any()).collect().item():
             return
     if (problem := ragged_line(source, may_omit)) is not None:

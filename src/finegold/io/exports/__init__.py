@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.io.source import BOM, Source, open_bytes
+from finegold.io.source import BOM, Source
 from finegold.system.memory import did_you_mean
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _refuse_one_object(seen: Source) -> None:
     if seen.is_list or not seen.record:
         return
     found: Any = None
-    with open_bytes(seen) as file, suppress(ValueError, RecursionError):
+    with seen.open() as file, suppress(ValueError, RecursionError):
         found = json.loads(file.read().removeprefix(BOM))
     if not isinstance(found, dict):
         return

@@ -23,7 +23,7 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.limits import check_nesting, limit, remedy_of
-from finegold.io.source import Source, open_bytes, skip_bom
+from finegold.io.source import Source, skip_bom
 from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
@@ -193,7 +193,7 @@ def read_records(seen: Source) -> Iterator[Any]:
 
 def open_export(source: Source) -> BinaryIO:
     """Open a file behind its byte-order mark."""
-    file = open_bytes(source)
+    file = source.open()
     skip_bom(file)
     return file
 

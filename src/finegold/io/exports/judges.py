@@ -21,8 +21,8 @@ import polars as pl
 from finegold.errors import InputError, use
 from finegold.io.exports import base
 from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions, need
-from finegold.io.source import Source, lines_of, open_bytes, text_start
-from finegold.io.tables import Opened
+from finegold.io.source import Source, lines_of
+from finegold.io.tables import Table
 from finegold.io.verdicts import Meaning, meaning_of
 
 FAILED = "judgements that failed"
@@ -203,7 +203,7 @@ TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a 
 }
 
 
-def load_calls(opened: Opened, most: int | None = None) -> pl.DataFrame | None:
+def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
     """Load the log of a tool that writes several verdicts per row, or its first rows; None for a plain table.
 
     There is a row per verdict, and columns have usual names.
@@ -216,7 +216,7 @@ def load_calls(opened: Opened, most: int | None = None) -> pl.DataFrame | None:
         return None
     marks, others, calls_of = tools[tool]
     wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
-    frame = opened.load(wanted).frame().slice(0, most)
+    frame = opened.load(wanted).to_polars().slice(0, most)
     try:
         records = frame.iter_rows(named=True)
         calls = list(base.with_numbers(records, lambda record: calls_of(record, ExportOptions(), None)))
@@ -238,7 +238,7 @@ def load_calls(opened: Opened, most: int | None = None) -> pl.DataFrame | None:
 
 def read_qrels(source: Source) -> pl.DataFrame | None:
     """Return the scores of a file with lines of query, iteration, passage and score; None for other files."""
-    if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", text_start(source)):
+    if not re.match(rb"(?:\S+ +\S+ +\S+ +-?\d+\s*\n){2}", source.text):
         return None
     lines = lines_of(source).collect().to_series().str.strip_chars().str.replace_all(r"\s+", " ")
     parts = lines.filter(lines != "").str.split_exact(" ", 3).struct.unnest()
@@ -249,10 +249,10 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
 
 def read_nested(source: Source) -> pl.DataFrame | None:
     """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None if it is neither."""
-    start = text_start(source).lstrip()
+    start = source.text.lstrip()
     if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
         return None
-    with open_bytes(source) as file:
+    with source.open() as file:
         text = file.read()
     try:
         lines = text.splitlines() if b'"spec"' in start else [text]
@@ -303,9 +303,9 @@ NESTED = {b'"gradingResult"': _promptfoo, b'"metricsData"': _deep_eval, b'"spec"
 
 def majority_of_people(source: Source) -> pl.DataFrame | None:
     """Return what most of annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are none."""
-    if b'"annotator1"' not in text_start(source) or b'"idx"' not in text_start(source):
+    if b'"annotator1"' not in source.text or b'"idx"' not in source.text:
         return None
-    with open_bytes(source) as file:
+    with source.open() as file:
         frame = pl.read_json(file.read())
     names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
     votes = frame.select("idx", said=pl.concat_list(pl.col(names).cast(pl.String)))

@@ -161,7 +161,7 @@ class QuestionVotes:
     def finish(self) -> Table:
         coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
         title = f'{self.name}, question "{self.question}"' if self.question else self.name
-        return Table(is_text=True, coded=coded, origin=title)
+        return Table(coded=coded, origin=title)
 
 
 def _assemble(table: Table, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:

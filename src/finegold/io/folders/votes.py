@@ -35,7 +35,7 @@ from finegold.io.diagnosis import reading
 from finegold.io.layouts import refuse_lost_ids
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source
-from finegold.io.tables import Opened, Table, open_sources, open_table
+from finegold.io.tables import Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
@@ -164,16 +164,16 @@ class Part:
         opened, (task, annotator, label) = open_sources([self.source]), columns
         if self.rows is not None:
             scan = opened.scans[0].slice(self.first, self.rows)
-            opened = Opened(opened.columns, sources=opened.sources, scans=[scan])
+            opened = replace(opened, scans=[scan])
         return opened.encode([task, annotator], [label])
 
     def where(self, row: int) -> str:
         """Describe a row of this part."""
         rows, whole = self.first + row + 1, open_sources([self.source])
-        return Table(whole.is_text, whole.sources, [rows]).where(rows - 1)
+        return replace(whole, lengths=[rows]).where(rows - 1)
 
 
-def _parts_of(opened: Opened) -> Iterator[Part]:
+def _parts_of(opened: Table) -> Iterator[Part]:
     """Yield all parts, in the order of the rows."""
     first = opened.sources[0]
     for source, scan in zip(opened.sources, opened.scans, strict=True):
