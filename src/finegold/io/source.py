@@ -319,8 +319,11 @@ def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
     import ijson
 
     if text.startswith(b"["):  # the first bytes are at hand, and hold the first object of most files
-        for file in (io.BytesIO(source.text), *([] if source.is_whole else [source.open()])):
-            with file, suppress(ijson.JSONError, StopIteration):
+        for is_open in (True, False)[: 1 if source.is_whole else 2]:
+            with (
+                io.BytesIO(source.text) if is_open else source.open() as file,
+                suppress(ijson.JSONError, StopIteration),
+            ):
                 skip_bom(file)
                 item = next(ijson.items(file, "item", use_float=True))
                 return "list", item if isinstance(item, dict) else {}
