@@ -52,13 +52,16 @@ CONSTANTS = {
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd
 warnings.filterwarnings("ignore")
-from cleanlab.multiannotator import get_label_quality_multiannotator as crowdlab
+from cleanlab import multiannotator
 data, found = np.load(sys.argv[1]), {}
 for name in {name.rpartition("/")[0] for name in data.files}:
     votes, p = data[name + "/votes"], data[name + "/p"]
-    matrix = np.full((len(p), votes[:, 1].max() + 1), np.nan)
+    matrix = np.full((p.shape[-2], votes[:, 1].max() + 1), np.nan)
     matrix[votes[:, 0], votes[:, 1]] = votes[:, 2]
     frame = pd.DataFrame(matrix[:, ~np.isnan(matrix).all(axis=0)])
+    crowdlab = multiannotator.get_label_quality_multiannotator
+    if p.ndim == 3:  # several models
+        crowdlab = multiannotator.get_label_quality_multiannotator_ensemble
     made = crowdlab(frame, p, verbose=False, return_detailed_quality=False, return_annotator_stats=False)
     found[name] = made["label_quality"]["consensus_label"].to_numpy()
 np.savez(sys.argv[2], **found)

@@ -10,13 +10,16 @@ The classifiers have accuracies of 60 to 95 % and err in four ways:
     confused       it always says the next class where it is wrong, and is sure of 90 %
     hard           calibrated, but its errors are on the tasks on which annotators err
 
-Bad models follow: always the rarest or the commonest class with .99, the same probabilities for all, at random (also
-with .99), classes in another order, right on 60 % with .99, and the majority vote itself with .99 (in-sample). Both are
-combined without truths, and with 25, 50 and 100 known ones; accuracies are those of the other tasks, in points against
-the better source. "interval" is the share of sets whose interval holds the accuracy of the model, "found" that of sets
-with a note on what is wrong with the model. --rival is a Python with cleanlab, for CROWDLAB. Figures are means over
-families of data sets. With --half, only every second family is used. With --audit, the number of wrong labels that an
-audit expects is compared with the true one instead, for the majority vote in use.
+Bad models are: always the rarest or the commonest class with .99, the same probabilities for all, at random (also with
+.99), classes in another order, right on 60 % with .99, and the majority vote itself with .99 (in-sample). Then come
+several models together, and answers of real annotators: in each set, the four with the most votes are taken out of the
+crowd, one after the other, and given as a model without probabilities.
+
+All are combined without truths, and with 25, 50 and 100 known ones; accuracies are those of the other tasks, in points
+against the best source. "holds" is the share of models whose interval holds their accuracy, "found" that of sets with a
+note on what is wrong with a model. --rival is a Python with cleanlab, for CROWDLAB. Figures are means over families of
+data sets. With --half, only every second family is used. With --audit, the number of wrong labels that an audit expects
+is compared with the true one instead, for the majority vote in use.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import json
 import subprocess
 import tempfile
 import zlib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,9 +62,25 @@ BAD = (
     "60% right with .99",
     "majority vote (in-sample)",
 )
+ANSWERS = "answers of annotators"
+MOST_ANNOTATORS, FEWEST_ANSWERS = 4, 60  # that serve as models, in each set
+PANELS = {  # kinds, accuracies and numbers of models; the same number means the same model
+    "80% and 80% calibrated": (("calibrated", 0.8, 0), ("calibrated", 0.8, 1)),
+    "80% calibrated, twice": (("calibrated", 0.8, 0), ("calibrated", 0.8, 0)),
+    "90% and 90% hard": (("hard", 0.9, 0), ("hard", 0.9, 1)),
+    "95% and 70% hard": (("hard", 0.95, 0), ("hard", 0.7, 0)),
+    "95% hard and 60% confused": (("hard", 0.95, 0), ("confused", 0.6, 0)),
+    "90% calibrated and 60% overconfident": (("calibrated", 0.9, 0), ("overconfident", 0.6, 0)),
+    "70%, 80% and 90% overconfident": tuple(("overconfident", a, 0) for a in (0.7, 0.8, 0.9)),
+    "four of 60% hard": tuple(("hard", 0.6, number) for number in range(4)),
+    "90% confused and one at random": (("confused", 0.9, 0), ("at random with .99", 0.5, 0)),
+    "95% hard and another order": (("hard", 0.95, 0), ("another order", 0.5, 0)),
+    "80% calibrated and majority vote": (("calibrated", 0.8, 0), ("majority vote (in-sample)", 0.5, 0)),
+}
 FOUND = ("chance", "another order", "contested votes")  # words of the notes on bad models
 
 Codes = NDArray[np.int64]
+Panel = tuple[tuple[str, float, int], ...]
 
 
 class Crowd(NamedTuple):
@@ -133,35 +153,65 @@ def bad_model(rng: Random, kind: str, crowd: Crowd) -> Floats:
 
 
 class Case(NamedTuple):
-    """A classifier beside a crowd, and what came of it."""
+    """Models beside a crowd, and what came of them."""
 
-    p: Floats
+    p: list[Floats]
     crowd: Crowd
-    right: dict[str, float]  # accuracy of "votes", "model", and of both with each number of truths
-    holds: bool  # whether the interval of the model's accuracy does
+    right: dict[str, float]  # accuracy of "votes", each model, and of all together, with each number of truths
+    holds: float  # share of models whose interval holds their accuracy
     found: bool
 
 
-def case_of(crowd: Crowd, kind: str, accuracy: float, draw: int) -> Case:
-    """Combine the votes with a classifier, without truths and with some."""
-    rng = np.random.default_rng([zlib.crc32(f"{crowd.name} {kind}".encode()), round(100 * accuracy), draw])
-    p = bad_model(rng, kind, crowd) if kind in BAD else probabilities(rng, kind, crowd, accuracy)
-    given = read_predictions((crowd.votes.task_names, p), crowd.votes)
-    order, right = np.random.default_rng(draw).permutation(len(p)), {}
-    for n in TRUTHS:
-        if 2 * n > len(p):
+def models_of(crowd: Crowd, panel: Panel, draw: int) -> list[Floats]:
+    """Return the predictions of a panel of models."""
+    found = []
+    for kind, accuracy, number in panel:
+        seed = [zlib.crc32(f"{crowd.name} {kind}".encode()), round(100 * accuracy), draw]
+        rng = np.random.default_rng([*seed, number] if number else seed)
+        found.append(bad_model(rng, kind, crowd) if kind in BAD else probabilities(rng, kind, crowd, accuracy))
+    return found
+
+
+def annotators_as_models(crowd: Crowd) -> list[tuple[Crowd, list[Floats]]]:
+    """Return the answers of each of the annotators with the most votes, and the crowd without that annotator."""
+    task, annotator, label = crowd.votes.votes()
+    found = []
+    for one in np.argsort(-crowd.result.votes_per_annotator, kind="stable")[:MOST_ANNOTATORS]:
+        others = np.unique(task[annotator != one])
+        tasks = np.intersect1d(task[annotator == one], others)
+        if len(tasks) < FEWEST_ANSWERS:
             continue
+        mine = (annotator == one) & np.isin(task, tasks)
+        rest = (annotator != one) & np.isin(task, tasks)
+        classes = list(range(crowd.votes.n_classes))
+        votes = finegold.Annotations.from_arrays(
+            np.searchsorted(tasks, task[rest]), annotator[rest], label[rest], classes=classes, repeated="all"
+        )
+        said = np.zeros(len(tasks), np.int64)
+        said[np.searchsorted(tasks, task[mine])] = label[mine]
+        without = Crowd(crowd.name, votes, crowd.truth[tasks], finegold.aggregate(votes, threads=1))
+        found.append((without, [np.eye(len(classes))[said]]))
+    return found
+
+
+def case_of(crowd: Crowd, p: list[Floats], draw: int) -> Case:
+    """Combine the votes with models, without truths and with some."""
+    given = read_predictions([(crowd.votes.task_names, one) for one in p], crowd.votes)
+    order, right = np.random.default_rng(draw).permutation(len(crowd.truth)), {}
+    labels = {"votes": crowd.result.label_codes, **{f"model {m}": one.argmax(axis=1) for m, one in enumerate(p)}}
+    for n in (n for n in TRUTHS if 2 * n <= len(order)):
         gold = np.full_like(crowd.votes.gold, -1)
         gold[order[:n]] = crowd.truth[order[:n]]
-        with patch.object(combining, "fit", lambda *_: crowd.result):  # the fit without truths is the same each time
-            both = combining.combine(replace(crowd.result, annotations=replace(crowd.votes, gold=gold)), given)
-        labels = {"votes": crowd.result.label_codes, "model": p.argmax(axis=1), "both": both.label_codes}
-        shares = {who: float((found == crowd.truth)[order[n:]].mean()) for who, found in labels.items()}
-        right |= {f"{who} {n}": share for who, share in shares.items()}
+        known = replace(crowd.result, annotations=replace(crowd.votes, gold=gold))
+        # With truths, the fit without them is the same each time.
+        with patch.object(combining, "fit", lambda *_: crowd.result) if n else nullcontext():
+            both = combining.combine(known, given)
+        labels["both"] = both.label_codes
+        right |= {f"{who} {n}": float((of == crowd.truth)[order[n:]].mean()) for who, of in labels.items()}
         if n == 0:
             assert both.combined is not None
-            record = both.combined.records[0]
-            holds = record.accuracy_low <= shares["model"] <= record.accuracy_high
+            pairs = [(record, right[f"model {m} 0"]) for m, record in enumerate(both.combined.records)]
+            holds = float(np.mean([one.accuracy_low <= share <= one.accuracy_high for one, share in pairs]))
             found = any(words in note for note in both.notes for words in FOUND)
     return Case(p, crowd, right, holds, found)
 
@@ -170,7 +220,7 @@ def add_crowdlab(cases: list[Case], python: str) -> None:
     """Add the accuracy of CROWDLAB to the cases."""
     with tempfile.TemporaryDirectory() as folder:
         data, made = Path(folder) / "cases.npz", Path(folder) / "made.npz"
-        arrays = {f"{i}/p": case.p for i, case in enumerate(cases)}
+        arrays = {f"{i}/p": case.p[0] if len(case.p) == 1 else np.stack(case.p) for i, case in enumerate(cases)}
         votes = {f"{i}/votes": np.column_stack(case.crowd.votes.votes()) for i, case in enumerate(cases)}
         np.savez(data, **arrays, **votes)
         subprocess.run([python, "-c", CROWDLAB, data, made], check=True)
@@ -180,17 +230,27 @@ def add_crowdlab(cases: list[Case], python: str) -> None:
 
 
 def row_of(cases: list[list[Case]]) -> dict[str, float]:
-    """Return the means over families, and differences to the better source in points."""
+    """Return the means over families, and differences to the best source in points."""
 
     def mean(name: str) -> float:
-        return float(np.mean([np.mean([c.right[name] for c in some]) for some in cases if name in some[0].right]))
+        return float(
+            np.mean(
+                [np.mean([c.right[name] for c in some if name in c.right]) for some in cases if name in some[0].right]
+            )
+        )
 
-    row = {"votes": mean("votes 0"), "model": mean("model 0")}
+    def best(n: int) -> float:
+        return max(mean(f"model {m} {n}") for m in range(len(cases[0][0].p)))
+
+    row = {"votes": mean("votes 0"), "model": best(0)}
     for n in TRUTHS:
-        row[f"{n} truths"] = 100 * (mean(f"both {n}") - max(mean(f"votes {n}"), mean(f"model {n}")))
+        row[f"{n} truths"] = 100 * (mean(f"both {n}") - max(mean(f"votes {n}"), best(n)))
     if "CROWDLAB" in cases[0][0].right:
         row["CROWDLAB"] = 100 * (mean("CROWDLAB") - max(row["votes"], row["model"]))
-    row |= {name: float(np.mean([getattr(c, name) for some in cases for c in some])) for name in ("holds", "found")}
+    row |= {
+        name: float(np.mean([np.mean([getattr(c, name) for c in some]) for some in cases]))
+        for name in ("holds", "found")
+    }
     return row
 
 
@@ -242,15 +302,21 @@ def main() -> None:
     if options.audit:
         audited(families)
         return
-    cases = {}
-    for kind, accuracy in [*((kind, a) for kind in KINDS for a in ACCURACIES), *((kind, 0.5) for kind in BAD)]:
-        name = kind if kind in BAD else f"{accuracy:.0%} {kind}"
-        draws = range(options.draws)
-        cases[name] = [[case_of(one, kind, accuracy, d) for one in some for d in draws] for some in families]
+    panels: dict[str, Panel] = {f"{a:.0%} {kind}": ((kind, a, 0),) for kind in KINDS for a in ACCURACIES}
+    panels |= {kind: ((kind, 0.5, 0),) for kind in BAD} | PANELS
+    cases = {
+        name: [
+            [case_of(one, models_of(one, panel, d), d) for one in some for d in range(options.draws)]
+            for some in families
+        ]
+        for name, panel in panels.items()
+    }
+    as_models = [[pair for one in some for pair in annotators_as_models(one)] for some in families]
+    cases[ANSWERS] = [[case_of(*pair, d) for pair in some for d in range(options.draws)] for some in as_models if some]
     if options.rival:
         add_crowdlab([case for each in cases.values() for some in each for case in some], options.rival)
     rows = {name: row_of(each) for name, each in cases.items()}
-    good = [row for name, row in rows.items() if name not in BAD]
+    good = [row for name, row in rows.items() if name not in (*BAD, *PANELS, ANSWERS)]
     for name, of in (("mean of 20 cells", np.mean), ("worst of 20 cells", np.min)):
         rows[name] = {column: float(of([row[column] for row in good])) for column in good[0]}
     print("| model |", " | ".join(good[0]), "|")

@@ -399,7 +399,10 @@ def test_with_25_truths_a_crowd_that_errs_together_does_not_outvote_a_good_model
     (record,) = enough.combined.records
     assert record.accuracy_low <= 0.9 <= record.accuracy_high
     assert "by 25 known truths" in enough.notes[-1]
-    assert any("25 tasks that you check" in note for note in few.notes)
+    alone = finegold.aggregate(votes, gold={i: names[i] for i in range(24)})
+    agreed = 0.8 * ((said == alone.label_codes) * alone.confidence).mean()
+    assert (few.combined.records[0].accuracy_low, few.combined.records[0].accuracy_high) == (pytest.approx(agreed), 1)
+    assert any(f"may be right on {agreed:.0%} to 100%; 25 tasks that you check" in note for note in few.notes)
 
 
 def test_what_is_wrong_with_a_bad_model_is_said_and_does_no_harm():
@@ -446,14 +449,35 @@ def test_a_class_that_a_model_does_not_know_is_neither_for_nor_against():
     assert third[:, :2] == pytest.approx(some * 2 / 3)
 
 
-def test_answers_without_probabilities_are_a_model_too(tmp_path):
-    votes, p, _ = draw()
+def test_answers_without_probabilities_are_votes_of_one_more_annotator(tmp_path):
+    votes, p, truth = draw()
     said = p.argmax(axis=1)
     table = pl.DataFrame({"task": range(N), "label": [CLASSES[k] for k in said]})
     table.write_csv(tmp_path / "llm.csv")
     result = finegold.aggregate(votes, predictions=tmp_path / "llm.csv")
-    expected = np.where(np.eye(3)[said] == 1, 0.9, 0.05)
-    assert np.allclose(result.posterior, labels_of(votes, expected).posterior)
+    task, annotator, label = votes.votes()
+    cast = np.append(task, range(VOTED)), np.append(annotator, np.full(VOTED, 25)), np.append(label, said[:VOTED])
+    more_votes = finegold.Annotations.from_arrays(*cast, classes=[0, 1, 2])
+    as_vote = finegold.aggregate(more_votes)
+    assert np.allclose(result.posterior, as_vote.posterior)
+    assert result.annotations is votes
+    (record,) = result.combined.records
+    assert record.accuracy == pytest.approx(as_vote.posterior[np.arange(VOTED), said[:VOTED]].mean())
+    assert (result.combined.posterior.argmax(axis=1) == said[VOTED:]).all()  # tasks without votes
+    assert result.combined.posterior.max(axis=1) == pytest.approx(record.accuracy)
+    assert "its answers count as votes" in result.notes[0]
+    beside = finegold.aggregate(votes, predictions={"llm": table, "bert": (range(N), p)})
+    assert np.allclose(beside.posterior, labels_of(more_votes, p).posterior)
+    assert np.allclose(beside.combined.votes_posterior, finegold.aggregate(votes).posterior)
+    taught = finegold.aggregate(votes, predictions=table, gold={0: "ant", 1: "cat"})
+    assert np.allclose(taught.posterior, finegold.aggregate(more_votes, gold={0: 0, 1: 2}).posterior)
+    gold = {i: CLASSES[truth[i]] for i in range(25)}  # which say how far to follow a model with .9
+    by_truths = finegold.aggregate(votes, predictions=table, gold=gold)
+    nine_tenths = labels_of(votes, np.where(np.eye(3)[said] == 1, 0.9, 0.05), gold=gold)
+    assert np.allclose(by_truths.posterior, nine_tenths.posterior)
+    guesses = np.random.default_rng(5).integers(0, 3, N)
+    guessed = finegold.aggregate(votes, predictions=(range(N), np.eye(3)[guesses]))
+    assert np.allclose(guessed.posterior, finegold.aggregate(votes).posterior)
     with pytest.raises(finegold.InputError, match='the answer "elk" is not a class of the votes'):
         finegold.aggregate(votes, predictions=table.with_columns(label=pl.lit("elk")))
 

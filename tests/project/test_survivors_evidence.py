@@ -138,10 +138,11 @@ def test_two_columns_of_one_class_are_refused() -> None:
         read_predictions(([1], [[0.5, 0.3, 0.2]], ["x", "X ", "y"]), votes)
 
 
-@kills(PREDICTIONS, "/ max(len(known) - 1, 1))\n", "/ max(len(known), 1))\n")
+@kills(COMBINING, "* (1 - SURE_OF_ANSWERS) / (K - 1)", "* (1 - SURE_OF_ANSWERS) / K")
 def test_an_answer_without_a_probability_counts_nine_tenths() -> None:
     p = read_predictions(pl.DataFrame({"task": [1, 2], "label": ["x", "y"]}), VOTES).probabilities[0]
-    assert p[0] == pytest.approx([0.9, 0.05, 0.05])
+    assert p[0].tolist() == [1, 0, 0]
+    assert np.exp(combining._logs(p, np.full((3, 3), [0.4, 0.4, 0.2])))[0] == pytest.approx([0.9, 0.05, 0.05])
 
 
 def crowd(n: int = 60, gold: int = 0) -> tuple[Annotations, Any]:

@@ -30,9 +30,13 @@ A model with more than 10 predictions whose labels agree with those of the votes
 tenths of the tasks would have to change), they are not trusted: the mean of x_m over its n tasks (their sum / (n + 10))
 is subtracted.
 
-Where a model and the labels of the votes differ, votes cannot say who is right. If both agree on a share a of the
-tasks, and what they say there has the mean posterior g, the model is right on a g of the tasks at least, and on
-a g + 1 - a at most. docs/guides/predictions.md has figures of all this on real crowds, and other rules that were tried.
+A model whose probabilities are 0 and 1 gives answers, and claims nothing. Without truths, its answers are votes of one
+more annotator in a second fit of the method, whose posterior takes the place of q. Else an answer has a probability of
+.9, and w_m is such that tasks without votes get the accuracy of that annotator.
+
+Where a model and the labels of the votes differ, votes cannot say who is right; where they agree, both may err. If they
+agree on a share a of the tasks, where the labels have the mean q g, the model is taken to be right on .8 a g of the
+tasks at least, and may be right on all. docs/guides/predictions.md has figures of all this on real crowds.
 """
 
 from __future__ import annotations
@@ -70,6 +74,8 @@ OTHER_FREQUENCIES = 0.3  # share of tasks that would have to change for a model 
 LEAST_KAPPA = 0.1  # of a model with the labels of the votes; one that agrees less is ignored
 CONTESTED = 0.75  # largest share of votes for a class at which a task shows whether a model has seen the votes
 SUSPICIOUS = 3.0  # standard deviations by which a model agrees more with contested votes than their posterior allows
+SURE_OF_ANSWERS = 0.9  # probability of an answer of a model without probabilities
+RELIABLE = 0.8  # share of the expected accuracy of labels on which votes and a model agree that is relied on
 OTHER_ORDER = 0.2  # share of tasks that a model must gain in another order of its classes, to say so
 PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
 
@@ -77,7 +83,7 @@ PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
 def combine(result: ResultData, predictions: Predictions, method: Method | None = None) -> ResultData:
     """Return the result with labels that follow from votes and predictions together.
 
-    The method is needed if it is not registered, and truths are known.
+    The method is needed if it is not registered, and truths are known or models give answers.
     """
     result = without_predictions(result)
     votes, n = votes_of(result), len(result.posterior)
@@ -85,15 +91,26 @@ def combine(result: ResultData, predictions: Predictions, method: Method | None 
     x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
     known = np.flatnonzero((votes.gold != MISSING) & predictions.known[:, :n].any(axis=0))
     by_truths = len(known) >= ENOUGH_TRUTHS
+    weights, posterior = np.zeros(len(x)), of_votes
     if by_truths:
         alone = fit(method or method_of(result), replace(votes, gold=np.full_like(votes.gold, MISSING)))
         of_votes[known] = alone.posterior[known]
         weights, posterior = _from_truths(of_votes, x[:, :n], known, votes.gold[known])
     else:
-        used = np.flatnonzero([_kappa(p[:n], of_votes) >= LEAST_KAPPA for p in predictions.probabilities])
-        weights, posterior = np.zeros(len(x)), of_votes
-        if used.size:
-            weights[used], posterior = _from_votes(of_votes, x[used, :n], votes)
+        used = np.array([_kappa(p[:n], of_votes) >= LEAST_KAPPA for p in predictions.probabilities])
+        answers = used & [gives_answers(p) for p in predictions.probabilities]
+        cast = votes
+        if answers.any():
+            said = predictions.probabilities[answers, :n]
+            cast = _with_answers(votes, said)
+            posterior = fit(method or method_of(result), cast).posterior.astype(np.float64)
+            right = (said * posterior).sum(axis=(1, 2)) / said.sum(axis=(1, 2))
+            shares = np.append(np.clip(right, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), SURE_OF_ANSWERS)
+            log_odds = np.log(shares / (1 - shares) * (votes.n_classes - 1))
+            weights[answers] = np.maximum(log_odds[:-1] / log_odds[-1], LEAST_WEIGHT)
+        models = used & ~answers
+        if models.any():
+            weights[models], posterior = _from_votes(posterior, x[models, :n], cast)
     predicted = softmax(np.tensordot(weights, x[:, n:], 1), axis=1)
     fixed = np.flatnonzero(votes.gold != MISSING)
     posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
@@ -124,9 +141,24 @@ def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
     return replace(summary, **{name: getattr(result, name) for name in kept})
 
 
+def gives_answers(probabilities: Floats) -> bool:
+    """Return whether a model is certain of everything it says, as one is that gives answers without probabilities."""
+    return probabilities.shape[1] > 1 and bool(np.isin(probabilities, (0, 1)).all())
+
+
+def _with_answers(votes: Annotations, said: Floats) -> Annotations:
+    """Return the votes with further annotators, who give the answers of models [M, T, K]."""
+    model, task, label = (codes.astype(np.int32) for codes in np.nonzero(said))
+    cast = [np.concatenate(pair) for pair in zip(votes.votes(), (task, votes.n_annotators + model, label), strict=True)]
+    names = np.arange(votes.n_tasks), np.arange(votes.n_annotators + len(said)), votes.class_names
+    return replace(Annotations.from_codes(*cast, *names, repeated="all"), gold=votes.gold)
+
+
 def _logs(probabilities: Floats, of_votes: Floats) -> Floats:
     """[T + P, K] Return x: log p, or what it says about each task beyond what it says about all of them."""
     known, K = probabilities.any(axis=1), probabilities.shape[1]
+    if gives_answers(probabilities):
+        probabilities = probabilities * SURE_OF_ANSWERS + (1 - probabilities) * (1 - SURE_OF_ANSWERS) / (K - 1)
     logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
     said = np.bincount(logs.argmax(axis=1), minlength=K) / max(len(logs), 1)
     if np.abs(said - of_votes.mean(axis=0)).sum() / 2 > OTHER_FREQUENCIES:
@@ -229,8 +261,8 @@ def _records(
         best = p[voted].argmax(axis=1)
         right = posterior[voted, best]
         if truth is None:
-            agrees = best == of_votes[voted].argmax(axis=1)
-            low, high = right[agrees].sum() / len(voted), 1 - (1 - right[agrees]).sum() / len(voted)
+            sure = of_votes[voted].max(axis=1) * (best == of_votes[voted].argmax(axis=1))
+            low, high = RELIABLE * sure.mean() if weight else 0.0, 1.0
         else:
             known = truth[voted] != MISSING
             hits, n = int((best == truth[voted])[known].sum()), int(known.sum())
@@ -246,11 +278,12 @@ def _records(
 def _notes(combined: Combined, n_truths: int) -> list[str]:
     """Return for people what each model was taken to be worth, and what cannot be known."""
     notes = []
-    for model in combined.records:
+    for model, p in zip(combined.records, combined.predictions.probabilities, strict=True):
         right = f"right on about {model.accuracy:.0%} of {model.n_tasks:,} tasks with votes"
-        worth, claims = f"Model {model.model}: weight {model.weight:.2f}, {right}", f"claims {model.confidence:.0%}"
+        worth = f"Model {model.model}: weight {model.weight:.2f}, {right}"
+        claims = "its answers count as votes" if gives_answers(p) else f"claims {model.confidence:.0%}"
         between = f"{model.accuracy_low:.0%} to {model.accuracy_high:.0%}"
-        unknown = f"Votes cannot say who is right where it differs from them, so it may be {between};"
+        unknown = f"Votes cannot say who is right where it differs from them, so it may be right on {between};"
         checks = f"{ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to follow it."
         if n_truths:
             notes.append(f"{worth} ({between} by {n_truths:,} known truths; {claims}).")

@@ -24,7 +24,6 @@ from finegold.votes.merging import ModelOutput, align
 
 Floats = NDArray[np.float64]
 
-SURE_OF_ANSWERS = 0.9  # probability of an answer of a model without probabilities
 MAX_SUM_ERROR = 0.02  # of the probabilities of a task, for rounding; they are normalised then
 FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
 
@@ -112,16 +111,14 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
 
 
 def _of_answers(name: str, source: str, answers: Truth, votes: Annotations) -> Model:
-    """Return the answers of a model that gives no probabilities, each with SURE_OF_ANSWERS."""
+    """Return the answers of a model that gives no probabilities, as if it were certain."""
     known, rules = to_list(votes.class_names), votes.hygiene
     said = match(as_classes(to_list(answers.truth), votes.class_names, rules.normalise, rules.alias), votes.class_names)
     if (unknown := np.flatnonzero(said == MISSING)).size:
         answer = to_list(answers.truth)[int(unknown[0])]
         remedies = [use(classes=Placeholder("A,B,C"), text="to list all classes")]
         raise InputError(f'the answer "{answer}" is not a class of the votes ({listed(known)})', source, remedies)
-    p = np.full((len(said), len(known)), (1 - SURE_OF_ANSWERS) / max(len(known) - 1, 1))
-    p[np.arange(len(said)), said] = SURE_OF_ANSWERS if len(known) > 1 else 1.0
-    return Model(name, source, to_list(answers.task), known, p)
+    return Model(name, source, to_list(answers.task), known, np.eye(len(known))[said])
 
 
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
