@@ -149,9 +149,10 @@ def gives_answers(probabilities: Floats) -> bool:
 def _with_answers(votes: Annotations, said: Floats) -> Annotations:
     """Return the votes with further annotators, who give the answers of models [M, T, K]."""
     model, task, label = (codes.astype(np.int32) for codes in np.nonzero(said))
-    cast = [np.concatenate(pair) for pair in zip(votes.votes(), (task, votes.n_annotators + model, label), strict=True)]
+    answers = task, votes.n_annotators + model, label
+    task, annotator, label = (np.concatenate(pair) for pair in zip(votes.votes(), answers, strict=True))
     names = np.arange(votes.n_tasks), np.arange(votes.n_annotators + len(said)), votes.class_names
-    return replace(Annotations.from_codes(*cast, *names, repeated="all"), gold=votes.gold)
+    return replace(Annotations.from_codes(task, annotator, label, *names, repeated="all"), gold=votes.gold)
 
 
 def _logs(probabilities: Floats, of_votes: Floats) -> Floats:
