@@ -94,9 +94,12 @@ def table_5(results: Results) -> Table:
 def accuracy_table(results: Results) -> Table:
     """The numbers behind Figure 2; the paper does not print them."""
     header, rows = _by_method(results, list(results.data), "accuracy")
-    notes = sorted(
-        {f"{METHODS[m]} on {name}: {s.note}." for m, row in results.scores.items() for name, s in row.items() if s.note}
-    )
+    sets: dict[tuple[str, str], list[str]] = {}
+    for method, row in results.scores.items():
+        for name in sorted(row):
+            if row[name].note:
+                sets.setdefault((METHODS[method], row[name].note), []).append(name)
+    notes = sorted(f"{method} on {', '.join(names)}: {note}." for (method, note), names in sets.items())
     return Table("accuracy", "Accuracy by method and data set", header, rows, [" ".join(notes)] if notes else [])
 
 
