@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PYTHON = """\
 import finegold
-
 result = finegold.aggregate("votes.csv")
 print(result.labels().head(4))
 print(result.annotators().select("annotator", "n_votes", "agreement"))"""
