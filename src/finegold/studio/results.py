@@ -208,7 +208,7 @@ def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
 @router.get("/projects/{project}/judges/charts")
 def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
     """Return the charts of the report's section on judges."""
-    from finegold.report.charts.judges import judge_charts
+    from finegold.report.charts import judge_charts
 
     drawn = judge_charts(view_judges(services, project))
     return {

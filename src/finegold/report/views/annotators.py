@@ -181,16 +181,12 @@ def _ends(order: Integers, most: int) -> tuple[Integers, str]:
 
 
 def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
-    return [
-        Ranked(name, int(result.votes_per_annotator[j]), plain(result.accuracy[j]), *interval_of(result, j))
-        for name, j in zip(texts(result.annotator_names, codes), codes.tolist(), strict=True)
-    ]
-
-
-def interval_of(result: ResultData, annotator: int) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of an annotator's accuracy, or None twice."""
-    low, high = float(result.accuracy_low[annotator]), float(result.accuracy_high[annotator])
-    return (None, None) if np.isnan(low) else (low, high)
+    rows = []
+    for name, j in zip(texts(result.annotator_names, codes), codes.tolist(), strict=True):
+        ends = (float(end[j]) for end in (result.accuracy_low, result.accuracy_high))
+        low, high = (None if np.isnan(end) else end for end in ends)
+        rows.append(Ranked(name, int(result.votes_per_annotator[j]), plain(result.accuracy[j]), low, high))
+    return rows
 
 
 def annotator_rows(

@@ -133,21 +133,14 @@ def record(result: ResultData, command: str | None = None) -> Record:
         method=result.method,
         about="" if method is None else (method.__doc__ or "").strip().partition("\n")[0],
         settings=known,
-        rows=result.counts.rows,
-        missing=result.counts.missing,
-        repeated=result.counts.repeated,
-        gold_unused=result.counts.gold_unused,
-        left_out=result.counts.left_out,
-        converged=result.converged,
-        stopped=result.stopped,
-        iterations=result.iterations,
+        **{name: getattr(result.counts, name) for name in ("rows", "missing", "repeated", "gold_unused", "left_out")},
+        **{name: getattr(result, name) for name in ("converged", "stopped", "iterations", "notes")},
         seconds=round(result.seconds, 3),
         steps=[
             StepRow(step.restart, step.iteration, finite(step.change), finite(step.bound))
             for step in [*result.steps[:-1][::every], result.steps[-1]]
         ],
         every=every,
-        notes=result.notes,
         versions=versions,
         command=command or f"finegold aggregate votes.csv -o labels.csv --method {result.method} {settings}".strip(),
     )

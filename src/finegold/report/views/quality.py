@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from finegold.insight import expected
 from finegold.insight import overview as insight
 from finegold.insight.expected import caution, expected_accuracy, in_words
 from finegold.report.views.common import Floats, as_sentence, finite, percent, plain
@@ -83,9 +82,27 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
     counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
     bins = [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
     headline = "Every label was given as a gold truth" if share is None else in_words(share).removesuffix(".")
+    words = []
     if judged is not None:
         truths = f"{judged.n:,} known truth{'' if judged.n == 1 else 's'}"
         headline = f"{percent(judged.accuracy, 1)} of the checked labels are right, by {truths}"
+        words.append(f"The method itself expected {percent(judged.confidence, 1)} of these.")
+        if judged.n < len(result.label_codes):
+            words[0] += (
+                " What that says about the other labels depends on how the tasks were chosen: an interval for all "
+                "labels needs tasks that were drawn at random (finegold sample)."
+            )
+    if key is not None:
+        taught = int(((key.codes != MISSING) & ~found).sum())
+        unused = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
+        words += [f"{n:,} of the truths {what} and are not counted." for n, what in unused if n]
+    if warned := caution(result):
+        words.append(warned)
+    sure, unsure = ((band.n, percent(band.share)) for band in (bands[0], bands[-1]))
+    if sure[0] + unsure[0]:
+        words.append(f"{sure[0]:,} labels ({sure[1]}) are virtually certain; {unsure[0]:,} ({unsure[1]}) are unsure.")
+    if not result.converged:
+        words.append("The method stopped before it converged: increase max_iterations before you trust the labels.")
     return Quality(
         n_tasks=len(result.label_codes),
         n_votes=int(result.votes_per_task.sum()),
@@ -99,7 +116,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         histogram=bins,
         judged=judged,
         headline=headline,
-        sentences=_sentences(result, bands, judged, key),
+        sentences=words,
     )
 
 
@@ -132,32 +149,6 @@ def _judged(result: ResultData, truth: Codes) -> Judged | None:
         calibration_error=metrics.calibration_error(result.posterior, truth),
         majority=majority,
     )
-
-
-def _sentences(result: ResultData, bands: list[Band], judged: Judged | None, key: Key | None) -> list[str]:
-    words = []
-    if judged is not None:
-        others = (
-            " What that says about the other labels depends on how the tasks were chosen: an interval for all labels "
-            "needs tasks that were drawn at random (finegold sample)."
-        )
-        rest = others if judged.n < len(result.label_codes) else ""
-        words.append(f"The method itself expected {percent(judged.confidence, 1)} of these.{rest}")
-    if key is not None:
-        taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
-        unused = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
-        words += [f"{n:,} of the truths {what} and are not counted." for n, what in unused if n]
-    if warned := caution(result):
-        words.append(warned)
-    sure, unsure = bands[0], bands[-1]
-    if sure.n + unsure.n:
-        words.append(
-            f"{sure.n:,} labels ({percent(sure.share)}) are virtually certain; {unsure.n:,} ({percent(unsure.share)}) "
-            "are unsure."
-        )
-    if not result.converged:
-        words.append("The method stopped before it converged: increase max_iterations before you trust the labels.")
-    return words
 
 
 WITHOUT_TRUTH = (
@@ -254,28 +245,25 @@ def trust_of(measured: insight.Trust | None) -> Trust:
         elif agreed.alpha >= MIN_TENTATIVE_ALPHA:
             verdict = "enough for tentative conclusions from single votes"
         words = f"{words}. Beyond chance, that is an alpha of {agreed.alpha:.2f}: {verdict}."
+    tested, calibration = measured.calibration, None
+    if tested is not None:
+        bins = [
+            CalibrationBin(n=row["n"], **{name: plain(row[name]) for name in row if name != "n"})
+            for row in to_polars(tested.curve()).to_dicts()
+        ]
+        after = ", and no temperature would reduce it"
+        if tested.ece_after < tested.ece:
+            after = f"; a temperature of {tested.temperature:.2f} would reduce it to {tested.ece_after:.3f}"
+        measures = (
+            f"Labels have a mean confidence of {percent(tested.confidence, 1)}; {percent(tested.accuracy, 1)} of them "
+            f"are right. The calibration error is {tested.ece:.3f}{after}."
+        )
+        calibration = Calibration(tested.n, plain(tested.ece), plain(tested.temperature), bins, measures)
     return Trust(
         warnings=[as_sentence(each) for each in measured.warnings],
         figures=figures,
         agreement_words=words,
         agreement_absent=None if agreed.n_tasks else "no task has votes of two annotators.",
-        calibration=None if measured.calibration is None else _calibration(measured.calibration),
-        calibration_absent=None if measured.calibration else WITHOUT_TRUTH,
+        calibration=calibration,
+        calibration_absent=None if calibration else WITHOUT_TRUTH,
     )
-
-
-def _calibration(measured: expected.Calibration) -> Calibration:
-    bins = [
-        CalibrationBin(n=row["n"], **{name: plain(row[name]) for name in row if name != "n"})
-        for row in to_polars(measured.curve()).to_dicts()
-    ]
-    words = (
-        f"Labels have a mean confidence of {percent(measured.confidence, 1)}; {percent(measured.accuracy, 1)} of them "
-        f"are right. The calibration error is {measured.ece:.3f}"
-    )
-    if measured.ece_after < measured.ece:
-        after = f"{measured.ece_after:.3f}"
-        words = f"{words}; a temperature of {measured.temperature:.2f} would reduce it to {after}."
-    else:
-        words = f"{words}, and no temperature would reduce it."
-    return Calibration(measured.n, plain(measured.ece), plain(measured.temperature), bins, words)

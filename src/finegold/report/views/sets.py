@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.io.truth import match_sets
 from finegold.report.views.common import ANNOTATORS_TABLE, LABELS_TABLE, Shown, texts
 from finegold.results.data import ResultData, votes_of
-from finegold.results.sets import Answers, Quality, annotators_of_sets, quality_of, set_figures
+from finegold.results.sets import Answers, annotators_of_sets, quality_of, set_figures
 from finegold.votes.frames import to_polars
 
 MOST_ROWS = 100  # of each table
@@ -67,9 +66,19 @@ def view_sets(result: ResultData, truth: Any = None, *, title: str, command: str
     confidence = result.confidence
     tasks = np.flatnonzero(doubtful.any(axis=1))
     tasks = tasks[np.argsort(confidence[tasks], kind="stable")]
-    quality = quality_of(Answers(votes), posterior)
+    quality, options = quality_of(Answers(votes), posterior), texts(result.class_names)
+    columns = (quality.chosen, posterior > 0.5, doubtful)
+    counts = (column.sum(axis=0).astype(np.int64).tolist() for column in columns)
+    doubts = []
+    for task, name in zip(tasks[:MOST_ROWS].tolist(), texts(result.task_names, tasks[:MOST_ROWS]), strict=True):
+        p = posterior[task]
+        in_doubt = [(options[code], float(p[code])) for code in np.flatnonzero(doubtful[task])]
+        labels = [options[code] for code in np.flatnonzero(p > 0.5)]
+        doubts.append(DoubtRow(name, labels, float(confidence[task]), in_doubt, int(result.votes_per_task[task])))
     annotators = to_polars(annotators_of_sets(result)).sort("sensitivity").to_dicts()
-    pairs = _pairs(result, quality)
+    by_option = to_polars(annotators_of_sets(result, by_option=True)).with_columns(asked=np.ravel(quality.asked))
+    pairs = by_option.filter(by_option["asked"] >= FEWEST_ANSWERS).sort("sensitivity").to_dicts()
+    known = None if truth is None else match_sets(votes, truth)
     return SetsView(
         title=title,
         command=command,
@@ -81,43 +90,12 @@ def view_sets(result: ResultData, truth: Any = None, *, title: str, command: str
         n_gold=int((votes.gold >= 0).sum()),
         labels_per_task=float((posterior > 0.5).sum() / votes.n_tasks),
         confidence=float(confidence.mean()),
-        judged=None if truth is None else _judged(result, truth),
-        options=_options(result, quality, doubtful),
-        tasks=_doubts(result, tasks[:MOST_ROWS], doubtful),
+        judged=known and {**set_figures(result, known.task, known.sets), "n_truths": len(known.sets)},
+        options=sorted(map(OptionRow, options, *counts), key=lambda row: -row.n_tasks),
+        tasks=doubts,
         tasks_shown=Shown(min(len(tasks), MOST_ROWS), len(tasks), "confidence", LABELS_TABLE),
         annotators=annotators[:MOST_ROWS],
         annotators_shown=Shown(min(len(annotators), MOST_ROWS), len(annotators), "sensitivity", ANNOTATORS_TABLE),
         pairs=pairs[:MOST_ROWS],
         pairs_shown=Shown(min(len(pairs), MOST_ROWS), len(pairs), "sensitivity", ANNOTATORS_TABLE),
     )
-
-
-def _judged(result: ResultData, truth: Any) -> dict[str, Any]:
-    known = match_sets(votes_of(result), truth)
-    return {**set_figures(result, known.task, known.sets), "n_truths": len(known.sets)}
-
-
-def _options(result: ResultData, quality: Quality, doubtful: NDArray[np.bool_]) -> list[OptionRow]:
-    columns = (quality.chosen, result.posterior > 0.5, doubtful)
-    counts = (column.sum(axis=0).astype(np.int64).tolist() for column in columns)
-    rows = [OptionRow(*row) for row in zip(texts(result.class_names), *counts, strict=True)]
-    return sorted(rows, key=lambda row: -row.n_tasks)
-
-
-def _doubts(result: ResultData, tasks: NDArray[np.int64], doubtful: NDArray[np.bool_]) -> list[DoubtRow]:
-    options, confidence = texts(result.class_names), result.confidence
-    rows = []
-    for task, name in zip(tasks.tolist(), texts(result.task_names, tasks), strict=True):
-        p = result.posterior[task]
-        in_doubt = [(options[code], float(p[code])) for code in np.flatnonzero(doubtful[task])]
-        labels = [options[code] for code in np.flatnonzero(p > 0.5)]
-        rows.append(DoubtRow(name, labels, float(confidence[task]), in_doubt, int(result.votes_per_task[task])))
-    return rows
-
-
-def _pairs(result: ResultData, quality: Quality) -> list[dict[str, Any]]:
-    """Return annotators and options with answers that show something, the lowest sensitivity first."""
-    import polars as pl
-
-    table = to_polars(annotators_of_sets(result, by_option=True)).with_columns(asked=pl.Series(np.ravel(quality.asked)))
-    return table.filter(pl.col("asked") >= FEWEST_ANSWERS).sort("sensitivity").to_dicts()

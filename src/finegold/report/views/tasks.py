@@ -11,8 +11,7 @@ from finegold.insight.majority import CLOSE, flipped_tasks, margins
 from finegold.report.views.common import LABELS_TABLE, Shown, as_sentence, plain, texts
 from finegold.results.data import ResultData
 from finegold.results.matrices import evidence
-from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names
+from finegold.votes.encoding import MISSING, Names
 from finegold.votes.hygiene import Hygiene
 from finegold.votes.key import Key
 from finegold.votes.labels import visible
@@ -125,7 +124,12 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
     rows = []
     for i, name in zip(codes, texts(result.task_names, codes), strict=True):
         label, phi = int(result.label_codes[i]), result.posterior[i]
-        who, voted = votes_of(result.annotations, i)
+        who = voted = np.empty(0, np.int32)  # the annotators and the classes of all votes on the task
+        if (votes := result.annotations) is not None:
+            cells = slice(votes.task_ptr[i], votes.task_ptr[i + 1])
+            ends = votes.cell_ptr[cells.start : cells.stop + 1]
+            who, voted = votes.annotator[ends[0] : ends[-1]], np.repeat(votes.cell_class[cells], np.diff(ends))
+            voted = voted.astype(np.int32)
         counts = np.bincount(voted, minlength=len(classes))
         rival = None  # the class with most votes if it is not the label, else the second most probable class
         if len(phi) > 1:
@@ -134,6 +138,12 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
         truth = None
         if key is not None and key.codes[i] != MISSING:
             truth = texts(Names([key.class_names[key.codes[i]]]))[0]
+        listed, listed_votes = who[:MAX_VOTES], voted[:MAX_VOTES]
+        sides = (np.full_like(listed_votes, side) for side in (label, label if rival is None else rival))
+        weights = plain(evidence(result, listed, listed_votes, *sides))
+        names = texts(result.annotator_names, listed) if len(listed) else []
+        accuracies, voted_for = plain(result.accuracy[listed]), [classes[k] for k in listed_votes]
+        vote_rows = list(map(VoteRow, names, voted_for, accuracies, weights))
         seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
         seen = seen[np.lexsort((-phi[seen], -counts[seen]))]  # the class with most votes first
         rows.append(
@@ -150,35 +160,11 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
                 truth=truth,
                 right=None if key is None or truth is None else bool(key.codes[i] == label),
                 tally=[Tally(classes[k], int(counts[k]), plain(phi[k])) for k in seen.tolist()],
-                votes=_vote_rows(result, who[:MAX_VOTES], voted[:MAX_VOTES], label, rival, classes),
+                votes=sorted(vote_rows, key=lambda row: -row.weight),  # the strongest support for the label first
                 votes_left_out=max(len(who) - MAX_VOTES, 0),
             )
         )
     return rows
-
-
-def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
-    """Return the annotators and the classes of all votes on a task."""
-    if annotations is None:
-        return np.empty(0, np.int32), np.empty(0, np.int32)
-    cells = slice(annotations.task_ptr[i], annotations.task_ptr[i + 1])
-    ends = annotations.cell_ptr[annotations.task_ptr[i] : annotations.task_ptr[i + 1] + 1]
-    label = np.repeat(annotations.cell_class[cells].astype(np.int32), np.diff(ends))
-    return annotations.annotator[ends[0] : ends[-1]], label
-
-
-def _vote_rows(
-    result: ResultData, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
-) -> list[VoteRow]:
-    """List the votes, the strongest support for the label first."""
-    sides = (np.full_like(voted, side) for side in (label, label if rival is None else rival))
-    weights = evidence(result, who, voted, *sides)
-    names = texts(result.annotator_names, who) if len(who) else []
-    rows = [
-        VoteRow(name, classes[k], plain(result.accuracy[j]), plain(weights[n]))
-        for n, (name, j, k) in enumerate(zip(names, who.tolist(), voted.tolist(), strict=True))
-    ]
-    return sorted(rows, key=lambda row: -row.weight)
 
 
 MAX_CLASSES = 30

@@ -1,34 +1,16 @@
 """The charts of a view, one function each: its title, its words for people who do not see it, and its Vega-Lite.
 
-A page draws Vega-Lite itself; vl-convert renders SVG, PNG and PDF.
+A page draws Vega-Lite itself; vl-convert renders SVG, PNG and PDF. Text is drawn in `currentColor`, so one chart fits
+any page and print. Field names never come from the data, because Vega evaluates field names and expressions.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.report.charts.judges import judge_charts
-from finegold.report.charts.style import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    PROTOTYPE_COLOURS,
-    ROW_NAMES,
-    SHARE,
-    SHARES,
-    ZERO_TO_ONE,
-    Drawn,
-    Spec,
-    marks,
-    name,
-    number,
-    spec_of,
-    wide,
-)
 from finegold.report.views import View
 from finegold.report.views.annotators import Ranked
 from finegold.report.views.classes import shown_classes
@@ -36,6 +18,75 @@ from finegold.report.views.common import Matrix, percent, plain, texts
 from finegold.results import matrices as predictions
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING, match
+
+Spec = dict[str, Any]
+
+# These colours have a contrast of at least 3 to 1 against both white and black.
+BLUE, ORANGE, GREY = "#3f74d1", "#d07a1f", "#868c95"
+PROTOTYPE_COLOURS = [BLUE, ORANGE, "#2a9a80", "#a866c4", "#c2557a", "#7d8a2e", "#4a9bc4", "#9a6b4b"]
+INK = "currentColor"
+SHARE = ".0%"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+TEXT = {"labelColor": INK, "titleColor": INK}
+SIZES = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
+LINES = {"tickColor": INK, "domainColor": INK, "gridColor": INK}
+FAINT = {"domainOpacity": 0.35, "tickOpacity": 0.35, "gridOpacity": 0.12, "labelOpacity": 0.85}
+
+CONFIG: Spec = {
+    "background": None,
+    "aria": False,  # the page describes each chart as a whole
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {**TEXT, **LINES, **FAINT, **SIZES, "titlePadding": 10, "labelLimit": 130, "labelFlush": False},
+    "legend": {**TEXT, **SIZES, "labelLimit": 160, "orient": "top"},
+    "header": TEXT,
+    "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 12},
+    "text": {"color": INK, "fontSize": 12},
+}
+
+ZERO_TO_ONE: Spec = {"domain": [0, 1], "nice": False}
+SHARES: Spec = {"tickCount": 5, "format": SHARE}  # an axis
+ROW_NAMES: Spec = {"ticks": False, "domain": False}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart, ready for a page."""
+
+    title: str
+    alt: str  # alternative text, which says what the chart shows
+    spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
+    absent: str | None = None
+    note: str = ""  # how to read the chart
+
+
+def number(field: str, **more: Any) -> Spec:
+    """Return a channel that shows a number."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def name(field: str, type: str = "nominal", **more: Any) -> Spec:
+    """Return a channel that shows a name, in the order of the data."""
+    return {"field": field, "type": type, **more}
+
+
+def marks(kind: str, style: Spec, *, data: str = "rows", transform: str = "", **channels: Any) -> Spec:
+    """Return marks of one kind, one for each row of a data set; `transform` is a filter."""
+    filters = {"transform": [{"filter": transform}]} if transform else {}
+    return {"data": {"name": data}, **filters, "mark": {"type": kind, **style}, "encoding": channels}
+
+
+def spec_of(chart: Spec, **datasets: list[dict[str, Any]]) -> Spec:
+    """Return a complete specification, without network addresses."""
+    fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if chart.get("width") == "container" else {}
+    return {**chart, **fit, "datasets": datasets, "config": CONFIG}
+
+
+def wide(height: int, *layers: Spec) -> Spec:
+    """Return marks, or layers of them, as a chart that fills its page."""
+    chart = layers[0] if len(layers) == 1 else {"layer": list(layers)}
+    return {**chart, "width": "container", "height": height}
+
 
 MAX_CLASSES_WITH_NUMBERS = 12  # with more, numbers do not fit into the cells
 MANY_CLASSES = 25  # with more, a heat map takes the full width and small letters
@@ -55,23 +106,15 @@ ABOUT_ANNOTATOR = [
 
 def confidence(view: View) -> Drawn:
     bands = ", ".join(f"{band.n:,} {band.word} ({band.range})" for band in view.quality.bands)
+    axis, bins = {"format": SHARE, "values": [0, 0.25, 0.5, 0.75, 1]}, {"binned": True, "step": 0.05}
+    shown = (("low", "from", SHARE), ("high", "to", SHARE), ("n", "tasks", ","))
     bars = marks(
         "bar",
         {"color": BLUE, "binSpacing": 1},
-        x=number(
-            "low",
-            bin={"binned": True, "step": 0.05},
-            title="probability of the label",
-            axis={"format": SHARE, "values": [0, 0.25, 0.5, 0.75, 1]},
-            scale=ZERO_TO_ONE,
-        ),
+        x=number("low", bin=bins, title="probability of the label", axis=axis, scale=ZERO_TO_ONE),
         x2={"field": "high"},
         y=number("n", title="tasks", axis={"tickCount": 5, "tickMinStep": 1}),
-        tooltip=[
-            number("low", title="from", format=SHARE),
-            number("high", title="to", format=SHARE),
-            number("n", title="tasks", format=","),
-        ],
+        tooltip=[number(field, title=words, format=how) for field, words, how in shown],
     )
     return Drawn(
         "Confidence of the labels",
@@ -92,16 +135,11 @@ def ranking(view: View) -> Drawn:
     shared: Spec = {"y": name("annotator", sort=None, title=None, axis=ROW_NAMES), "tooltip": ABOUT_ANNOTATOR}
     title = f"expected accuracy{', 95 % interval' if about.n_known else ''}"
     line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 4, "strokeCap": "round"}
+    low = number("low", title=title, scale=ZERO_TO_ONE, axis=SHARES)
     chart = wide(
         max(ROW_HEIGHT * len(rows), 30),
         marks("rule", {"color": ORANGE, "strokeDash": [4, 4], "strokeWidth": 1.5}, data="chance", x=number("x")),
-        marks(
-            "rule",
-            line,
-            x=number("low", title=title, scale=ZERO_TO_ONE, axis=SHARES),
-            x2={"field": "high"},
-            **shared,
-        ),
+        marks("rule", line, x=low, x2={"field": "high"}, **shared),
         marks("point", {"color": BLUE, "filled": True, "size": 55, "opacity": 1}, x=number("accuracy"), **shared),
     )
     return Drawn(
@@ -143,16 +181,11 @@ def mixtures(view: View) -> Drawn:
         return Drawn(title, "", None, f"{view.record.method} does not learn prototypes.")
     names = [f"prototype {each.number}" for each in view.prototypes.prototypes]
     colours = [PROTOTYPE_COLOURS[s % len(PROTOTYPE_COLOURS)] for s in range(len(names))]
+    by_share = "annotators, by their share of prototype 1"
     bars = marks(
         "bar",
         {"width": {"band": 1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88}},
-        x={
-            "field": "place",
-            "type": "ordinal",
-            "title": "annotators, by their share of prototype 1",
-            "axis": {"labels": False, "ticks": False},
-            "scale": {"padding": 0},
-        },
+        x=name("place", title=by_share, axis={"labels": False, "ticks": False}, scale={"padding": 0}, type="ordinal"),
         y=number("share", title="share", axis=SHARES, scale=ZERO_TO_ONE),
         color=name("prototype", sort=names, scale={"domain": names, "range": colours}, title=None),
         order=number("number"),
@@ -217,13 +250,10 @@ def calibration(view: View) -> Drawn:
     title, about = "Calibration of the probabilities", view.trust.calibration
     if about is None:
         return Drawn(title, "", None, view.trust.calibration_absent)
+    shown = (("n", "tasks", ","), ("confidence", "mean probability", ".1%"), ("accuracy", "right", ".1%"))
     shared: Spec = {
         "x": number("confidence", title="probability of the label", scale=ZERO_TO_ONE, axis=SHARES),
-        "tooltip": [
-            number("n", title="tasks", format=","),
-            number("confidence", title="mean probability", format=".1%"),
-            number("accuracy", title="right", format=".1%"),
-        ],
+        "tooltip": [number(field, title=words, format=how) for field, words, how in shown],
     }
     right = number("accuracy_low", title="share that is right", scale=ZERO_TO_ONE, axis=SHARES)
     line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 3}
@@ -273,18 +303,8 @@ def bound(view: View) -> Drawn:
 
 
 # The same keys as in finegold.report.KINDS, except "annotator", which needs a name.
-DRAWN = {
-    "confidence": confidence,
-    "ranking": ranking,
-    "annotators": annotators,
-    "prototypes": prototypes,
-    "mixtures": mixtures,
-    "balance": balance,
-    "confusion": confusion,
-    "calibration": calibration,
-    "change": change,
-    "bound": bound,
-}
+CHARTS = (confidence, ranking, annotators, prototypes, mixtures, balance, confusion, calibration, change, bound)
+DRAWN = {draw.__name__: draw for draw in CHARTS}
 
 
 def draw_annotator(result: ResultData, who: Any) -> Drawn:
@@ -370,3 +390,96 @@ def _curve(steps: list[tuple[int, float]], y: Spec) -> Spec:
         tooltip=[number("iteration"), number("value", title="value", format=".4~g")],
     )
     return spec_of(wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps])
+
+
+JUDGE_HEIGHT = 26  # pixels per judge or system
+
+
+def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
+    """Return the charts that can be drawn of what `JudgeReport.view` returns."""
+    charts = {}
+    placed = [one for one in judges["judges"] if one["position_bias"] is not None]
+    if placed:
+        most = max(placed, key=lambda one: abs(one["position_bias"]))
+        side, share = "first" if most["position_bias"] > 0 else "second", percent(abs(most["position_bias"]))
+        words = f"{most['judge']} follows the position most: {share} for the {side} answer."
+        note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
+        rows = [
+            {"judge": one["judge"], "value": one["position_bias"], "low": low, "high": high}
+            for one in placed
+            for low, high in [one["intervals"]["position_bias"]]
+        ]
+        axis = {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}
+        charts["judge-position"] = Drawn("Position bias", words, _intervals(rows, "judge", axis, ORANGE), note=note)
+    if judges["pairs"]:
+        alike = max(judges["pairs"], key=lambda pair: pair["excess"])
+        pair = f"{alike['one']} and {alike['other']}"
+        words = f"Map of pairs of judges; {pair} agree most beyond their accuracy ({alike['excess']:.2f})."
+        note = "Agreement beyond what the accuracies explain; a stronger colour means more."
+        charts["judge-pairs"] = Drawn("Judges that err alike", words, _pairs(judges), note=note)
+    if len(judges["panels"]) > 1:
+        first, last = judges["panels"][0], judges["panels"][-1]
+        words = (
+            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g} per item to "
+            f"{percent(last['accuracy']['value'])} for {last['cost']:.3g}."
+        )
+        note = "Every panel shown is more accurate than all cheaper ones."
+        charts["judge-panels"] = Drawn("Accuracy against cost", words, _panels(judges), note=note)
+    if ranking := judges["ranking"]:
+        words = f"{len(ranking)} systems by strength with intervals; {ranking[0]['system']} is first."
+        note = "Bradley-Terry strengths with 95 % intervals; 0 is the average system."
+        rows = [
+            {"system": one["system"], "value": one["strength"], "low": one["low"], "high": one["high"]}
+            for one in ranking
+        ]
+        spec = _intervals(rows, "system", {"title": "strength, in log-odds", "tickCount": 5}, BLUE)
+        charts["judge-ranking"] = Drawn("Strength of the systems", words, spec, note=note)
+    return charts
+
+
+def _intervals(rows: list[dict[str, Any]], named: str, axis: Spec, colour: str) -> Spec:
+    """Return dots with intervals, one row each, and a line at zero."""
+    shared: Spec = {
+        "y": name(named, sort=None, title=None, axis=ROW_NAMES),
+        "tooltip": [name(named), *(number(end, format=".3f") for end in ("value", "low", "high"))],
+    }
+    line, dot = {"color": colour, "opacity": 0.6, "strokeWidth": 3}, {"color": colour, "filled": True, "opacity": 1}
+    chart = wide(
+        max(JUDGE_HEIGHT * len(rows), 60),
+        marks("rule", {"color": INK, "opacity": 0.4, "strokeDash": [4, 4]}, data="zero", x=number("x")),
+        marks("rule", line, x=number("low", axis=axis), x2={"field": "high"}, **shared),
+        marks("point", {**dot, "size": 60}, x=number("value"), **shared),
+    )
+    return spec_of(chart, rows=rows, zero=[{"x": 0}])
+
+
+def _pairs(judges: dict[str, Any]) -> Spec:
+    """Return a map of pairs of judges: a stronger colour means more excess agreement."""
+    names = [one["judge"] for one in judges["judges"]]
+    excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
+    rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
+    cells = marks(
+        "rect",
+        {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},
+        x=name("one", title=None, sort=None, axis={"labelAngle": -40, **ROW_NAMES}),
+        y=name("other", title=None, sort=None, axis=ROW_NAMES),
+        fillOpacity=number("excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None),
+        tooltip=[name("one"), name("other"), number("excess", format=".2f")],
+    )
+    return spec_of(wide(max(JUDGE_HEIGHT * len(names), 80), cells), rows=rows)
+
+
+def _panels(judges: dict[str, Any]) -> Spec:
+    rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
+    accuracy = number("low", title="accuracy", axis=SHARES, scale={"zero": False})
+    shared: Spec = {
+        "x": number("cost", title="cost per item", axis={"tickCount": 5, "format": "~g"}, scale={"zero": True}),
+        "tooltip": [name("judges"), number("cost", format=".3~g"), number("value", title="accuracy", format=".1%")],
+    }
+    chart = wide(
+        260,
+        marks("line", {"color": BLUE, "interpolate": "step-after", "opacity": 0.5}, y=number("value"), **shared),
+        marks("rule", {"color": BLUE, "opacity": 0.55, "strokeWidth": 3}, y=accuracy, y2={"field": "high"}, **shared),
+        marks("point", {"color": BLUE, "filled": True, "opacity": 1, "size": 60}, y=number("value"), **shared),
+    )
+    return spec_of(chart, rows=rows)
