@@ -160,9 +160,17 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
     generator = np.random.default_rng(seed)
     ends = set_sizes(len(confidence))
     errors = _worlds(confidence[ranked(confidence)], ends, generator)
+    allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
     best = Acceptance(1, GRID, -1.0)
-    for last in range(1, GRID + 1):
-        shares = _shares_if_last(errors[:, :last], np.diff(ends[:last], prepend=0), n, risk, certainty, generator)
+    for last in range(1, GRID + 1):  # the set that checks are drawn from
+        sizes = np.diff(ends[:last], prepend=0)
+        checks = generator.multinomial(n, sizes / sizes.sum(), size=len(errors))
+        wrong = generator.binomial(checks, errors[:, :last])
+        passes = np.cumsum(wrong, axis=1) <= allowed[np.cumsum(checks, axis=1)]
+        share = np.zeros((len(errors), last + 1))  # that is accepted, for every first set
+        for first in range(last - 1, -1, -1):  # the largest set of an unbroken run that begins at `first`
+            share[:, first] = np.where(passes[:, first], np.maximum((first + 1) / GRID, share[:, first + 1]), 0.0)
+        shares = share[:, :-1].mean(axis=0)
         first = int(np.argmax(shares))
         if shares[first] > best.expected:
             best = Acceptance(first + 1, last, float(shares[first]))
@@ -171,28 +179,11 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
 
 def _worlds(ranked: Floats, ends: Codes, generator: np.random.Generator) -> Floats:
     """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off in many ways."""
-    starts = np.concatenate([[0], ends[:-1]])
-    middles = np.array([np.quantile(ranked[a:b], (0.1, 0.3, 0.5, 0.7, 0.9)) if b > a else [0.5] * 5
-                        for a, b in zip(starts, ends, strict=True)])  # fmt: skip
-    shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)
-    slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)
-    evidence = logit(np.clip(middles, 1e-4, 1 - 1e-4))
-    return np.asarray(1 - expit(shift[:, None, None] + slope[:, None, None] * evidence).mean(axis=2))
-
-
-def _shares_if_last(
-    errors: Floats, sizes: Codes, n: int, risk: float, certainty: float, generator: np.random.Generator
-) -> Floats:
-    """[last] Return the share accepted, for every first set, if the checks are drawn from the last."""
-    checks = generator.multinomial(n, sizes / sizes.sum(), size=len(errors))
-    wrong = generator.binomial(checks, errors)
-    allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
-    passes = np.cumsum(wrong, axis=1) <= allowed[np.cumsum(checks, axis=1)]
-    share = np.zeros((len(errors), errors.shape[1] + 1))
-    for first in range(errors.shape[1] - 1, -1, -1):  # the largest set of an unbroken run that begins at `first`
-        reached = np.where(passes[:, first], (first + 1) / GRID, 0.0)
-        share[:, first] = np.where(passes[:, first], np.maximum(reached, share[:, first + 1]), 0.0)
-    return np.asarray(share[:, :-1].mean(axis=0))
+    slices = [ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    middles = np.array([np.quantile(part, (0.1, 0.3, 0.5, 0.7, 0.9)) if len(part) else [0.5] * 5 for part in slices])
+    shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)[:, None, None]
+    slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)[:, None, None]
+    return np.asarray(1 - expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4))).mean(axis=2))
 
 
 def accepted_share(

@@ -6,8 +6,7 @@ derivative of the coefficient with respect to the weight of each task is squared
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +63,18 @@ def alpha(cells: Cells, scale: Floats | None = None) -> Estimate:
     """
     m = np.where(cells.n >= 2, cells.m, 0.0)
     n, totals = cells.by_task(m), cells.by_class(m)
-    apart = _distances(n, cells.by_task, m, cells.label, scale) / np.maximum(n - 1, 1)
-    N, A, B = n.sum(), apart.sum(), _distances(n.sum(), np.sum, totals, np.arange(cells.n_classes), scale)
+    N = n.sum()
+    if scale is None:
+        within, B, from_all = n**2 - cells.by_task(m**2), N**2 - np.sum(totals**2), totals.sum() - totals
+    else:
+        x, sums = scale[cells.label], [np.sum(totals * scale**power) for power in range(3)]
+        within = 2 * (n * cells.by_task(m * x**2) - cells.by_task(m * x) ** 2)
+        B = 2 * (N * sums[2] - sums[1] ** 2)
+        from_all = sums[0] * scale**2 - 2 * scale * sums[1] + sums[2]
     if B <= 0:
         return Estimate(np.nan, np.nan)
-    among_all_votes = 2 * cells.by_task(m * _distances_from_all(totals, scale)[cells.label])
+    apart = within / np.maximum(n - 1, 1)
+    A, among_all_votes = apart.sum(), 2 * cells.by_task(m * from_all[cells.label])
     influence = (A * n + (N - 1) * apart) / B - (N - 1) * A * among_all_votes / B**2
     return Estimate(float(1 - (N - 1) * A / B), _jackknife_error(influence, int((n > 0).sum())))
 
@@ -110,99 +116,45 @@ def by_class(cells: Cells) -> dict[str, Floats]:
         }
 
 
-class AnnotatorVotes(NamedTuple):
-    """Votes of some annotators, sorted by annotator."""
-
-    task: Integers  # [v]
-    who: Integers  # [v] numbered from 0
-    label: Integers  # [v]
-    m: Floats  # [v] number of votes in the cell
-    n: Floats  # [v] number of votes on the task
-    shape: tuple[int, int]  # annotators, classes
-
-    def table(self, weight: Floats) -> Floats:
-        """[annotators, K] Sum the weights of their votes by class."""
-        return table_of(self.who, self.label, weight, *self.shape)
-
-    def of_tasks(self, cells: Cells, weight: Floats) -> Floats:
-        """[annotators, K] Sum everybody's votes on their tasks, weighted by the annotator's vote on each task."""
-        from scipy.sparse import csr_array  # takes longer to import than a small report to write
-
-        n_tasks = len(cells.per_task)
-        voted = csr_array((weight, (self.who, self.task)), shape=(self.shape[0], n_tasks))
-        counts = csr_array((cells.m, (cells.task, cells.label)), shape=(n_tasks, cells.n_classes))
-        table: Floats = (voted @ counts).toarray()
-        return table
-
-
 def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
     """Compare each annotator with the other votes on the same tasks.
 
-    Kappa uses the class shares of both sides. `alpha_without` is alpha after the annotator's votes are removed.
+    Kappa uses the class shares of both sides. `alpha_without` is alpha after the annotator's votes are removed; a task
+    with two votes is left out with either of them.
     """
-    cells = cells_of(votes)
-    parts = [_agreement_of(some, cells) for some in _annotator_batches(votes, cells)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    from scipy.sparse import csr_array  # takes longer to import than a small report to write
 
-
-def _annotator_batches(votes: Annotations, cells: Cells) -> Iterator[AnnotatorVotes]:
-    """Yield the votes of as many annotators at a time as fit in a table [annotators, K]."""
-    W, K = votes.n_annotators, votes.n_classes
+    cells, W, K = cells_of(votes), votes.n_annotators, votes.n_classes
+    n, squares, totals = cells.per_task, cells.by_task(cells.m**2), cells.by_class(np.where(cells.n >= 2, cells.m, 0.0))
+    differing = np.where(n >= 2, (n**2 - squares) / np.maximum(n - 1, 1), 0.0)
+    counts = csr_array((cells.m, (cells.task, cells.label)), shape=(len(n), K))
     by_annotator = np.argsort(votes.annotator, kind="stable")
     end = np.cumsum(np.bincount(votes.annotator, minlength=W))
-    step = max(MAX_TABLE_SIZE // K, 1)
-    for first in range(0, W, step):
+    step, parts = max(MAX_TABLE_SIZE // K, 1), []
+    for first in range(0, W, step):  # as many annotators at a time as fit in a table [annotators, K]
         last = min(first + step, W)
         place = by_annotator[end[first - 1] if first else 0 : end[last - 1]]
         cell = np.searchsorted(votes.cell_ptr, place, side="right") - 1
-        who = votes.annotator[place].astype(np.int64) - first
-        yield AnnotatorVotes(cells.task[cell], who, cells.label[cell], cells.m[cell], cells.n[cell], (last - first, K))
-
-
-def _agreement_of(some: AnnotatorVotes, cells: Cells) -> dict[str, NDArray[np.generic]]:
-    W, several, others = some.shape[0], some.n >= 2, np.maximum(some.n - 1, 1)
-    shared = np.bincount(some.who[several], minlength=W)
-    weight = np.where(several, 1 / others, 0.0)
-    own, theirs = some.table(np.where(several, 1.0, 0.0)), some.of_tasks(cells, weight) - some.table(weight)
-    with np.errstate(invalid="ignore", divide="ignore"):  # NaN for annotators who share no task
-        agreed = np.bincount(some.who, np.where(several, (some.m - 1) / others, 0.0), minlength=W) / shared
-        chance = (own * theirs).sum(axis=1) / shared**2
-        return {
-            "n_shared": shared,
-            "observed": agreed,
-            "kappa": _chance_corrected(agreed, chance),
-            "alpha_without": _alpha_without(some, cells),
-        }
-
-
-def _alpha_without(some: AnnotatorVotes, cells: Cells) -> Floats:
-    """Return alpha without each annotator's votes; a task with two votes is left out with either of them."""
-    W, n, squares = some.shape[0], cells.per_task, cells.by_task(cells.m**2)
-    differing = np.where(n >= 2, (n**2 - squares) / np.maximum(n - 1, 1), 0.0)
-    left, squares_left = some.n - 1, squares[some.task] - 2 * some.m + 1
-    after = np.where(left >= 2, (left**2 - squares_left) / np.maximum(left - 1, 1), 0.0)
-    A = differing.sum() + np.bincount(some.who, after - differing[some.task], minlength=W)
-    gone = some.table(np.where(some.n >= 3, 1.0, 0.0)) + some.of_tasks(cells, np.where(some.n == 2, 1.0, 0.0))
-    totals = cells.by_class(np.where(cells.n >= 2, cells.m, 0.0)) - gone
-    N = totals.sum(axis=1)
-    without: Floats = 1 - (N - 1) * A / (N**2 - (totals**2).sum(axis=1))
-    return without
-
-
-def _distances(n: Any, add: Any, m: Floats, label: Integers, scale: Floats | None) -> Any:
-    """Sum the distances over all ordered pairs of votes; `add` sums over the cells of a task, or over all classes."""
-    if scale is None:
-        return n**2 - add(m**2)
-    x = scale[label]
-    return 2 * (n * add(m * x**2) - add(m * x) ** 2)
-
-
-def _distances_from_all(totals: Floats, scale: Floats | None) -> Floats:
-    """[K] Sum the distances of each class from all votes."""
-    if scale is None:
-        return np.asarray(totals.sum() - totals)
-    sums = totals.sum(), (totals * scale).sum(), (totals * scale**2).sum()
-    return np.asarray(sums[0] * scale**2 - 2 * scale * sums[1] + sums[2])
+        who, task, label = votes.annotator[place].astype(np.int64) - first, cells.task[cell], cells.label[cell]
+        same, all_votes, some = cells.m[cell], cells.n[cell], last - first
+        several, others, shape = all_votes >= 2, np.maximum(all_votes - 1, 1), (some, K)
+        shared, weight = np.bincount(who[several], minlength=some), np.where(several, 1 / others, 0.0)
+        own = table_of(who, label, np.where(several, 1.0, 0.0), *shape)
+        # Everybody's votes on the tasks of each annotator: those of the others, and those that go with the annotator's.
+        weights = (weight, np.where(all_votes == 2, 1.0, 0.0))
+        theirs, lone = ((csr_array((w, (who, task)), shape=(some, len(n))) @ counts).toarray() for w in weights)
+        theirs -= table_of(who, label, weight, *shape)
+        left, squares_left = all_votes - 1, squares[task] - 2 * same + 1
+        after = np.where(left >= 2, (left**2 - squares_left) / np.maximum(left - 1, 1), 0.0)
+        A = differing.sum() + np.bincount(who, after - differing[task], minlength=some)
+        kept = totals - (table_of(who, label, np.where(all_votes >= 3, 1.0, 0.0), *shape) + lone)
+        N = kept.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for annotators who share no task
+            agreed = np.bincount(who, np.where(several, (same - 1) / others, 0.0), minlength=some) / shared
+            kappa = _chance_corrected(agreed, (own * theirs).sum(axis=1) / shared**2)
+            without = 1 - (N - 1) * A / (N**2 - (kept**2).sum(axis=1))
+        parts.append({"n_shared": shared, "observed": agreed, "kappa": kappa, "alpha_without": without})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _agreeing(cells: Cells) -> Floats:

@@ -76,8 +76,7 @@ def correlated_groups(annotations: Annotations, posterior: Floats, seed: int = 0
     The posterior should be that of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels.
     """
     pairs, _ = vote_pairs(annotations, posterior, np.random.default_rng(seed))
-    found, baseline = _find_groups(pairs, annotations.n_annotators)
-    return CorrelatedGroups(*_confirm(pairs, found, baseline))
+    return CorrelatedGroups(*_confirm(pairs, *_find_groups(pairs, annotations.n_annotators)))
 
 
 def vote_pairs(
@@ -87,7 +86,13 @@ def vote_pairs(
     sample = sample_vote_pairs(annotations, rng, most)
     one, other, task = sample.one, sample.other, sample.task
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
-    expected = _expected_agreement(_matrices(annotations, posterior), posterior, task, a, b)
+    matrices, K, expected = _matrices(annotations, posterior), annotations.n_classes, np.zeros(len(task))
+    first, second = a % len(matrices), b % len(matrices)  # 0 if there is a single matrix
+    for k in range(K):  # very improbable truths are skipped, since there can be many classes
+        phi = posterior[task, k]
+        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
+        for rows in np.array_split(likely, max(len(likely) * K // CHUNK_NUMBERS, 1)):
+            expected[rows] += phi[rows] * (matrices[first[rows], k] * matrices[second[rows], k]).sum(axis=1)
     half = (rng.random(annotations.n_tasks) < 0.5)[task]
     agree = annotations.label_of(one) == annotations.label_of(other)
     return Pairs(a, b, agree - expected, expected, half), sample
@@ -110,19 +115,6 @@ def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
     return n
 
 
-def _expected_agreement(matrices: Floats, posterior: Floats, task: Integers, one: Integers, other: Integers) -> Floats:
-    """Return e for every pair of votes. Very improbable truths are skipped, since there can be many classes."""
-    one, other = one % len(matrices), other % len(matrices)  # 0 if there is a single matrix
-    K, expected = posterior.shape[1], np.zeros(len(task))
-    for k in range(K):
-        phi = posterior[task, k]
-        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
-        for rows in np.array_split(likely, max(len(likely) * K // CHUNK_NUMBERS, 1)):
-            same = (matrices[one[rows], k] * matrices[other[rows], k]).sum(axis=1)
-            expected[rows] += phi[rows] * same
-    return expected
-
-
 class PairSums(NamedTuple):
     """Sums over the pairs of votes of two annotators, on half of the tasks."""
 
@@ -133,9 +125,6 @@ class PairSums(NamedTuple):
 
     def outside(self, group: Integers) -> NDArray[np.bool_]:
         return np.not_equal(group[self.one], group[self.other])
-
-    def gain(self, threshold: float) -> Floats:
-        return self.excess - threshold * self.possible
 
 
 def _pair_sums(pairs: Pairs, chosen: NDArray[np.bool_], n: int) -> PairSums:
@@ -158,7 +147,7 @@ def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
         excess = sum(float(sums.excess[sums.outside(group)].sum()) for sums in halves)
         possible = sum(float(sums.possible[sums.outside(group)].sum()) for sums in halves)
         baseline = max(excess / possible, MIN_BASELINE_RHO) if possible > 0 else baseline
-        gain = second.gain(baseline + min(LINK_THRESHOLDS))
+        gain = second.excess - (baseline + min(LINK_THRESHOLDS)) * second.possible
         groupings = [_cluster(first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
         before, group = group, max(groupings, key=lambda each: float(gain[~second.outside(each)].sum()))
         if np.array_equal(before, group):
@@ -170,7 +159,7 @@ def _cluster(sums: PairSums, n: int, threshold: float) -> Integers:
     """Form groups, then groups of groups, until nothing changes: each moves to the group with the largest gain."""
     group = np.arange(n)
     for _ in range(MAX_LEVELS):
-        a, b, gain = group[sums.one], group[sums.other], sums.gain(threshold)
+        a, b, gain = group[sums.one], group[sums.other], sums.excess - threshold * sums.possible
         apart = a != b
         a, b, gain = a[apart], b[apart], gain[apart]
         key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
@@ -192,9 +181,8 @@ def _confirm(pairs: Pairs, found: Integers, baseline: float) -> tuple[Integers, 
     possible = np.bincount(group, 1 - e, minlength=n)
     rho = np.bincount(group, pairs.excess[inside], minlength=n) / np.maximum(possible, 1e-9)
     error = np.sqrt(np.bincount(group, e * (1 - e), minlength=n)) / np.maximum(possible, 1e-9)
-    certain = (np.bincount(group, minlength=n) >= MIN_VOTE_PAIRS) & (
-        rho - MIN_STANDARD_ERRORS * error > baseline + MIN_RHO
-    )
+    certain = np.bincount(group, minlength=n) >= MIN_VOTE_PAIRS
+    certain &= rho - MIN_STANDARD_ERRORS * error > baseline + MIN_RHO
     number = np.where(certain, np.cumsum(certain) - 1, -1)
     return number[found], np.minimum((rho[certain] - baseline) / (1 - baseline), 1.0)
 
@@ -247,7 +235,5 @@ def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
     chance = np.bincount(both // K, counts[i] * other_counts[j], minlength=n) / n_shared**2
     with np.errstate(invalid="ignore", divide="ignore"):
         kappa = np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
-    key = key[enough]
-    return AnnotatorPairs(
-        key // votes.n_annotators, key % votes.n_annotators, shared[enough].astype(np.int64), observed, kappa, note
-    )
+    first, second = np.divmod(key[enough], votes.n_annotators)
+    return AnnotatorPairs(first, second, shared[enough].astype(np.int64), observed, kappa, note)

@@ -118,11 +118,7 @@ class CorrelatedAnnotators:
             "annotator_1": self.names.take(found.one[order].astype(np.int32)),
             "annotator_2": self.names.take(found.other[order].astype(np.int32)),
             "n_shared": found.shared[order],
-            "agreed": found.agreed[order],
-            "expected": found.expected[order],
-            "excess": found.excess[order],
-            "z": found.z[order],
-            "suspicious": found.suspicious[order],
+            **{name: getattr(found, name)[order] for name in ("agreed", "expected", "excess", "z", "suspicious")},
         }
         return make_frame(columns, like=self.names)
 
@@ -130,19 +126,8 @@ class CorrelatedAnnotators:
 def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) -> CorrelatedAnnotators:
     """Find annotators who agree more than the truth and their skill explain.
 
-    Parameters
-    ----------
-    result : ResultData
-        The result, with its votes.
-    truth : path, data frame or mapping, optional
-        Known truths. If given, only tasks with a truth are used; this also finds errors that most annotators share.
-    seed : int, default 0
-        Seed of the sample of pairs of votes, which is drawn if there are more than two million.
-
-    Returns
-    -------
-    CorrelatedAnnotators
-        Groups, pairs, and the number of independent annotators that all annotators are worth.
+    With known truths (a path, a data frame or a mapping), only their tasks are used; this also finds errors that most
+    annotators share. `seed` is that of the sample of pairs of votes, which is drawn if there are over two million.
     """
     votes = votes_of(result)
     if truth is None:  # PTBCC's annotators share prototypes, so a group cannot dominate the labels
@@ -160,19 +145,10 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
     group = _groups(correlated_groups(votes, posterior, seed).group, evidence, llm_families)
     excess = _by_group(pairs, group).excess
     weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
-    return CorrelatedAnnotators(
-        n_annotators=votes.n_annotators,
-        effective=float(weights.sum()),
-        weights=weights,
-        group=group,
-        excess=excess,
-        evidence=evidence,
-        names=votes.annotator_names,
-        warnings=[
-            *_warnings(votes.annotator_names, group, excess, weights, llm_families),
-            *([sample.note] if sample.note else []),
-        ],
-    )
+    warnings = _warnings(votes.annotator_names, group, excess, weights, llm_families)
+    warnings += [sample.note] if sample.note else []
+    n, names = votes.n_annotators, votes.annotator_names
+    return CorrelatedAnnotators(n, float(weights.sum()), weights, group, excess, evidence, names, warnings)
 
 
 class Sums(NamedTuple):
@@ -181,27 +157,19 @@ class Sums(NamedTuple):
     n: Integers
     agreed: Floats
     expected: Floats
-    variance: Floats
-
-    @property
-    def excess(self) -> Floats:
-        """The observed share of the possible agreement beyond the expected agreement."""
-        return (self.agreed - self.expected) / np.maximum(self.n - self.expected, 1e-9)
-
-    @property
-    def z(self) -> Floats:
-        return (self.agreed - self.expected) / np.sqrt(np.maximum(self.variance, 1e-9))
+    excess: Floats  # the observed share of the possible agreement beyond the expected agreement
+    z: Floats
 
 
-def _sums(pairs: Pairs, key: Integers, n: int) -> Sums:
+def _sums(pairs: Pairs, key: Integers, n_keys: int) -> Sums:
     """Sum over the pairs of votes of each key; negative keys are left out."""
     counted = key >= 0
     key, e, excess = key[counted], pairs.expected[counted], pairs.excess[counted]
-
-    def add(values: Floats) -> Floats:
-        return np.bincount(key, values, minlength=n).astype(np.float64)
-
-    return Sums(np.bincount(key, minlength=n), add(excess + e), add(e), add(e * (1 - e)))
+    sums = (np.bincount(key, values, minlength=n_keys).astype(np.float64) for values in (excess + e, e, e * (1 - e)))
+    agreed, expected, variance = sums
+    n, beyond = np.bincount(key, minlength=n_keys), agreed - expected
+    share, z = beyond / np.maximum(n - expected, 1e-9), beyond / np.sqrt(np.maximum(variance, 1e-9))
+    return Sums(n, agreed, expected, share, z)
 
 
 def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
@@ -212,16 +180,9 @@ def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
     place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # the key -1 selects the last entry
     who, sums = who[enough], _sums(pairs, place[key], int(enough.sum()))
     threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(who), 1))  # Bonferroni correction for the number of pairs
-    return Evidence(
-        who // n_annotators,
-        who % n_annotators,
-        sums.n,
-        sums.agreed / sums.n,
-        sums.expected / sums.n,
-        sums.excess,
-        sums.z,
-        (sums.z > threshold) & (sums.excess > MIN_EXCESS),
-    )
+    suspicious = (sums.z > threshold) & (sums.excess > MIN_EXCESS)
+    shares = sums.agreed / sums.n, sums.expected / sums.n
+    return Evidence(*np.divmod(who, n_annotators), sums.n, *shares, sums.excess, sums.z, suspicious)
 
 
 class Family(NamedTuple):

@@ -11,7 +11,7 @@ task), so the weights explain the posterior of a task but need not add up to it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,6 @@ Integers = NDArray[np.int64]
 TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
 MAX_NAMED = 3  # number of annotators named on each side of a flip
-
-
-class Weights(NamedTuple):
-    """Votes on some tasks, and how strongly each supports its task's label."""
-
-    task: Integers  # position among these tasks
-    annotator: Codes
-    label: Codes
-    weight: Floats
 
 
 def n_flips(result: ResultData) -> int:
@@ -130,15 +121,13 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
         other = other if other != label[0] else int(margins(result)[0][code])
     elif (other := int(look_up([against], result.class_names)[0])) == MISSING:
         raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
-    found = _weights(result, np.array([code]), label, np.array([other], np.int32))
-    order = np.argsort(-found.weight, kind="stable")
-    annotator = np.append(np.int32(MISSING), found.annotator[order])
-    accuracy: list[float | None] = [None, *result.accuracy[found.annotator[order]].tolist()]
+    _, who, voted, weight = _weights(result, np.array([code]), label, np.array([other], np.int32))
+    order = np.argsort(-weight, kind="stable")
     columns = {
-        "annotator": result.annotator_names.take(annotator),
-        "vote": result.class_names.take(np.append(np.int32(MISSING), found.label[order])),
-        "weight": np.append(_prior_weight(result, label, np.array([other])), found.weight[order]),
-        "accuracy": accuracy,
+        "annotator": result.annotator_names.take(np.append(np.int32(MISSING), who[order])),
+        "vote": result.class_names.take(np.append(np.int32(MISSING), voted[order])),
+        "weight": np.append(_prior_weight(result, label, np.array([other])), weight[order]),
+        "accuracy": [None, *result.accuracy[who[order]].tolist()],
     }
     return make_frame(columns, like=result.annotator_names)
 
@@ -152,14 +141,14 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
     return runner_up, result.confidence - second
 
 
-def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
-    """Return the votes on these tasks, in the order of the tasks."""
+def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> tuple[Integers, Codes, Codes, Floats]:
+    """Return the votes on these tasks: which task, annotator, class, and how strongly it supports the task's label."""
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
     place = np.repeat(np.arange(len(tasks)), n)
     vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[place]
     annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
-    return Weights(place, annotator, voted, evidence(result, annotator, voted, label[place], other[place]))
+    return place, annotator, voted, evidence(result, annotator, voted, label[place], other[place])
 
 
 def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
@@ -170,13 +159,13 @@ def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
 
 def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
     """Return texts such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
-    support = _weights(result, tasks, label, majority)
+    place, who, _, weight = _weights(result, tasks, label, majority)
     names = [str(name) for name in to_list(result.annotator_names)]
-    end = np.cumsum(np.bincount(support.task, minlength=len(tasks)))
+    end = np.cumsum(np.bincount(place, minlength=len(tasks)))
     reasons = []
     for row, shares in enumerate(_prior_weight(result, label, majority).tolist()):
         votes = slice(end[row - 1] if row else 0, end[row])
-        parts = [(w, names[j]) for w, j in zip(support.weight[votes], support.annotator[votes], strict=True)]
+        parts = [(w, names[j]) for w, j in zip(weight[votes], who[votes], strict=True)]
         pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
         sides = [f"{side}: {_listed(some)}" for side, some in (("for", pro), ("against", contra)) if some]
         reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))

@@ -236,10 +236,8 @@ def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
     expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]
     distance = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
     freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * ((columns > MIN_SEEN_VOTES).sum(axis=1) - 1)
-    chance: NDArray[np.bool_] = (freedom < 1) | (
-        chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2))) > MAX_P_VALUE
-    )
-    return chance
+    p_value = chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2)))
+    return np.asarray((freedom < 1) | (p_value > MAX_P_VALUE))
 
 
 def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
@@ -247,8 +245,7 @@ def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
     tau = result.learned.class_prior
     joint = tau[:, None] * matrices
     p = np.maximum(joint.sum(axis=1), 1e-300)
-    worth: Floats = ((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum()
-    return worth
+    return np.asarray(((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum())
 
 
 def _shares(counts: Floats) -> Floats:
@@ -258,10 +255,8 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool) -> Advice:
-    right = (
-        f"judged by the labels, right in {result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes, where "
-        f"{usual:.0%} is usual"
-    )
+    votes = f"{result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes"
+    right = f"judged by the labels, right in {votes}, where {usual:.0%} is usual"
     if useless:
         return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
     is_seen = counts.sum(axis=1, keepdims=True) >= MIN_CASES
