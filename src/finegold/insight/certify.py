@@ -22,11 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv, expit, logit
 
+from finegold.insight.votes import Flags, Floats, Integers
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 CERTAINTY = 0.95
 N_STRATA = 8
@@ -65,7 +63,7 @@ class Recalibration(NamedTuple):
         return np.asarray(expit(self.shift + self.slope * logit(np.clip(confidence, 1e-9, 1 - 1e-9))))
 
 
-def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Codes:
+def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
     """[T] Return the stratum of each task: runs of tasks in order of confidence with equal sums of sqrt(c (1 - c))."""
     order = np.argsort(confidence, kind="stable")
     c = np.clip(confidence[order], LEAST, MOST)
@@ -76,7 +74,7 @@ def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Codes:
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64)  # without strata that are empty
 
 
-def allocate(sizes: Codes, n: int) -> Codes:
+def allocate(sizes: Integers, n: int) -> Integers:
     """Return the number of checks in each stratum: the same in all, as far as a stratum has so many tasks."""
     checks = np.zeros(len(sizes), np.int64)
     left = min(n, int(sizes.sum()))
@@ -90,7 +88,9 @@ def allocate(sizes: Codes, n: int) -> Codes:
     return checks
 
 
-def accuracy_interval(sizes: Codes, checks: Codes, right: Floats, confidence: Floats, alpha: float = 0.05) -> Interval:
+def accuracy_interval(
+    sizes: Integers, checks: Integers, right: Floats, confidence: Floats, alpha: float = 0.05
+) -> Interval:
     """Return the share of right labels among all tasks.
 
     For each stratum [H]: its tasks, those checked, those whose label is right, and its mean confidence.
@@ -143,12 +143,12 @@ def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
     return int(np.ceil(np.log(1 - certainty) / np.log1p(-risk)))
 
 
-def ranked(confidence: Floats) -> Codes:
+def ranked(confidence: Floats) -> Integers:
     """Return the tasks in order of falling confidence; ties are in the order of `stratify`, reversed."""
     return np.argsort(confidence, kind="stable")[::-1]
 
 
-def set_sizes(n_tasks: int) -> Codes:
+def set_sizes(n_tasks: int) -> Integers:
     """[GRID] Return the number of tasks in each of the nested sets."""
     return np.ceil(np.arange(1, GRID + 1) * n_tasks / GRID).astype(np.int64)
 
@@ -177,7 +177,7 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
     return best
 
 
-def _worlds(ranked: Floats, ends: Codes, generator: np.random.Generator) -> Floats:
+def _worlds(ranked: Floats, ends: Integers, generator: np.random.Generator) -> Floats:
     """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off in many ways."""
     slices = [ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
     middles = np.array([np.quantile(part, (0.1, 0.3, 0.5, 0.7, 0.9)) if len(part) else [0.5] * 5 for part in slices])
@@ -187,7 +187,7 @@ def _worlds(ranked: Floats, ends: Codes, generator: np.random.Generator) -> Floa
 
 
 def accepted_share(
-    rank: Codes, wrong: NDArray[np.bool_], plan: Acceptance, ends: Codes, risk: float, certainty: float = CERTAINTY
+    rank: Integers, wrong: Flags, plan: Acceptance, ends: Integers, risk: float, certainty: float = CERTAINTY
 ) -> int:
     """Return how many of the most confident tasks are accepted: nested sets are tested until one fails.
 
@@ -248,7 +248,7 @@ def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
 
 
 def accepted_strata(
-    sizes: Codes, stratum: Codes, wrong: NDArray[np.bool_], confidence: Floats, risk: float, alpha: float = 0.05
+    sizes: Integers, stratum: Integers, wrong: Flags, confidence: Floats, risk: float, alpha: float = 0.05
 ) -> int:
     """Return how many of the most confident tasks are accepted by checks of strata, the last of which are the surest.
 
@@ -269,14 +269,14 @@ def accepted_strata(
     return accepted
 
 
-def weighted_interval(weight: Floats, right: NDArray[np.bool_], alpha: float = 0.05) -> Interval:
+def weighted_interval(weight: Floats, right: Flags, alpha: float = 0.05) -> Interval:
     """Return the share of right labels among a part of the tasks, from checks with weights."""
     estimate = float(weight @ right / weight.sum())
     effective = float(weight.sum() ** 2 / (weight**2).sum())
     return Interval(estimate, *exact_interval(estimate * effective, effective, alpha), len(right))
 
 
-def calibration_error(confidence: Floats, right: NDArray[np.bool_], weight: Floats, bins: int = 5) -> float:
+def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: int = 5) -> float:
     """Return the weighted mean distance of confidence and share of right labels over groups of equal weight."""
     order = np.argsort(confidence, kind="stable")
     w = weight[order] / weight.sum()

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.insight.votes import Floats, Integers
 from finegold.votes.annotations import Annotations
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MAX_TABLE_SIZE = 2**22  # numbers in a table [annotators, K]; more annotators are processed in batches
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.fitting.solve import fit
 from finegold.insight.majority import flipped_tasks, n_flips
+from finegold.insight.votes import Floats
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class
 from finegold.results import metrics
@@ -20,7 +20,6 @@ from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import make_frame
 from finegold.votes.key import Key
 
-Floats = NDArray[np.float64]
 Fit = Callable[[Method, Annotations], ResultData]
 
 
@@ -37,7 +36,7 @@ class Comparison:
         return [result.method for result in self.results]
 
     @property
-    def agreement(self) -> NDArray[np.float64]:
+    def agreement(self) -> Floats:
         """[M, M] Return the share of tasks to which two methods give the same label."""
         labels = [result.label_codes for result in self.results]
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])

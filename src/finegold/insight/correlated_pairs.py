@@ -23,16 +23,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finegold.insight.votes import Flags, Floats, Integers
 from finegold.kernels.confusion import counts
 from finegold.kernels.insight import move
 from finegold.kernels.jit import fixed_length
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.pairs import VotePairs, sample_vote_pairs
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MAX_VOTE_PAIRS = 100_000  # if there are more, a sample of the tasks is used
 LINK_THRESHOLDS = (0.2, 0.4)  # of rho above the baseline, for weak correlation and for copies; pairs above attract
@@ -67,7 +64,7 @@ class Pairs(NamedTuple):
     other: Integers
     excess: Floats  # agree - e
     expected: Floats  # e
-    half: NDArray[np.bool_]  # whether the task is in the half that forms the groups
+    half: Flags  # whether the task is in the half that forms the groups
 
 
 def correlated_groups(annotations: Annotations, posterior: Floats, seed: int = 0) -> CorrelatedGroups:
@@ -123,11 +120,11 @@ class PairSums(NamedTuple):
     excess: Floats  # S
     possible: Floats  # E
 
-    def outside(self, group: Integers) -> NDArray[np.bool_]:
+    def outside(self, group: Integers) -> Flags:
         return np.not_equal(group[self.one], group[self.other])
 
 
-def _pair_sums(pairs: Pairs, chosen: NDArray[np.bool_], n: int) -> PairSums:
+def _pair_sums(pairs: Pairs, chosen: Flags, n: int) -> PairSums:
     low, high = np.minimum(pairs.one, pairs.other)[chosen], np.maximum(pairs.one, pairs.other)[chosen]
     key, place = np.unique(low * n + high, return_inverse=True)
     excess = np.bincount(place, pairs.excess[chosen], minlength=len(key)).astype(np.float64)

@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
 from finegold.insight.correlated_pairs import Pairs, correlated_groups, discounts, vote_pairs
-from finegold.insight.votes import truth_codes, votes_of
+from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
@@ -55,9 +54,6 @@ def families(names: Sequence[str]) -> dict[str, list[int]]:
     return {stem: positions for stem, positions in members.items() if len(positions) > 1}
 
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 MIN_SHARED_TASKS = 20  # pairs with fewer shared tasks are left out
 MIN_EXCESS = 0.1  # a smaller excess does little harm, even if it is significant
 FALSE_ALARM_PROBABILITY = 0.01  # probability of suspecting any pair if all annotators are independent
@@ -78,7 +74,7 @@ class Evidence(NamedTuple):
     expected: Floats
     excess: Floats
     z: Floats  # excess in standard errors
-    suspicious: NDArray[np.bool_]
+    suspicious: Flags
 
 
 @dataclass(frozen=True, eq=False)

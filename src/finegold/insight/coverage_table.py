@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from finegold.errors import InputError
-from finegold.insight.votes import single_votes, true_answers, truth_codes, votes_of
+from finegold.insight.votes import Integers, single_votes, true_answers, truth_codes, votes_of
 from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
@@ -21,9 +20,6 @@ from finegold.results.tables import known_intervals, own_name
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
-
-Integers = NDArray[np.int64]
-
 
 NEVER_VOTED_VALUES: dict[str, Any] = {  # for annotators who never voted; all other columns are zero
     "polarity": [],

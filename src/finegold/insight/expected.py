@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from finegold.insight.votes import truth_codes, votes_of
+from finegold.insight.votes import Floats, truth_codes, votes_of
 from finegold.methods.anchored import small_data_caution
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
@@ -17,7 +16,6 @@ from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import make_frame
 
-Floats = NDArray[np.float64]
 AnyResult = TypeVar("AnyResult", bound=ResultData)
 
 

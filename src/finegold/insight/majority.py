@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.insight.votes import single_labels, votes_of
+from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
 from finegold.kernels.votes import outvoted
 from finegold.results.data import ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
@@ -26,9 +25,6 @@ from finegold.votes.annotations import kernel_votes
 from finegold.votes.encoding import MISSING, Codes, look_up, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
@@ -40,7 +36,7 @@ def n_flips(result: ResultData) -> int:
     return int(np.count_nonzero(flipped_tasks(result)))
 
 
-def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
+def flipped_tasks(result: ResultData) -> Flags:
     """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth.
 
     A set of labels is flipped if this holds for any of its options.

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from finegold.errors import InputError
-from finegold.insight.votes import single_labels
+from finegold.insight.votes import Flags, Floats, Integers, single_labels
 from finegold.kernels.insight import expected_gain
 from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested, votes_of
@@ -27,9 +26,6 @@ from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.votes.encoding import MISSING, look_up, to_list
 from finegold.votes.frames import make_frame
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 N_GROUPS = 8  # of annotators
 MIN_VOTES = 20  # annotators with fewer votes get no advice: bench/trust/promises.py
@@ -72,9 +68,9 @@ class Plan:
 
     result: ResultData
     gain: Floats
-    ask: Codes
-    safe: NDArray[np.bool_]
-    exhausted: NDArray[np.bool_]
+    ask: Integers
+    safe: Flags
+    exhausted: Flags
     advice: list[Advice]
 
     def __repr__(self) -> str:
@@ -125,7 +121,7 @@ class Plan:
         }
         return own_name(make_frame(columns, like=result.annotator_names), result.annotations, 1)
 
-    def _table(self, tasks: Codes) -> Any:
+    def _table(self, tasks: Integers) -> Any:
         result = self.result
         of_sets = result.label_sets is not None
         columns = {
@@ -160,7 +156,7 @@ def plan(
     return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, _advice(asked))
 
 
-def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, NDArray[np.bool_]]:
+def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, Flags]:
     """[T] Return the gain of one more vote on each task, and whether every annotator has voted on it."""
     activity = _activity(result, annotators)
     group = _groups(result.accuracy, activity)
@@ -200,7 +196,7 @@ def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
     return named
 
 
-def _groups(accuracy: Floats, activity: Floats) -> NDArray[np.int64]:
+def _groups(accuracy: Floats, activity: Floats) -> Integers:
     """[W] Group annotators by accuracy; groups are about equally likely to vote."""
     order = np.argsort(accuracy, kind="stable")
     before = np.cumsum(activity[order]) - activity[order] / 2
@@ -230,7 +226,7 @@ def _advice(result: ResultData) -> list[Advice]:
     return advice
 
 
-def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
+def _may_be_independent(counts: Floats) -> Flags:
     """[n] Return whether a chi-squared test cannot reject that votes are independent of the truth."""
     n, rows, columns = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
     expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]

@@ -18,12 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from finegold.insight.coefficients import table_of
-from finegold.insight.votes import single_labels, votes_of
+from finegold.insight.votes import Floats, Integers, single_labels, votes_of
 from finegold.results.data import ResultData, suggested
 from finegold.votes.frames import make_frame
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 PRIOR_VOTES = 2.0  # pseudo-votes of each distribution, in the proportions of everybody's votes
 MIN_LOG_ODDS = 3.0  # odds of twenty to one

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.io.truth import match_sets, match_truth
@@ -13,6 +14,10 @@ from finegold.results.data import ResultData
 from finegold.results.sets import all_questions, as_questions
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, to_list
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def votes_of(result: ResultData | Annotations) -> Annotations:

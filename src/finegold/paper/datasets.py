@@ -53,23 +53,18 @@ class DataSet:
         return list(dict.fromkeys(name for name in (self.name, self.address.rstrip("/").rpartition("/")[2]) if name))
 
 
-def _read_registry() -> dict[str, DataSet]:
-    """Return the data sets of the paper, in the order of its Table 3."""
-    with (Path(__file__).parent / "datasets.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            row["title"].lower(): DataSet(
-                row["title"].lower(),
-                row["title"],
-                row["domain"],
-                tuple(int(row[name]) for name in COUNTS),
-                {name: row[name] for name in FILES},
-                f"{SOURCE}{row['folder']}/",
-            )
-            for row in csv.DictReader(file)
-        }
-
-
-_REGISTRY = _read_registry()
+with (Path(__file__).parent / "datasets.csv").open(encoding="utf-8", newline="") as _file:
+    _REGISTRY = {  # the data sets of the paper, in the order of its Table 3
+        row["title"].lower(): DataSet(
+            row["title"].lower(),
+            row["title"],
+            row["domain"],
+            tuple(int(row[name]) for name in COUNTS),
+            {name: row[name] for name in FILES},
+            f"{SOURCE}{row['folder']}/",
+        )
+        for row in csv.DictReader(_file)
+    }
 PAPER = list(_REGISTRY)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.paper.fits import CASES, METHODS, Case, Results
+from finegold.paper.fits import CASES, METHODS, PRINTED, Results
 from finegold.paper.tables import by_size
 
 
@@ -20,19 +20,7 @@ class Look(NamedTuple):
 
 
 # From light to dark, so that adjacent bars differ in grey; PTBCC is the darkest.
-LOOKS = {
-    "mv": Look("#d9d9d9", "", "d", "-"),
-    "catd": Look("#f6d55c", "///", "s", "--"),
-    "ds": Look("#9bd1e5", "", "^", "-"),
-    "glad": Look("#f4a582", "\\\\\\", "v", "--"),
-    "ibcc": Look("#7bc8a4", "", "D", "-"),
-    "cbcc": Look("#c4a5de", "...", "P", ":"),
-    "bwa": Look("#e08214", "", "X", "-"),
-    "tiremge": Look("#8c8c8c", "xxx", "*", ":"),
-    "ebcc": Look("#3f8f5f", "", "<", "--"),
-    "fgbcc": Look("#3b76af", "///", ">", "-."),
-    "ptbcc": Look("#7a0c2e", "", "o", "-"),
-}
+LOOKS = {method: Look(*(row[name] for name in Look._fields)) for method, row in PRINTED.items()}
 SETTINGS: dict[Any, Any] = {
     "font.size": 9,
     "font.family": "DejaVu Sans",
@@ -65,16 +53,10 @@ def draw(results: Results) -> dict[str, dict[str, bytes]]:
             drawn["figure2"] = _files(_accuracies(results))
         for part, name in CASES.items():
             if part in results.parts and name in results.cases:
-                drawn[part] = _files(_prototypes(results.cases[name], results.data[name].info.title))
+                drawn[part] = _files(_prototypes(*results.cases[name], results.data[name].info.title))
         if "figure5" in results.parts and results.data:
             drawn["figure5"] = _files(_times(results))
     return drawn
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _files(figure: Any) -> dict[str, bytes]:
@@ -88,11 +70,29 @@ def _files(figure: Any) -> dict[str, bytes]:
 
 def _accuracies(results: Results) -> Any:
     """Figure 2: one panel per data set, one bar per method, and the mean of the bars as a line."""
+    from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
+
     rows = -(-len(results.data) // 3)
-    figure = _figure(11, 2.45 * rows + 0.3)
+    figure = Figure(figsize=(11, 2.45 * rows + 0.3), layout="constrained")
     panels = figure.subplots(rows, 3, squeeze=False).ravel()
     for panel, name in zip(panels, results.data, strict=False):
-        _bars(panel, {m: row[name].accuracy for m, row in results.scores.items() if name in row})
+        values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
+        places, last = np.arange(len(values)), len(values) - 0.5
+        mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
+        margin = max(high - low, 0.02)
+        panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
+        panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
+        for place, (method, value) in zip(places, values.items(), strict=True):
+            look = LOOKS[method]
+            panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
+            number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
+            number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
+        panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
+        panel.set_xlim(-0.6, last + 1.4)
+        names = [METHODS[method] for method in values]
+        panel.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
+        panel.tick_params(axis="x", length=0, pad=2)
         mark = "" if results.data[name].verified else " (NOT VERIFIED)"
         panel.set_title(results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left")
     for panel in panels[len(results.data) :]:
@@ -101,72 +101,45 @@ def _accuracies(results: Results) -> Any:
     return figure
 
 
-def _bars(panel: Any, values: dict[str, float]) -> None:
-    from matplotlib.patheffects import withStroke
-
-    places, last = np.arange(len(values)), len(values) - 0.5
-    mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
-    margin = max(high - low, 0.02)
-    panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
-    panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
-    for place, (method, value) in zip(places, values.items(), strict=True):
-        look = LOOKS[method]
-        panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
-        number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
-        number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
-    panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
-    panel.set_xlim(-0.6, last + 1.4)
-    names = [METHODS[method] for method in values]
-    panel.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
-    panel.tick_params(axis="x", length=0, pad=2)
-
-
-def _prototypes(case: Case, title: str) -> Any:
+def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
     """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator follows each."""
-    n_classes = case.prototypes.shape[1]
-    side = 3.3 if n_classes <= 6 else 4.4
-    figure = _figure(2 * side + 4.2, side)
-    panels = figure.subplots(1, 3, width_ratios=[side, side, 3.6])
-    for s, (panel, matrix) in enumerate(zip(panels, case.prototypes, strict=False)):
-        _matrix(panel, matrix)
+    from matplotlib.figure import Figure
+
+    few = prototypes.shape[1] <= 6
+    side, size, ticks = 3.3 if few else 4.4, 9 if few else 7, range(prototypes.shape[1])
+    figure = Figure(figsize=(2 * side + 4.2, side), layout="constrained")
+    *panels, last = figure.subplots(1, 3, width_ratios=[side, side, 3.6])
+    for s, (panel, matrix) in enumerate(zip(panels, prototypes, strict=False)):
+        panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
+        for (row, column), p in np.ndenumerate(matrix):
+            colour, number = "white" if p > 0.5 else "black", f"{p:.2f}".replace("0.", ".")
+            panel.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
+        panel.set_xticks(ticks, [str(k + 1) for k in ticks])
+        panel.set_yticks(ticks, [str(k + 1) for k in ticks])
+        panel.set_xlabel("label (class)")
+        panel.set_ylabel("truth (class)")
         panel.set_title(f"{title}, prototype {s + 1}", fontsize=10, fontweight="bold")
-    _mixtures(panels[2], case.weights)
+    first = np.sort(weights[:, 0])[::-1]  # one bar per annotator, sorted by their shares
+    places, second = np.arange(len(first)) + 1, {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"}
+    last.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
+    last.bar(places, 1 - first, 1.0, bottom=first, linewidth=0.0, **second)
+    last.bar(1, 0, label="prototype 2", **second)
+    last.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
+    last.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")
+    last.set_xlim(0.5, len(first) + 0.5)
+    last.set_ylim(0, 1)
+    last.set_xlabel(f"{len(first)} annotators, by share")
+    last.set_ylabel("share of prototypes")
+    last.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, frameon=False, fontsize=8)
     return figure
-
-
-def _matrix(panel: Any, matrix: Any) -> None:
-    panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
-    size = 9 if len(matrix) <= 6 else 7
-    for (row, column), p in np.ndenumerate(matrix):
-        colour, number = "white" if p > 0.5 else "black", f"{p:.2f}".replace("0.", ".")
-        panel.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
-    ticks = range(len(matrix))
-    panel.set_xticks(ticks, [str(k + 1) for k in ticks])
-    panel.set_yticks(ticks, [str(k + 1) for k in ticks])
-    panel.set_xlabel("label (class)")
-    panel.set_ylabel("truth (class)")
-
-
-def _mixtures(panel: Any, weights: Any) -> None:
-    """Draw one bar per annotator, sorted by their shares."""
-    first = np.sort(weights[:, 0])[::-1]
-    places = np.arange(len(first)) + 1
-    panel.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
-    panel.bar(places, 1 - first, 1.0, bottom=first, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", linewidth=0.0)
-    panel.bar(1, 0, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", label="prototype 2")
-    panel.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
-    panel.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")
-    panel.set_xlim(0.5, len(first) + 0.5)
-    panel.set_ylim(0, 1)
-    panel.set_xlabel(f"{len(first)} annotators, by share")
-    panel.set_ylabel("share of prototypes")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, frameon=False, fontsize=8)
 
 
 def _times(results: Results) -> Any:
     """Figure 5: seconds of a fit; data sets are sorted by their number of labels."""
+    from matplotlib.figure import Figure
+
     names = by_size(results)
-    figure = _figure(9, 5.2)
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
     panel = figure.subplots()
     for method, row in results.scores.items():
         look, seconds = LOOKS[method], [row[name].seconds if name in row else np.nan for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import multiprocessing
 import os
 import signal
@@ -10,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,23 +27,6 @@ from finegold.results.metrics import accuracy
 Watch = Callable[[int, int, str], None]  # fits done, fits in total, description of the last one
 Floats = NDArray[np.float64]
 
-# In the order of Table 4 of the paper, with the names that it prints.
-METHODS = {
-    "mv": "MV",
-    "catd": "CATD",
-    "ds": "DS",
-    "glad": "GLAD",
-    "ibcc": "IBCC",
-    "cbcc": "CBCC",
-    "bwa": "BWA",
-    "tiremge": "TiReMGE",
-    "ebcc": "EBCC",
-    "fgbcc": "FGBCC",
-    "ptbcc": "PTBCC",
-}
-
-TABLE_2 = {"mv": 0.352, "ds": 0.41, "ibcc": 0.33, "cbcc": 0.33, "ebcc": 0.331, "fgbcc": 0.38}  # on Val5
-
 
 class Row(NamedTuple):
     """A row of Table 4: mean accuracy, and rank sum, stars and p of the test against MV."""
@@ -52,28 +37,6 @@ class Row(NamedTuple):
     p: float | None = None
 
 
-TABLE_4 = {
-    "mv": Row(0.6986),
-    "catd": Row(0.7020, 45, "", 0.8608),
-    "ds": Row(0.7049, 27, "", 0.3188),
-    "glad": Row(0.7099, 26, "", 0.2886),
-    "ibcc": Row(0.6932, 45, "", 0.8608),
-    "cbcc": Row(0.6798, 51, "", 0.9492),
-    "bwa": Row(0.7132, 27, "", 0.3188),
-    "tiremge": Row(0.7036, 14, "*", 0.0508),
-    "ebcc": Row(0.7002, 37, "", 0.6499),
-    "fgbcc": Row(0.7175, 17, "*", 0.0874),
-    "ptbcc": Row(0.7472, 7, "**", 0.0093),
-}
-
-# Table 5: varied setting -> value -> mean accuracy over the eleven data sets.
-ABLATION = {
-    "f": {"2": 0.7358, "3": 0.7443, "4": 0.7447, "5": 0.7472, "6": 0.7469, "7": 0.7464, "8": 0.7467},
-    "m": {"1.1": 0.7445, "1.15": 0.7439, "1.2": 0.7447, "1.25": 0.7447, "1.3": 0.7467, "1.35": 0.7472, "1.4": 0.7461},
-    "|S|": {"2": 0.7472, "3-Ran": 0.7288, "3": 0.7300, "4": 0.7271, "5": 0.7259, "6": 0.7229, "7": 0.7205},
-}
-
-
 class Fill(NamedTuple):
     """An accuracy on Senti, which is hard to obtain, that Finegold did not measure."""
 
@@ -81,18 +44,22 @@ class Fill(NamedTuple):
     kind: str  # published: by a public run; implied: by the paper's mean and the other ten of the original program
 
 
-SENTI = {
-    "mv": Fill(0.8835, "published"),
-    "catd": Fill(0.8786, "implied"),
-    "ds": Fill(0.824, "published"),
-    "glad": Fill(0.8826, "implied"),
-    "ibcc": Fill(0.8593, "implied"),
-    "cbcc": Fill(0.7905, "implied"),
-    "bwa": Fill(0.89, "published"),
-    # TiReMGE: the ten accuracies of its own program would imply 1.14, so no value is filled in.
-    "ebcc": Fill(0.8558, "implied"),
-    "fgbcc": Fill(0.885, "published"),
-    "ptbcc": Fill(0.866, "published"),
+with (Path(__file__).parent / "methods.csv").open(encoding="utf-8", newline="") as _file:
+    PRINTED = {row["method"]: row for row in csv.DictReader(_file)}  # in the order of Table 4 of the paper
+METHODS = {method: row["name"] for method, row in PRINTED.items()}
+TABLE_2 = {method: float(row["table2"]) for method, row in PRINTED.items() if row["table2"]}  # on Val5
+TABLE_4 = {
+    method: Row(float(row["mean"]), *((int(row["S"]), row["stars"], float(row["p"])) if row["S"] else ()))
+    for method, row in PRINTED.items()
+}
+# TiReMGE: the ten accuracies of its own program would imply 1.14, so no value is filled in.
+SENTI = {method: Fill(float(row["senti"]), row["senti_kind"]) for method, row in PRINTED.items() if row["senti"]}
+
+# Table 5: varied setting -> value -> mean accuracy over the eleven data sets.
+ABLATION = {
+    "f": {"2": 0.7358, "3": 0.7443, "4": 0.7447, "5": 0.7472, "6": 0.7469, "7": 0.7464, "8": 0.7467},
+    "m": {"1.1": 0.7445, "1.15": 0.7439, "1.2": 0.7447, "1.25": 0.7447, "1.3": 0.7467, "1.35": 0.7472, "1.4": 0.7461},
+    "|S|": {"2": 0.7472, "3-Ran": 0.7288, "3": 0.7300, "4": 0.7271, "5": 0.7259, "6": 0.7229, "7": 0.7205},
 }
 
 TIREMGE_PROGRAM = 0.6601  # ten-set mean of the authors' public program, last step
@@ -320,11 +287,6 @@ class Ablated(NamedTuple):
     eleven: float | None  # with PTBCC's published accuracy on Senti, for any setting
 
 
-class Case(NamedTuple):
-    prototypes: Floats
-    weights: Floats
-
-
 @dataclass(frozen=True)
 class Results:
     data: dict[str, Votes]  # the data sets that are present, in the paper's order
@@ -334,7 +296,7 @@ class Results:
     scores: dict[str, dict[str, Score]] = field(default_factory=dict)
     means: dict[str, Mean] = field(default_factory=dict)
     ablation: dict[str, dict[str, Ablated]] = field(default_factory=dict)
-    cases: dict[str, Case] = field(default_factory=dict)
+    cases: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # prototypes, and annotators' weights
     machine: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -404,5 +366,5 @@ def collect(results: Results, done: Mapping[Fit, FitOutcome]) -> Results:
     for name in names:
         outcome = done.get(Fit("ptbcc", (), name))
         if outcome is not None and outcome.prototypes is not None and outcome.weights is not None:
-            results.cases[name] = Case(outcome.prototypes, outcome.weights)
+            results.cases[name] = outcome.prototypes, outcome.weights
     return results

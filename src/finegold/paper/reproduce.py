@@ -184,8 +184,8 @@ def as_json(results: Results) -> dict[str, Any]:
         },
         "ablation": {w: {v: a._asdict() for v, a in row.items()} for w, row in results.ablation.items()},
         "prototypes": {
-            name: {"confusion": case.prototypes.tolist(), "annotators": case.weights.tolist()}
-            for name, case in results.cases.items()
+            name: {"confusion": prototypes.tolist(), "annotators": weights.tolist()}
+            for name, (prototypes, weights) in results.cases.items()
         },
         "times": {m: {name: s.seconds for name, s in row.items()} for m, row in results.scores.items()},
         "machine": results.machine,

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, stdtrit
 
 from finegold.errors import InputError
+from finegold.insight.votes import Floats, Integers
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 UNDECIDED = -2
 HALF = 0.5  # what an undecided answer counts: chance, where there are two classes

@@ -12,15 +12,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit, ndtr
 
 from finegold.errors import InputError
 from finegold.insight.judges.answers import HALF, Share, mean_of
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from finegold.insight.votes import Flags, Floats, Integers
 
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended

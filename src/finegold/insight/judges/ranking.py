@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -14,12 +13,10 @@ from scipy.sparse.csgraph import connected_components
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.insight.judges.answers import NOTHING, Answers, Share, merge, prediction_powered
 from finegold.insight.judges.scores import MIN_GOLD
+from finegold.insight.votes import Floats, Integers
 from finegold.io.judge_logs import JudgeLog
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD = 3.0, 2.0, 3.0, 0.5, 3.0  # of the priors
 A_WINS, B_WINS, TIE = 0, 1, 2

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from finegold.insight.judges.answers import (
     HALF,
@@ -20,11 +19,9 @@ from finegold.insight.judges.answers import (
     position_bias,
     share_of,
 )
+from finegold.insight.votes import Flags, Floats, Integers
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.votes.encoding import MISSING
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/trust/judges.py measures the coverage
 
@@ -250,10 +247,10 @@ def _difference(values: Floats, is_first: Flags) -> Share:
     return interval(value, value, error, min(map(len, parts)), -1.0, 1.0)
 
 
-def _kappa(table: NDArray[np.int64]) -> Share:
+def _kappa(table: Integers) -> Share:
     """Return Cohen's kappa of truths and answers; undecided ones, in the last column, are half right."""
 
-    def kappa(table: NDArray[np.int64]) -> float:
+    def kappa(table: Integers) -> float:
         share = table / table.sum()
         undecided = HALF * float(share[:, -1].sum())
         expected = float(share.sum(axis=1) @ share[:, :-1].sum(axis=0)) + undecided
