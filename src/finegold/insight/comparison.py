@@ -118,8 +118,5 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
 
 def _probability(probabilities: Floats, codes: Codes) -> Floats:
     """[n] Return the probability of the class in each row; 0 for a class that the votes do not have."""
-    return np.where(
-        codes < probabilities.shape[1],
-        probabilities[np.arange(len(codes)), np.minimum(codes, probabilities.shape[1] - 1)],
-        0.0,
-    )
+    last = probabilities.shape[1] - 1
+    return np.where(codes <= last, probabilities[np.arange(len(codes)), np.minimum(codes, last)], 0.0)

@@ -143,8 +143,8 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
     weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
     warnings = _warnings(votes.annotator_names, group, excess, weights, llm_families)
     warnings += [sample.note] if sample.note else []
-    n, names = votes.n_annotators, votes.annotator_names
-    return CorrelatedAnnotators(n, float(weights.sum()), weights, group, excess, evidence, names, warnings)
+    n, who = votes.n_annotators, votes.annotator_names
+    return CorrelatedAnnotators(n, float(weights.sum()), weights, group, excess, evidence, who, warnings)
 
 
 class Sums(NamedTuple):

@@ -11,8 +11,7 @@ All but Cohen's kappa depend only on the number of votes for each class on each 
 Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote counts;
 `self_agreement` says how often repeated votes agree. Standard errors come from the infinitesimal jackknife over tasks.
 
-Other libraries need one column per annotator, the same number of votes on all tasks, or a K x K matrix per task. Here
-only the cells of `Annotations` are visited. The tests compare the results with those libraries.
+Only the cells of `Annotations` are visited. The tests compare the results with those of other libraries.
 """
 
 from __future__ import annotations
@@ -49,18 +48,11 @@ class Agreement:
     ----------
     level : {"nominal", "ordinal", "interval"}
         How alpha interprets classes. The other figures treat them as names.
-    alpha : float
-        Krippendorff's alpha.
-    fleiss : float
-        Fleiss' kappa.
-    cohen : float
-        The mean of Cohen's kappa over pairs of annotators.
-    ac1 : float
-        Gwet's AC1.
-    observed : float
-        The share of pairs of votes that agree, as a mean over tasks.
-    self_agreement : float
-        The same for repeated votes of one annotator on one task.
+    alpha, fleiss, cohen, ac1 : float
+        Krippendorff's alpha, Fleiss' kappa, the mean of Cohen's kappa over pairs of annotators, Gwet's AC1.
+    observed, self_agreement : float
+        The share of pairs of votes on a task that agree, as a mean over tasks; the same for repeated votes of one
+        annotator.
     n_tasks, n_votes, n_annotators : int
         The tasks with votes of two annotators or more, the votes on them, and all annotators.
     errors : dict
@@ -98,8 +90,7 @@ class Agreement:
         dict
             Plain numbers, for example for JSON.
         """
-        names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if isinstance(value, float | int)}
 
     def _repr_html_(self) -> str:
         from finegold.insight.notebook import agreement_html
@@ -133,9 +124,8 @@ class Agreement:
         DataFrame
             With one row per class.
         """
-        return make_frame(
-            {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
-        )
+        names = self.votes.class_names
+        return make_frame({"class": names, **by_class(cells_of(self.votes))}, like=names)
 
     def annotators(self) -> Any:
         """Return how far each annotator agrees with the others.
@@ -173,9 +163,8 @@ class Agreement:
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
     """Measure how much annotators agree beyond chance; `finegold.agreement` documents it."""
-    annotations = single_votes(read(votes, **{"repeated": "all", **reading}))
-    repeats = count_repeats(*annotations.votes())
-    single = annotations
+    single = single_votes(read(votes, **{"repeated": "all", **reading}))
+    repeats = count_repeats(*single.votes())
     if repeats.pairs:  # one vote per annotator and task
         names = (single.task_names, single.annotator_names, single.class_names)
         single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
@@ -191,11 +180,8 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
             scale = np.array([float(name) for name in classes])
         except (TypeError, ValueError):
             raise InputError(f"level interval needs classes that are numbers, not {classes}; try ordinal") from None
-    found = {
-        "alpha": coefficients.alpha(cells, scale),
-        "fleiss": coefficients.fleiss(cells),
-        "ac1": coefficients.ac1(cells),
-    }
+    fleiss, ac1 = coefficients.fleiss(cells), coefficients.ac1(cells)
+    found = {"alpha": coefficients.alpha(cells, scale), "fleiss": fleiss, "ac1": ac1}
     several = cells.per_task >= 2
     return Agreement(
         level=level,

@@ -30,11 +30,9 @@ COEFFICIENTS = {
 def agreement_html(found: Agreement) -> str:
     rows = []
     for name, words in COEFFICIENTS.items():
-        value, interval = getattr(found, name), ""
         low, high = found.interval(name) if name in found.errors else (nan, nan)
-        if isfinite(low):
-            interval = f"{low:.3f} to {high:.3f}"
-        rows.append([words, cell_html(_number(value)), cell_html(interval)])
+        interval = f"{low:.3f} to {high:.3f}" if isfinite(low) else ""
+        rows.append([words, cell_html(_number(getattr(found, name))), cell_html(interval)])
     return page_html(
         f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with two votes or more, "
         f"{found.n_annotators:,} annotators",
@@ -70,9 +68,7 @@ def plan_html(plan: Plan) -> str:
             name_html(result.task_names, i),
             name_html(result.class_names, int(result.label_codes[i])),
             meter_html(result.confidence[i]),
-            cell_html(f"{result.confidence[i]:.3f}"),
-            cell_html(f"{result.votes_per_task[i]:,}"),
-            cell_html(f"{plan.gain[i]:.4f}"),
+            *map(cell_html, (f"{result.confidence[i]:.3f}", f"{result.votes_per_task[i]:,}", f"{plan.gain[i]:.4f}")),
         ]
         for i in plan.ask[:TASKS_SHOWN].tolist()
     ]
@@ -87,20 +83,14 @@ def plan_html(plan: Plan) -> str:
 
 
 def comparison_html(found: Comparison) -> str:
-    table = found.rows()
-    has_truth = found.truth is not None
+    figures = {"accuracy": ".4f", "log_loss": ".4f"} if found.truth is not None else {}
+    figures |= {"flips": ",", "mean_confidence": ".3f", "seconds": ".2f"}
     rows = [
-        [
-            escape(row["method"]),
-            *([cell_html(f"{row['accuracy']:.4f}"), cell_html(f"{row['log_loss']:.4f}")] if has_truth else []),
-            cell_html(f"{row['flips']:,}"),
-            cell_html(f"{row['mean_confidence']:.3f}"),
-            cell_html(f"{row['seconds']:.2f}"),
-        ]
-        for row in table
+        [escape(row["method"]), *(cell_html(f"{row[name]:{digits}}") for name, digits in figures.items())]
+        for row in found.rows()
     ]
-    heads = ["method", *(["accuracy", "log loss"] if has_truth else []), "flips", "mean confidence", "seconds"]
-    title = f"<b>Comparison</b> of {len(table):,} methods on {len(found.majority.label_codes):,} tasks"
+    heads = ["method", *(name.replace("_", " ") for name in figures)]
+    title = f"<b>Comparison</b> of {len(rows):,} methods on {len(found.majority.label_codes):,} tasks"
     return page_html(title, table_html(heads, rows, len(rows)))
 
 

@@ -31,14 +31,9 @@ class Trust:
     ----------
     method : str
         The name of the method.
-    n_tasks : int
-        The number of tasks.
-    n_flips : int
-        Labels that have fewer votes than another class.
-    n_tied : int
-        Tasks in which several classes are equally probable.
-    n_contested : int
-        Labels that lead the next class by less than 0.2.
+    n_tasks, n_flips, n_tied, n_contested : int
+        All tasks; those whose label has fewer votes than another class; those in which several classes are equally
+        probable; those whose label leads the next class by less than 0.2.
     n_spammers : int
         Annotators whose votes do not depend on the truth.
     agreement : Agreement

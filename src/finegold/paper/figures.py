@@ -143,7 +143,7 @@ def _times(results: Results) -> Any:
     panel = figure.subplots()
     for method, row in results.scores.items():
         look, seconds = LOOKS[method], [row[name].seconds if name in row else np.nan for name in names]
-        edge = {"markeredgecolor": "#333333", "markeredgewidth": 0.6}
+        edge: dict[str, Any] = {"markeredgecolor": "#333333", "markeredgewidth": 0.6}
         width = 2.6 if method == "ptbcc" else 1.4
         panel.plot(seconds, look.dashes, marker=look.marker, color=look.colour, lw=width, label=METHODS[method], **edge)
     labels = [f"{results.data[name].info.title}\n{results.data[name].annotations.n_votes:,}" for name in names]

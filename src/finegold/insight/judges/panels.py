@@ -62,15 +62,12 @@ class Cascade:
         The dear judge.
     asked : float
         The share of items on which the dear judge is asked.
-    cost : float
-        The price of one item.
-    accuracy : float
-        The accuracy of the cascade on the items with a known truth, by cross-validation of the choice. It has no
-        interval: on a real panel of many judges, 95 % intervals held it in 80 % of the cases only.
-    alone : float
-        That of the dear judge alone.
-    cost_alone : float
-        The price of one item for the dear judge alone.
+    cost, cost_alone : float
+        The price of one item, and that for the dear judge alone.
+    accuracy, alone : float
+        The accuracy of the cascade on the items with a known truth, by cross-validation of the choice, and that of the
+        dear judge alone. It has no interval: on a real panel of many judges, 95 % intervals held it in 80 % of the
+        cases only.
     """
 
     first: tuple[str, ...]

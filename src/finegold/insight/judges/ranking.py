@@ -225,8 +225,7 @@ class Ranking:
             One row per system, the best first.
         """
         names = [one.system for one in self.standings]
-        columns = {name: self.win_rates[:, place] for place, name in enumerate(names)}
-        return make_frame({"system": names, **columns})
+        return make_frame({"system": names, **dict(zip(names, self.win_rates.T, strict=True))})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON.
@@ -307,14 +306,9 @@ def rank_systems(
         notes.append(f"{_listed(extreme)} {have} won or lost every verdict, {limited}")
     with np.errstate(invalid="ignore"):
         rates = (wins / np.where(n > 0, n, np.nan))[np.ix_(order, order)]
-    return Ranking(
-        standings=standings,
-        win_rates=rates,
-        position=dict(zip(log.judge_names, fit.position.tolist(), strict=True)),
-        discrimination=dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True)),
-        length_effect=fit.length,
-        notes=notes,
-    )
+    position = dict(zip(log.judge_names, fit.position.tolist(), strict=True))
+    discrimination = dict(zip(log.judge_names, np.exp(fit.discrimination).tolist(), strict=True))
+    return Ranking(standings, rates, position, discrimination, fit.length, notes)
 
 
 def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
@@ -343,14 +337,9 @@ def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False)
     if log.kind != "pairwise":
         raise InputError("a ranking needs pairwise verdicts, but these judge one answer each; see finegold judges LOG")
     if not log.system_names:
-        column = Placeholder("COLUMN")
-        raise InputError(
-            "the log does not say which systems were compared",
-            remedies=[
-                Remedy(text="add two columns, such as model_a and model_b"),
-                use(system_a=column, system_b=column, text="to name them"),
-            ],
-        )
+        column, add = Placeholder("COLUMN"), Remedy(text="add two columns, such as model_a and model_b")
+        remedies = [add, use(system_a=column, system_b=column, text="to name them")]
+        raise InputError("the log does not say which systems were compared", remedies=remedies)
     used = np.flatnonzero(log.answer != MISSING)
     item, judge, S = log.item[used].astype(np.int64), log.judge[used].astype(np.int64), len(log.system_names)
     a, b = log.system_a[item].astype(np.int64), log.system_b[item].astype(np.int64)
@@ -370,19 +359,9 @@ def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False)
         share = (log.length_a - log.length_b) / np.maximum(log.length_a + log.length_b, 1)
         longer = np.round(4 * np.nan_to_num(share)).astype(np.int64)[item]
     _, place, n = np.unique(item * log.n_judges + judge, return_inverse=True, return_counts=True)
-    return Games(
-        a=a,
-        b=b,
-        judge=judge,
-        order=np.array([1.0, -1.0, 0.0])[log.first[used]],
-        outcome=log.answer[used].astype(np.int64),
-        weight=judge_weights[judge] / n[place],  # verdicts of a judge on an item are one opinion
-        item=item,
-        n_systems=S,
-        n_judges=log.n_judges,
-        n_items=log.n_items,
-        longer=longer,
-    )
+    order, outcome = np.array([1.0, -1.0, 0.0])[log.first[used]], log.answer[used].astype(np.int64)
+    weight = judge_weights[judge] / n[place]  # verdicts of a judge on an item are one opinion
+    return Games(a, b, judge, order, outcome, weight, item, S, log.n_judges, log.n_items, longer)
 
 
 def _listed(names: list[str]) -> str:
