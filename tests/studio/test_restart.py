@@ -166,7 +166,7 @@ def killed_by_a_result(tmp_path):
     with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
         killed = tmp_path / "killed"
         patch.setattr("finegold.studio.workspace.doubts", lambda _: as_if_killed(studio, killed))
-        studio.services._load_newest()
+        studio.services.load_newest()
     return killed
 
 
@@ -175,7 +175,7 @@ def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(
     monkeypatch.setattr("finegold.studio.workspace.load", lambda path: opened.append(path))
     for _ in range(2):
         with studio_in_thread(killed_by_a_result) as studio:
-            studio.services._load_newest()
+            studio.services.load_newest()
             answer = studio.get("/api/projects/1/tasks")
             assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it opened this result")
             assert "may be damaged" in answer.json()["detail"]
@@ -190,7 +190,7 @@ def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_f
         assert studio.good("GET", "/api/projects/1/tasks")["total"]
         assert studio.good("GET", "/api/projects/1")["damaged"] is False
     with studio_in_thread(killed_by_a_result) as studio:
-        studio.services._load_newest()
+        studio.services.load_newest()
         assert studio.good("GET", "/api/projects/1")["damaged"] is False
 
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from finegold.cli.app import app
 from finegold.studio import security
-from finegold.studio.app import inner_app
 from finegold.studio.exports import EXPORTS
 from finegold.studio.security import session_of
+from finegold.studio.serve import make_app
 from tests.support.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_in_thread, wait_until
 
 
@@ -115,7 +115,7 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
 @cache
 def routes():
     """Every route of the schema and every other one of the application."""
-    app = inner_app(None)
+    app = make_app(None)
     described = [(method.upper(), path) for path, found in app.openapi()["paths"].items() for method in found]
     assert len(described) > 30
     paths = [route for route in app.routes if hasattr(route, "path")]

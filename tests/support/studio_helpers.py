@@ -10,10 +10,8 @@ import time
 from contextlib import contextmanager
 
 import httpx
-import uvicorn
 
-from finegold.studio.app import make_app
-from finegold.studio.serve import SERVER_OPTIONS, plan
+from finegold.studio.serve import Server, plan
 from finegold.studio.services import Services
 from tests.support.animals import VOTES
 
@@ -41,10 +39,9 @@ def copy_sample(folder):
 def studio_in_thread(folder, **more):
     """-> a client with the token; client.services is what the server works with, client.folder its folder."""
     wanted = plan(project=str(folder / "test.studio"), token=TOKEN, **more)
-    services = Services(wanted.project, folder, wanted.most_bytes)
     rules = wanted.rules
-    app = make_app(services, rules)
-    server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
+    services = Services(wanted.project, folder, rules.most_bytes)
+    server = Server(services, rules)
     thread = threading.Thread(target=server.run, daemon=True)  # a server that hangs must not keep pytest from ending
     thread.start()
     try:

@@ -1,16 +1,18 @@
-"""The content of tasks, for people who judge them: texts, links, images and sounds.
+"""What comes beside the votes and is kept in the project: the content of tasks, and predictions of models.
 
-It is collected when the votes are read and kept in the project, so that the file is not needed any more. More can be
-added from a second table, or from a folder of files that are called as the tasks.
+The content (texts, links, images and sounds, for people who judge) is collected when the votes are read. More can be
+added from a second table, or from a folder of files that are called as the tasks. Every fit uses the predictions.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 
 import polars as pl
@@ -23,28 +25,21 @@ from pydantic import BaseModel, Field
 from finegold.errors import InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
 from finegold.io.diagnosis import reading
+from finegold.io.predictions import read_predictions
 from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH, content_of_records, content_of_table
 from finegold.io.tables import open_sources, open_table
-from finegold.studio.files import MEDIA
-from finegold.studio.problems import Problem
+from finegold.report.views.common import texts
+from finegold.studio.files import FILE_BODY, MEDIA
+from finegold.studio.problems import Problem, rename_files, warnings_in_words
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.services import (
-    FILE_BODY,
-    At,
-    FileName,
-    ProjectId,
-    Services,
-    ServicesDep,
-    Shown,
-    StoreDep,
-    sent_file,
-)
+from finegold.studio.services import At, FileName, ProjectId, Services, ServicesDep, Shown, StoreDep
 from finegold.studio.store import now
 from finegold.studio.tables import check_index
 from finegold.studio.workspace import Questions
 from finegold.votes.encoding import text_of, to_list
 
 router = APIRouter(tags=["content"], prefix="/projects/{project}")
+predictions_router = APIRouter(tags=["predictions"], prefix="/projects/{project}")
 
 Kind = Literal["text", "link", "image", "audio", "video", "pdf", "markdown", "html"]
 WRITTEN: tuple[Kind, ...] = ("markdown", "html", "text")  # what a line of a template may say that its text is
@@ -53,6 +48,7 @@ MAX_ADDRESS = 2000
 MAX_BYTES = 256 * 2**20  # of JSON whose records are collected
 MAX_SHOWN = 3
 REFUSED = "These texts cannot be used"
+REMOVE_PREDICTIONS = "DELETE FROM predictions WHERE project = ? AND name = ?"
 
 
 class ContentItem(BaseModel):
@@ -95,8 +91,8 @@ def content(
 ) -> list[ContentItem]:
     """Return each field of a task, or each line of the template with the fields filled in; empty for posted votes."""
     check_index(at, len(shown.labelled.label_codes), "task")
-    contents, name = services.workspace.contents(project), shown.task_name(at)
-    fields = {} if contents is None else contents.table([name])[0]
+    name = shown.task_name(at)
+    fields = services.workspace.contents(project).table([name])[0]
     if template is None:
         template = services.store.project(project)["template"]
     else:
@@ -116,8 +112,7 @@ def content(
 @router.get("/fields")
 def fields(project: ProjectId, services: ServicesDep) -> list[str]:
     """Return the names that a template may contain."""
-    contents = services.workspace.contents(project)
-    return list(dict.fromkeys(["task", *([] if contents is None else contents.names)]))
+    return list(dict.fromkeys(["task", *services.workspace.contents(project).names]))
 
 
 def check_template(services: Services, project: int, template: str) -> None:
@@ -149,22 +144,19 @@ def media(
 def _item(name: str | None, text: str, folder: Path, address: str) -> ContentItem:
     """Return a field as text, or as the link or the file in the folder that it names."""
     value = text.strip()
-    if len(value) <= MAX_ADDRESS:
-        if re.fullmatch(r"https?://\S+", value):
-            kind = None
-            with suppress(ValueError):  # such as http://[
-                kind = _kind(urlsplit(value).path)
-            kind = "link" if kind in (None, "pdf") else kind
-            return ContentItem(name=name, text=text, kind=kind, href=value, is_remote=True)
-        if (kind := _kind(value)) and _media_file(folder, value) is not None:
-            return ContentItem(name=name, text=text, kind=kind, href=f"{address}?path={quote(value)}")
+    if len(value) > MAX_ADDRESS:
+        return ContentItem(name=name, text=text, kind="text")
+    is_link, place = re.fullmatch(r"https?://\S+", value) is not None, ""
+    with suppress(ValueError):  # such as http://[
+        place = urlsplit(value).path if is_link else value
+    media_type = "" if {"\n", "\0"} & {*place} else MEDIA.get(PurePosixPath(place).suffix.lower(), "")
+    kind: Any = "pdf" if media_type == MEDIA[".pdf"] else media_type.partition("/")[0]
+    if is_link:
+        kind = "link" if kind in ("", "pdf") else kind
+        return ContentItem(name=name, text=text, kind=kind, href=value, is_remote=True)
+    if kind and _media_file(folder, value) is not None:
+        return ContentItem(name=name, text=text, kind=kind, href=f"{address}?path={quote(value)}")
     return ContentItem(name=name, text=text, kind="text")
-
-
-def _kind(path: str) -> Kind | None:
-    suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
-    kind = "pdf" if suffix == ".pdf" else MEDIA.get(suffix, "").partition("/")[0]
-    return kind or None  # type: ignore[return-value]  # the first part of the other media types is a Kind
 
 
 def _media_file(folder: Path, name: str) -> Path | None:
@@ -211,17 +203,47 @@ async def add_items(
 
     A folder holds files that are called as the tasks: images, sounds, videos or PDF.
     """
-    questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
-    names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
-    tasks = pl.Series(list(names), dtype=pl.String)
+
+    def join(path: Path) -> Matched:
+        questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
+        names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
+        tasks = pl.Series(list(names), dtype=pl.String)
+        known = tasks.implode()
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file())
+            table = pl.DataFrame({KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]})
+        else:
+            table = _read_texts(path)
+        n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
+        wanted = KEY if path.is_dir() else task
+        key = wanted if wanted in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
+        if not n_inside.get(key):
+            own = table.get_column(key).drop_nulls().head(MAX_SHOWN).to_list() if key else []
+            theirs = ", ".join(tasks.head(MAX_SHOWN).to_list())
+            detail = f"No id in it is a task: it has {', '.join(own) or 'nothing'}; tasks are called {theirs}."
+            raise Problem(422, REFUSED, detail, columns=[*n_inside])
+        fields = [column for column in table.columns if column != key]
+        rows = table.rename({key: KEY}).select(KEY, *(selectors.by_name(field) for field in fields))
+        rows = rows.drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
+        inside = rows.filter(pl.col(KEY).is_in(known))
+        if take:
+            keep_items(services, project, name, rows)  # also those of tasks whose votes arrive later
+        return Matched(
+            name=name,
+            columns=[column for column in table.columns if column != KEY],
+            task="" if key == KEY else key,
+            fields=fields,
+            matched=inside.height,
+            without=len(tasks) - inside.height,
+            unmatched=table.height - n_inside[key],
+            examples=inside.head(MAX_SHOWN).rename({KEY: "task"} if "task" not in fields else {}).to_dicts(),
+        )
+
     folder = services.files.subfolder(name)
     if folder is not None:
-        files = sorted(path for path in folder.iterdir() if path.suffix.lower() in MEDIA and path.is_file())
-        table = pl.DataFrame({KEY: [path.stem for path in files], name: [f"{name}/{path.name}" for path in files]})
-        return await run_in_threadpool(_join, services, project, name, table, KEY, tasks, take)
-    async with sent_file(request, services, name, REFUSED) as path:
-        table = await run_in_threadpool(_read_texts, path)
-        return await run_in_threadpool(_join, services, project, name, table, task, tasks, take)
+        return await run_in_threadpool(join, folder)
+    async with services.files.sent(request, name, REFUSED) as path:
+        return await run_in_threadpool(join, path)
 
 
 @router.delete("/items/{layer}", status_code=204, response_class=Response)
@@ -242,43 +264,83 @@ def _read_texts(path: Path) -> pl.DataFrame:
         return opened.scans[0].select(texts).collect()
 
 
-def _join(
-    services: Services, project: int, name: str, table: pl.DataFrame, task: str | None, tasks: pl.Series, is_taken: bool
-) -> Matched:
-    known = tasks.implode()
-    n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
-    key = task if task in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
-    if not n_inside.get(key):
-        own = table.get_column(key).drop_nulls().head(MAX_SHOWN).to_list() if key else []
-        theirs = ", ".join(tasks.head(MAX_SHOWN).to_list())
-        detail = f"No id in it is a task: it has {', '.join(own) or 'nothing'}; tasks are called {theirs}."
-        raise Problem(422, REFUSED, detail, columns=[*n_inside])
-    fields = [column for column in table.columns if column != key]
-    rows = table.rename({key: KEY}).select(KEY, *(selectors.by_name(field) for field in fields))
-    rows = rows.drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
-    inside = rows.filter(pl.col(KEY).is_in(known))
-    if is_taken:
-        keep_items(services, project, name, rows)  # also those of tasks whose votes arrive later
-    return Matched(
-        name=name,
-        columns=[column for column in table.columns if column != KEY],
-        task="" if key == KEY else key,
-        fields=fields,
-        matched=inside.height,
-        without=len(tasks) - inside.height,
-        unmatched=table.height - n_inside[key],
-        examples=inside.head(MAX_SHOWN).rename({KEY: "task"} if "task" not in fields else {}).to_dicts(),
-    )
-
-
 def keep_items(services: Services, project: int, name: str, table: pl.DataFrame, batch: int | None = None) -> None:
     """Keep a table with fields, instead of one of the same name; `batch` are the votes that it came with."""
     if table.width < 2:
         return
-    store = services.store
-    with services.files.written(table) as path:
-        blob = store.keep_file(path)
+    store, blob = services.store, services.files.keep(table.write_parquet, ".parquet")
     with store.changing(project):
         if batch is None:
             store.run("DELETE FROM layer WHERE project = ? AND name = ? AND batch IS NULL", project, name)
         store.insert("layer", project=project, name=name, n_tasks=table.height, file=blob, batch=batch, at=now())
+
+
+class PredictionsFile(BaseModel):
+    """What was read of a file of predictions."""
+
+    name: str
+    n_tasks: int = Field(description="Number of tasks with votes that have a prediction.")
+    n_without_prediction: int = Field(description="Number of tasks with votes that have none.")
+    n_without_votes: int = Field(description="Number of tasks that have a prediction but no votes.")
+    classes: list[str]
+    confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
+    warnings: list[str] = Field(default=[], description="What looks wrong with it.")
+
+
+@contextmanager
+def opened_predictions(services: Services, project: int) -> Iterator[list[Path]]:
+    """Yield the paths of a project's files while they are read. Error messages use the files' own names."""
+    rows = services.store.rows("SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project)
+    paths = [services.files.stored(row["file"], row["name"]) for row in rows]
+    try:
+        yield paths
+    except InputError as error:
+        raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in paths}) from error
+
+
+@predictions_router.get("/predictions")
+def predictions(project: ProjectId, store: StoreDep) -> list[PredictionsFile]:
+    """Return what was read of each file of predictions."""
+    rows = store.rows("SELECT name, facts FROM predictions WHERE project = ? ORDER BY name", project)
+    return [PredictionsFile(name=row["name"], **json.loads(row["facts"])) for row in rows]
+
+
+@predictions_router.post("/predictions", openapi_extra=FILE_BODY)
+async def add_predictions(
+    project: ProjectId, request: Request, name: FileName, services: ServicesDep
+) -> list[PredictionsFile]:
+    """Read class probabilities of a model: a column of tasks, and a column per class.
+
+    They come from the body of the request, or from a file of the folder if the body is empty. All further fits combine
+    them with the votes. A file of the same name is replaced.
+    """
+    votes, store = await run_in_threadpool(services.workspace.votes, project), services.store
+
+    def add(path: Path) -> list[PredictionsFile]:
+        with warnings_in_words() as words:
+            read = read_predictions(path, votes)
+        known = read.known[0]
+        n_tasks = int(known[: votes.n_tasks].sum())
+        facts = {
+            "n_tasks": n_tasks,
+            "n_without_prediction": votes.n_tasks - n_tasks,
+            "n_without_votes": len(read.task_names),
+            "classes": texts(votes.class_names),
+            "confidence": float(read.probabilities[0][known].max(axis=1).mean()),
+            "warnings": [text.replace(str(path), name).replace(path.name, name) for text in words],
+        }
+        blob = store.keep_file(path)
+        with store.changing(project):
+            store.run(REMOVE_PREDICTIONS, project, name)  # its trigger removes the old file
+            store.insert("predictions", project=project, name=name, file=blob, facts=json.dumps(facts))
+        return predictions(project, store)
+
+    async with services.files.sent(request, name, "The predictions cannot be used") as path:
+        return await run_in_threadpool(add, path)
+
+
+@predictions_router.delete("/predictions", status_code=204, response_class=Response)
+def remove_predictions(project: ProjectId, name: FileName, store: StoreDep) -> None:
+    """Remove a file of predictions; results that were computed with it stay as they are."""
+    with store.changing(project):
+        store.run(REMOVE_PREDICTIONS, project, name)

@@ -30,7 +30,7 @@ from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.results.data import SEPARATOR
 from finegold.results.tables import annotators_for_users, natural_order, scores_table
-from finegold.studio.gold import judgements_of, sent_back_tasks, truths_of
+from finegold.studio.gold import judgements_of, rows_with_names, sent_back_tasks
 from finegold.studio.problems import Problem, words_of
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.services import ProjectId, Services, ServicesDep, Shown
@@ -82,8 +82,40 @@ def export(
     """A file with labels, gold, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
-    path = services.files.temporary(Path(name).suffix)
-    _write(services, project, shown, Path(name).stem, path, with_votes=votes)
+    store, row, path = services.store, services.store.project(project), services.files.new_path(Path(name).suffix)
+    result = _result_for_users(services, project, shown)
+    options = Reading.model_validate_json(row["reading"] or "{}")
+
+    def write_texts(rows: Sequence[Row], *keys: str) -> None:
+        names = {"task": shown.votes.columns[0], "label": "truth"}  # tasks as in the table of labels
+        texts = {names.get(key, key): [None if each[key] is None else str(each[key]) for each in rows] for key in keys}
+        write_frame(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), path)
+
+    match Path(name).stem:
+        case "sheet":
+            write_frame(_make_sheet(services, project, shown, with_votes=votes), path)
+        case "labels":
+            write_labels(result, path, probabilities=True, scores=bool(options.ordered))
+        case "with_labels":  # the user's own table
+            with services.files.of(row) as file:
+                write_frame(_add_labels(file, options, result), path)
+        case "annotators":
+            write_frame(annotators_for_users(shown.result), path)
+        case "judgements":
+            write_texts(judgements_of(store, project), "task", "label", "label_then", "reviewer", "at", "note")
+        case "gold":  # as a file of truths
+            write_texts(judgements_of(store, project), "task", "label")
+        case "sent_back":  # for more votes, and nobody judged them
+            write_texts(sent_back_tasks(store, project), "task", "reviewer", "at", "note")
+        case "votes":
+            write_votes(shown.votes, path)
+        case "predictions":  # the export that the votes came from, with labels, for import into its tool
+            with services.files.of(row) as file:
+                write_back(result, str(file), path, **options.model_dump(include={"format", "question", "task"}))
+        case "report":
+            write_report(shown.result, path, title=row["name"])
+        case _:
+            shown.result.save(path)
     media_type = MEDIA_TYPES.get(path.suffix, "application/octet-stream")
     # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
@@ -107,43 +139,6 @@ def to_database(project: ProjectId, target: Target, shown: Shown, services: Serv
     except OutputError as error:
         raise Problem(409, "The table was not written", words_of(error)) from None
     return Written(table=target.table, rows=len(result.label_codes) + len(result.unlabelled))
-
-
-def _write(
-    services: Services, project: int, shown: Browser, content: str, path: Path, *, with_votes: bool = False
-) -> None:
-    """Write the content of an export, such as labels, into a file."""
-    store, row = services.store, services.store.project(project)
-    result = _result_for_users(services, project, shown)
-    options = Reading.model_validate_json(row["reading"] or "{}")
-    by_task = shown.votes.columns[0]  # as in the table of labels
-    match content:
-        case "sheet":
-            write_frame(_make_sheet(services, project, shown, with_votes=with_votes), path)
-        case "labels":
-            write_labels(result, path, probabilities=True, scores=bool(options.ordered))
-        case "with_labels":  # the user's own table
-            with services.files.of(row) as file:
-                write_frame(_add_labels(file, options, result), path)
-        case "annotators":
-            write_frame(annotators_for_users(shown.result), path)
-        case "judgements":
-            names = {"task": by_task, "label": "truth"}
-            _write_texts(judgements_of(store, project), names, ("label_then", "reviewer", "at", "note"), path)
-        case "gold":  # as a file of truths
-            truths = [{"task": task, "label": label} for task, label in truths_of(store, project).items()]
-            _write_texts(truths, {"task": by_task, "label": "truth"}, (), path)
-        case "sent_back":  # for more votes, and nobody judged them
-            _write_texts(sent_back_tasks(store, project), {"task": by_task}, ("reviewer", "at", "note"), path)
-        case "votes":
-            write_votes(shown.votes, path)
-        case "predictions":  # the export that the votes came from, with labels, for import into its tool
-            with services.files.of(row) as export:
-                write_back(result, str(export), path, **options.model_dump(include={"format", "question", "task"}))
-        case "report":
-            write_report(shown.result, path, title=row["name"])
-        case _:
-            shown.result.save(path)
 
 
 def _result_for_users(services: Services, project: int, shown: Browser) -> Result:
@@ -178,12 +173,6 @@ def _result_for_users(services: Services, project: int, shown: Browser) -> Resul
     )
 
 
-def _write_texts(rows: Sequence[Row], renamed: dict[str, str], others: Sequence[str], path: Path) -> None:
-    columns = renamed | dict(zip(others, others, strict=True))
-    texts = {name: [None if row[key] is None else str(row[key]) for row in rows] for key, name in columns.items()}
-    write_frame(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), path)
-
-
 def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes: bool) -> pl.DataFrame:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
     labelled, by_task, store = shown.labelled, shown.votes.columns[0], services.store
@@ -192,31 +181,25 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = labelled.task_names.take(codes.astype(np.int32)).to_list()
-    contents = services.workspace.contents_or_none(project)
+    contents = services.workspace.contents_for_tables(project)
     given = {text_of(each["task"]): each for each in judgements_of(store, project)}
     back = {text_of(each["task"]): each for each in sent_back_tasks(store, project)}
-    notes = {
-        text_of(json.loads(row["task"])): row["text"]
-        for row in store.rows("SELECT task, text FROM note WHERE project = ?", project)
-    }
+    written = rows_with_names(store, "SELECT task, text FROM note WHERE project = ?", project)
+    notes = {text_of(each["task"]): each["text"] for each in written}
     decided: list[tuple[Any, ...]] = []
     for code, task in zip(codes.tolist(), map(text_of, tasks), strict=True):
-        judged, sent = given.get(task), back.get(task)
         has_votes = code < len(shown.result.gold)
         is_known = has_votes and shown.result.gold[code] != MISSING
-        source = "known truth" if is_known else "from the votes" if has_votes else "from predictions"
-        decided.append(
-            (
-                text_of(judged["label"]) if judged else shown.class_texts[labelled.label_codes[code]],
-                1.0 if judged else round(float(shown.confidence[code]), 6),
-                "judged" if judged else "sent back" if sent else source,
-                (judged or sent or {"reviewer": None})["reviewer"],
-                notes.get(task),
-            )
-        )
+        decision = "known truth" if is_known else "from the votes" if has_votes else "from predictions"
+        label, sure, who = shown.class_texts[labelled.label_codes[code]], round(float(shown.confidence[code]), 6), None
+        if task in given:
+            label, sure, decision, who = text_of(given[task]["label"]), 1.0, "judged", given[task]["reviewer"]
+        elif task in back:
+            decision, who = "sent back", back[task]["reviewer"]
+        decided.append((label, sure, decision, who, notes.get(task)))
     parts = [pl.DataFrame({by_task: tasks}, strict=False)]
-    fields = [] if contents is None else [name for name in contents.names if name not in (by_task, *DECIDED)]
-    if contents is not None and fields:
+    fields = [name for name in contents.names if name not in (by_task, *DECIDED)]
+    if fields:
         parts.append(pl.DataFrame(contents.table(tasks), schema=dict.fromkeys(fields, pl.String)))
     if with_votes:
         parts.append(_votes_by_task(shown, codes))
@@ -224,31 +207,27 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
         scores = to_polars(scores_table(labelled)).select(pl.col("score").round(4))
         parts.append(scores[codes.tolist()])
     sheet = pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED, orient="row")], how="horizontal")
-    return _join_options(sheet, questions) if questions.options else sheet
-
-
-def _join_options(sheet: pl.DataFrame, questions: Questions) -> pl.DataFrame:
-    """Return one row per task of the file: sets of labels instead of the answers about each of them."""
+    if not questions.options:
+        return sheet
+    # One row per task of the file: sets of labels instead of the answers about each of them.
     by_task, *others = sheet.columns
-    asked = [questions.split(text_of(name)) for name in sheet[by_task]]
-    options = [questions.options[option] if option >= 0 else None for _, option in asked]
+    asked = [questions.split(text_of(name)) for name in tasks]
+    asked_about = [questions.options[option] if option >= 0 else None for _, option in asked]
     answers = [name for name in others if name.startswith(VOTE_OF) or name == "label"]
     joined = {name: pl.col(name).drop_nulls().unique(maintain_order=True).str.join(", ") for name in others[-3:]}
     joined |= {name: pl.col(KEY).filter(pl.col(name) == "yes").str.join(SEPARATOR) for name in answers}
     joined["confidence"] = pl.col("confidence").product()
     columns = [joined.get(name, pl.col(name).first()).alias(name) for name in others]
-    task = pl.Series(by_task, [task for task, _ in asked], dtype=pl.String)
-    return sheet.with_columns(task, pl.Series(KEY, options)).group_by(by_task, maintain_order=True).agg(columns)
+    of_file = pl.Series(by_task, [name for name, _ in asked], dtype=pl.String)
+    return sheet.with_columns(of_file, pl.Series(KEY, asked_about)).group_by(by_task, maintain_order=True).agg(columns)
 
 
 def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
     """Return a column per annotator with their votes on these tasks, several joined by a comma."""
     votes = shown.votes
     if votes.n_annotators > MOST_ANNOTATORS:
-        detail = (
-            f"There are {votes.n_annotators:,}; at most {MOST_ANNOTATORS} become columns. Export the votes instead."
-        )
-        raise Problem(409, "There are too many annotators for a sheet", detail)
+        most = f"at most {MOST_ANNOTATORS} become columns. Export the votes instead."
+        raise Problem(409, "There are too many annotators for a sheet", f"There are {votes.n_annotators:,}; {most}")
     task, annotator, label = votes.votes()
     long = pl.DataFrame({KEY: task, "who": annotator, "vote": np.array(shown.class_texts, dtype=object)[label]})
     joined = long.group_by(KEY, "who", maintain_order=True).agg(pl.col("vote").cast(pl.String).str.join(", "))
@@ -271,11 +250,8 @@ def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
         raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
     with reading(opened.sources[0]):
         rows = opened.scans[0].collect()
-    added = {
-        "finegold_label": [text_of(label) for label in to_list(result.label)],
-        "finegold_confidence": result.confidence,
-        "finegold_is_gold": result.gold != MISSING,
-    }
+    label, is_gold = [text_of(each) for each in to_list(result.label)], result.gold != MISSING
+    added = {"finegold_label": label, "finegold_confidence": result.confidence, "finegold_is_gold": is_gold}
     named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
     labels = pl.DataFrame({KEY: [text_of(name) for name in to_list(result.task_names)], **named})
     key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)

@@ -8,17 +8,19 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-import polars as pl
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 
-from finegold.errors import FinegoldError
+from finegold.errors import FinegoldError, InputError
 from finegold.io.source import READABLE
-from finegold.studio.problems import Problem, rename_files
+from finegold.io.tables import open_table
+from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.store import Row, Store
 from finegold.system.files import move, temporary_name
 
@@ -38,6 +40,7 @@ MEDIA: dict[str, str] = {
     **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
     **{".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf"},
 }
+FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}  # of a route
 LOCK = "lock"  # a file that a running studio holds a lock on
 
 
@@ -56,18 +59,43 @@ class Files:
         self._scratch = Scratch()
         self.scratch, self.close = self._scratch.path, self._scratch.close
 
-    def temporary(self, suffix: str = "") -> Path:
+    def new_path(self, suffix: str = "") -> Path:
         return self.scratch / f"{secrets.token_hex(8)}{suffix}"
 
     @contextmanager
-    def written(self, table: pl.DataFrame) -> Iterator[Path]:
-        """Yield the path of a table as a Parquet file, which is removed at the end."""
-        path = self.temporary(".parquet")
+    def temporary(self, suffix: str = "") -> Iterator[Path]:
+        """Yield the path of a file to be written, which is removed at the end."""
+        path = self.new_path(suffix)
         try:
-            table.write_parquet(path)
             yield path
         finally:
             path.unlink(missing_ok=True)
+
+    def keep(self, write: Callable[[Path], object], suffix: str) -> int:
+        """Keep what `write` writes into a file in the project file, and return the id of its bytes."""
+        with self.temporary(suffix) as path:
+            write(path)
+            return self.store.keep_file(path)
+
+    @asynccontextmanager
+    async def received(self, request: Request, suffix: str = "") -> AsyncIterator[Path]:
+        """Yield the body of a request as a file."""
+        with self.temporary(suffix) as path:
+            with path.open("wb") as file:
+                async for chunk in request.stream():
+                    await run_in_threadpool(file.write, chunk)
+            yield path
+
+    @asynccontextmanager
+    async def sent(self, request: Request, name: str, refused: str) -> AsyncIterator[Path]:
+        """Yield the body of a request as a file, or else a file of the folder. `refused` is the title of an error."""
+        async with self.received(request, f"-{safe_name(name)}") as body:
+            path = body if body.stat().st_size else self.resolve(name)
+            try:
+                yield path
+            except FinegoldError as error:
+                detail = words_of(rename_files(error, {str(path): name, path.name: name}))
+                raise Problem(422, refused, detail, columns=await run_in_threadpool(columns_of, path)) from None
 
     def list(self) -> list[Listed]:
         """List the data files directly in the folder, the newest first."""
@@ -83,11 +111,8 @@ class Files:
         except (OSError, ValueError):
             fine = False
         if not fine:
-            raise Problem(
-                404,
-                "There is no such file in the folder",
-                f"The studio opens data files in {self.folder}; put the file there, or drop it on the page.",
-            )
+            detail = f"The studio opens data files in {self.folder}; put the file there, or drop it on the page."
+            raise Problem(404, "There is no such file in the folder", detail)
         return path
 
     def subfolders(self) -> Sequence[str]:
@@ -139,6 +164,13 @@ class Files:
         is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")
         is_inside = path.resolve().is_relative_to(self.folder)
         return (is_listed or path.name == self.also) and path.is_file() and is_inside
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of the columns of a table; none if it cannot be read."""
+    with suppress(InputError):
+        return [str(column) for column in open_table(str(path)).columns]
+    return []
 
 
 def safe_name(name: str | None) -> str:

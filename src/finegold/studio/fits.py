@@ -9,7 +9,6 @@ import ast
 import json
 from contextlib import suppress
 from dataclasses import fields, replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
@@ -20,13 +19,12 @@ from finegold.kernels.jit import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Step
+from finegold.studio.content import opened_predictions
 from finegold.studio.gold import merge_truths, truths_of
-from finegold.studio.jobs import JobState
-from finegold.studio.predictions import opened_predictions
 from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Fit, Project, count_waiting, describe, fits_of
 from finegold.studio.results import summarise_fit
-from finegold.studio.services import FitId, ProjectId, Scalar, Services, ServicesDep, StoreDep
+from finegold.studio.services import FitId, JobState, Name, ProjectId, Scalar, ServicesDep, StoreDep
 from finegold.studio.store import now
 from finegold.studio.votes import all_votes, new_base
 from finegold.studio.workspace import Browser
@@ -34,10 +32,11 @@ from finegold.votes.encoding import Codes
 
 router = APIRouter(tags=["fits"])
 
-PLAIN = (str, int, float, bool)  # settings that the form can show
-KINDS: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
-WORDS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"}
-LITERAL = "Literal"
+# The values of settings by their declared types, and what these are called.
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    **{"bool": ((bool,), "true or false"), "int": ((int,), "a whole number")},
+    **{"float": ((int, float), "a number"), "str": ((str,), "a text")},
+}
 
 
 class MethodInfo(BaseModel):
@@ -52,10 +51,10 @@ class Wanted(BaseModel, extra="forbid"):
     method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
     settings: dict[str, Scalar] = Field(default={}, description="Of the method, e.g. n_prototypes.")
     prior: int | None = Field(
-        default=None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
+        None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
     )
     predictions: list[Annotated[str, Field(max_length=255)]] = Field(
-        default=[],
+        [],
         max_length=20,
         description="Files in the folder with class probabilities of models, instead of those of the project.",
     )
@@ -76,7 +75,7 @@ def methods() -> list[MethodInfo]:
             about=(method.__doc__ or "").strip().partition("\n")[0],
             takes_gold=method.takes_gold,
             is_default=name == DEFAULT_METHOD,
-            settings={key: value for key, value in method().settings.items() if isinstance(value, PLAIN)},
+            settings={key: value for key, value in method().settings.items() if isinstance(value, Name)},
         )
         for name, method in ((name, method_class(name)) for name in method_names())
     ]
@@ -86,9 +85,20 @@ def methods() -> list[MethodInfo]:
 def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
     files = [services.files.resolve(name) for name in wanted.predictions]
-    _check_settings(wanted.method, wanted.settings)
+    declared = {field.name: str(field.type).removesuffix(" | None") for field in fields(method_class(wanted.method))}
+    for name, value in wanted.settings.items():
+        kind, expected = declared.get(name, ""), ""
+        if kind.startswith("Literal"):
+            allowed = ast.literal_eval(kind.removeprefix("Literal"))
+            expected = "" if value in allowed else " or ".join(allowed)
+        elif kind:  # arrays cannot be set in the studio
+            types, expected = KINDS.get(kind, ((), "only its default"))
+            expected = "" if type(value) in types else expected
+        if expected:
+            detail = f"{wanted.method} takes {expected} as {name}, not {value!r}."
+            raise Problem(422, "A setting is not valid", detail)
     method = make_method(wanted.method, wanted.settings)  # complains at once of what it does not know
-    store, prior = services.store, wanted.prior
+    store, workspace, prior = services.store, services.workspace, wanted.prior
     if prior == project:
         raise Problem(409, "A project cannot be its own prior", "Its votes would count twice; name another project.")
     if prior is not None and store.project(prior)["shown"] is None:
@@ -98,70 +108,48 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     with store.changing(project):
         more = {"settings": json.dumps(wanted.settings), "state": "queued", "started": now()}
         fit = store.insert("fit", project=project, method=method.name, **more)
-    work = Job(None, method=method, engine=wanted.engine, threads=wanted.threads, predictions=files)
-    job = JobState(kind="fit", fit=fit, tolerance=method.tolerance)
-    services.jobs.add(project, job, partial(_fit, services, project, work, prior))
+
+    def run(job: JobState) -> None:
+        """Fit all votes and show the result. Earlier ones of this method and settings are dropped; their rows stay."""
+
+        def on_step(step: Step) -> None:
+            job.add_step(step)
+            services.jobs.report(job)
+
+        def say(message: str) -> None:
+            job.message = message
+            services.hub.notify(project)
+
+        votes, waiting = all_votes(services, project)
+        if waiting and votes is not None:
+            new_base(services, project, votes, read=waiting)
+        votes = workspace.votes(project)
+        given = workspace.of(project, store.project(project)["base"]).codes_of(truths_of(store, project))
+        earlier = None if prior is None else workspace.shown(prior).result
+        votes = replace(votes, gold=merge_truths(votes.gold, given))
+        with compiling(say), opened_predictions(services, project) as kept:
+            where: Any = {"engine": wanted.engine, "threads": wanted.threads, "on_step": on_step}
+            result = Job(votes, method=method, prior=earlier, predictions=files or kept, **where).run()
+        job.message = ""
+        job.check()
+        browser, before = Browser(result), workspace.shown(project)
+        facts = json.dumps({**summarise_fit(browser, before), "judged": len(given)})
+        blob = services.files.keep(result.save, ".finegold")
+        with store.changing(project):
+            store.run("UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", facts, blob, fit)
+            store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
+            replaced = store.rows(
+                "UPDATE fit SET state = 'replaced', facts = NULL, model = NULL FROM fit AS new WHERE new.id = ? "
+                "AND fit.id < new.id AND fit.project = new.project AND fit.method = new.method "
+                "AND fit.settings = new.settings AND fit.state NOT IN ('queued', 'running') "
+                "AND fit.id != (SELECT base FROM project WHERE id = ?) RETURNING fit.id",
+                *(fit, project),
+            )
+        workspace.forget([row["id"] for row in replaced])  # what is said of them does not depend on what is in memory
+        workspace.remember(fit, browser)
+
+    services.jobs.add(project, JobState(kind="fit", fit=fit, tolerance=method.tolerance), run)
     return get_fit(project, fit, store)
-
-
-def _check_settings(method: str, settings: dict[str, Any]) -> None:
-    """Refuse values of the wrong type. `make_method` refuses unknown settings."""
-    declared = {field.name: str(field.type).removesuffix(" | None") for field in fields(method_class(method))}
-    for name, value in settings.items():
-        kind, expected = declared.get(name), ""
-        if kind is None:
-            continue
-        if kind.startswith(LITERAL):
-            allowed = ast.literal_eval(kind.removeprefix(LITERAL))
-            expected = "" if value in allowed else " or ".join(allowed)
-        elif kind not in KINDS:
-            expected = "only its default"  # arrays cannot be set in the studio
-        elif type(value) not in KINDS[kind]:
-            expected = WORDS[kind]
-        if expected:
-            raise Problem(422, "A setting is not valid", f"{method} takes {expected} as {name}, not {value!r}.")
-
-
-def _fit(services: Services, project: int, wanted: Job, prior: int | None, job: JobState) -> None:
-    """Fit all votes and show the result. Earlier ones of this method and settings are dropped; their rows stay."""
-
-    def on_step(step: Step) -> None:
-        job.add_step(step)
-        services.jobs.report(job)
-
-    def say(message: str) -> None:
-        job.message = message
-        services.hub.notify(project)
-
-    store, workspace = services.store, services.workspace
-    votes, waiting = all_votes(services, project)
-    if waiting and votes is not None:
-        new_base(services, project, votes, read=waiting)
-    votes = workspace.votes(project)
-    given = workspace.of(project, store.project(project)["base"]).codes_of(truths_of(store, project))
-    earlier = None if prior is None else workspace.shown(prior).result
-    votes = replace(votes, gold=merge_truths(votes.gold, given))
-    with compiling(say), opened_predictions(services, project) as kept:
-        more: dict[str, Any] = {"prior": earlier, "on_step": on_step, "predictions": wanted.predictions or kept}
-        result = replace(wanted, votes=votes, **more).run()
-    job.message = ""
-    job.check()
-    browser, before = Browser(result), workspace.shown(project)
-    facts = {**summarise_fit(browser, before), "judged": len(given)}
-    blob, fit = workspace.save(result), job.fit
-    assert fit is not None
-    with store.changing(project):
-        store.run("UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", json.dumps(facts), blob, fit)
-        store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
-        replaced = store.rows(
-            "UPDATE fit SET state = 'replaced', facts = NULL, model = NULL FROM fit AS new WHERE new.id = ? "
-            "AND fit.id < new.id AND fit.project = new.project AND fit.method = new.method "
-            "AND fit.settings = new.settings AND fit.state NOT IN ('queued', 'running') "
-            "AND fit.id != (SELECT base FROM project WHERE id = ?) RETURNING fit.id",
-            *(fit, project),
-        )
-    workspace.forget([row["id"] for row in replaced])  # what is said about them must not depend on what is in memory
-    workspace.remember(fit, browser)
 
 
 @router.get("/projects/{project}/fits/{fit}")
@@ -215,13 +203,13 @@ def cancel_job(project: ProjectId, services: ServicesDep) -> None:
 @router.get("/projects/{project}/compare")
 def compare(project: ProjectId, services: ServicesDep) -> Agreement:
     """Compare the labels of all finished fits."""
-    labels: dict[int, Codes] = {}
-    for fit in fits_of(services.store, project, "state = 'done'"):
-        with suppress(Problem):  # it was replaced meanwhile
-            labels[fit.id] = services.workspace.of(project, fit.id).result.label_codes
 
     def share(first: Codes, second: Codes) -> float:
         return float((first == second).mean()) if len(first) == len(second) else 0.0
 
+    labels: dict[int, Codes] = {}
+    for fit in fits_of(services.store, project, "state = 'done'"):
+        with suppress(Problem):  # it was replaced meanwhile
+            labels[fit.id] = services.workspace.of(project, fit.id).result.label_codes
     shares = [[share(first, second) for second in labels.values()] for first in labels.values()]
     return Agreement(fits=list(labels), shares=shares)

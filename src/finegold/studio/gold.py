@@ -16,9 +16,9 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from finegold.io.truth import read_truth
+from finegold.studio.files import FILE_BODY, columns_of
 from finegold.studio.problems import Problem
 from finegold.studio.services import (
-    FILE_BODY,
     FileName,
     Name,
     ProjectId,
@@ -27,8 +27,6 @@ from finegold.studio.services import (
     ServicesDep,
     Shown,
     StoreDep,
-    columns_of,
-    sent_file,
 )
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
@@ -56,8 +54,7 @@ class Truth(BaseModel, extra="forbid"):
     task: Scalar
     label: Scalar | None = Field(description="The true class; null removes the truth.")
     before: Scalar | None = Field(
-        default=None,
-        description="The current truth as the client knows it; the request is refused (409) if it has changed.",
+        None, description="The current truth as the client knows it; the request is refused (409) if it has changed."
     )
 
 
@@ -86,7 +83,7 @@ class Note(BaseModel, extra="forbid"):
 
 class Undo(BaseModel, extra="forbid"):
     action: int | None = Field(
-        default=None, ge=1, le=2**53, description="The id of the action; by default the reviewer's newest."
+        None, ge=1, le=2**53, description="The id of the action; by default the reviewer's newest."
     )
 
 
@@ -114,54 +111,50 @@ def count_truths(store: Store, project: int) -> int:
     return int(store.rows("SELECT count(*) AS n FROM gold WHERE project = ?", project)[0]["n"])
 
 
+def rows_with_names(store: Store, sql: str, *values: Any) -> list[Row]:
+    """Return rows with the names of tasks and classes that they hold as JSON."""
+    names, rows = ("task", "label", "label_then", "before", "after"), store.rows(sql, *values)
+    return [row | {name: json.loads(row[name]) for name in names if row.get(name) is not None} for row in rows]
+
+
 def judgements_of(store: Store, project: int) -> list[Row]:
     """Return all truths with who gave them, when, what the label was then, and the note on the task."""
-    rows = store.rows(
+    which = (
         "SELECT gold.task, label, label_then, gold.reviewer, gold.at, coalesce(note.text, '') AS note FROM gold "
         "LEFT JOIN note ON note.project = gold.project AND note.task = gold.task "
-        "WHERE gold.project = ? ORDER BY gold.at, gold.task",
-        project,
+        "WHERE gold.project = ? ORDER BY gold.at, gold.task"
     )
-    return [_with_names(row) for row in rows]
+    return rows_with_names(store, which, project)
 
 
 def sent_back_tasks(store: Store, project: int) -> list[Row]:
     """Return the tasks that were sent back for more votes and that nobody judged, with who did it and the note."""
-    rows = store.rows(
+    which = (
         "SELECT aside.task, aside.reviewer, aside.n_votes, min(aside.at) AS at, coalesce(note.text, '') AS note "
         "FROM aside LEFT JOIN note ON note.project = aside.project AND note.task = aside.task "
         "WHERE aside.project = ? AND kind = ? AND aside.task NOT IN (SELECT task FROM gold WHERE project = ?) "
-        "GROUP BY aside.task ORDER BY min(aside.at)",
-        *(project, SEND_BACK, project),
+        "GROUP BY aside.task ORDER BY min(aside.at)"
     )
-    return [_with_names(row) for row in rows]
+    return rows_with_names(store, which, project, SEND_BACK, project)
 
 
 def tasks_aside(store: Store, project: int, kind: str, reviewer: str | None = None) -> dict[Any, int]:
     """Return the tasks that were set aside, with the number of votes that they had (None: by any reviewer)."""
-    rows = store.rows(
+    which = (
         "SELECT task, max(n_votes) AS n FROM aside WHERE project = ? AND kind = ? AND (? IS NULL OR reviewer = ?) "
-        "GROUP BY task ORDER BY min(at)",
-        *(project, kind, reviewer, reviewer),
+        "GROUP BY task ORDER BY min(at)"
     )
-    return {json.loads(row["task"]): int(row["n"]) for row in rows}
+    return {row["task"]: int(row["n"]) for row in rows_with_names(store, which, project, kind, reviewer, reviewer)}
 
 
-def last_actions(store: Store, project: int, reviewer: str, most: int = 20) -> list[Row]:
+def last_actions(store: Store, project: int, reviewer: str) -> list[Action]:
     """Return the newest actions of a reviewer that can be undone."""
-    which = "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT ?"
-    return [_with_names(row) for row in store.rows(which, project, reviewer, most)]
+    which = "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT 20"
+    return [Action(**row) for row in rows_with_names(store, which, project, reviewer)]
 
 
 def set_truth(
-    store: Store,
-    project: int,
-    task: Any,
-    label: Any,
-    before: Any = NOT_GIVEN,
-    *,
-    reviewer: str = "",
-    label_then: Any = None,
+    store: Store, project: int, task: Any, label: Any, before: Any = NOT_GIVEN, *, reviewer: str = "", then: Any = None
 ) -> int:
     """Set the truth of a task (None removes it), unless it is not `before` any more; return the action for undo."""
     key = name_key(task)
@@ -173,24 +166,24 @@ def set_truth(
             detail = f"Another tab or a program changed its truth: {state}. Nothing was overwritten."
             raise Problem(409, "This task was judged by somebody else", detail, current=current)
         # What the label was then is kept where the result was fitted with an earlier judgement.
-        then = name_key(label_then) if label_then is not None else old and old["label_then"]
-        judged = {"label": name_key(label), "reviewer": reviewer, "label_then": then, "at": now()}
+        label_then = name_key(then) if then is not None else old and old["label_then"]
+        judged = {"label": name_key(label), "reviewer": reviewer, "label_then": label_then, "at": now()}
         new = None if label is None else judged
-        action = _add_action(store, project, key, JUDGE, reviewer, old, new)
         _put(store, project, key, new)
-    return action
+        return _add_action(store, project, key, JUDGE, reviewer, old, new)
 
 
 def add_truths(store: Store, project: int, source: str, truths: Iterable[tuple[Any, Any, Any]]) -> int:
     """Add truths of a file (task, truth, label of the result) where there are none, and return how many."""
-    before = count_truths(store, project)
+    n_added = 0
     with store.changing(project):
         for task, label, then in truths:
             if store.row(GOLD, project, name_key(task)) is None:
                 label_then = None if then is None else name_key(then)
-                values = {"label": name_key(label), "at": now(), "reviewer": source, "label_then": label_then}
-                store.insert("gold", project=project, task=name_key(task), **values)
-    return count_truths(store, project) - before
+                new = {"label": name_key(label), "at": now(), "reviewer": source, "label_then": label_then}
+                store.insert("gold", project=project, task=name_key(task), **new)
+                n_added += 1
+    return n_added
 
 
 def merge_truths(known: Codes, given: Mapping[int, int]) -> Codes:
@@ -203,8 +196,7 @@ def merge_truths(known: Codes, given: Mapping[int, int]) -> Codes:
 def _add_action(
     store: Store, project: int, task: str, kind: str, reviewer: str, old: Row | None = None, new: Row | None = None
 ) -> int:
-    before, after = (None if row is None else row["label"] for row in (old, new))
-    more = {"before": before, "after": after, "earlier": json.dumps(old)}
+    more = {"before": old and old["label"], "after": new and new["label"], "earlier": json.dumps(old)}
     return store.insert("action", project=project, task=task, kind=kind, reviewer=reviewer, at=now(), **more)
 
 
@@ -213,11 +205,6 @@ def _put(store: Store, project: int, task: str, new: Row | None) -> None:
         store.run("DELETE FROM gold WHERE project = ? AND task = ?", project, task)
     else:
         store.insert("gold", project=project, task=task, **new)
-
-
-def _with_names(row: Row) -> Row:
-    names = ("task", "label", "label_then", "before", "after")
-    return row | {name: json.loads(row[name]) for name in names if row.get(name) is not None}
 
 
 @router.get("/gold")
@@ -239,7 +226,7 @@ def give_truth(project: ProjectId, truth: Truth, shown: Shown, store: StoreDep, 
     code, label = _task(shown, truth.task), class_of(truth.label)
     before = class_of(truth.before) if "before" in truth.model_fields_set else NOT_GIVEN
     then = label_without_truth(shown, code)
-    action = set_truth(store, project, shown.task_name(code), label, before, reviewer=reviewer, label_then=then)
+    action = set_truth(store, project, shown.task_name(code), label, before, reviewer=reviewer, then=then)
     return Given(action=action, judged=count_truths(store, project))
 
 
@@ -285,7 +272,8 @@ def undo(project: ProjectId, which: Undo, store: StoreDep, reviewer: Reviewer) -
         else:
             aside = "DELETE FROM aside WHERE project = ? AND task = ? AND kind = ? AND reviewer = ?"
             store.run(aside, project, row["task"], row["kind"], reviewer)
-    return Undone(action=Action(**_with_names(row)), judged=count_truths(store, project))
+        action = Action(**rows_with_names(store, "SELECT * FROM action WHERE id = ?", row["id"])[0])
+    return Undone(action=action, judged=count_truths(store, project))
 
 
 @router.put("/note", status_code=204, response_class=Response)
@@ -300,7 +288,7 @@ def set_note(project: ProjectId, note: Note, shown: Shown, store: StoreDep, revi
 
 def _task(shown: Browser, name: Any) -> int:
     """Return the code of a task; the text "7" matches the number 7 of the file."""
-    code = shown.task_code(name)
+    code = int(match([name], shown.result.task_names)[0])
     if code == MISSING:
         raise Problem(404, "There is no such task", f"No task with votes is called {name!r}.")
     return code
@@ -326,33 +314,28 @@ async def import_truths(
 ) -> Imported:
     """Read truths from the body of the request, or from a file of the folder if the body is empty."""
 
-    def read(path: Path) -> dict[Any, Any]:
-        own = shown.votes.columns[0]  # names tasks in the votes, and in our own exports
-        truths = read_truth(str(path), task=task or (own if own in columns_of(path) else None), label=label)
-        return dict(zip(to_list(truths.task), to_list(truths.truth), strict=True))
+    def take(path: Path) -> Imported:
+        result, own = shown.result, shown.votes.columns[0]  # names tasks in the votes, and in our own exports
+        read = read_truth(str(path), task=task or (own if own in columns_of(path) else None), label=label)
+        truths = dict(zip(to_list(read.task), to_list(read.truth), strict=True))
+        tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
+        used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
+        names = result.task_names.take(tasks[used]).to_list()
+        rows = [
+            (each, shown.classes[truth], label_without_truth(shown, code))
+            for each, code, truth in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
+        ]
+        unknown = {str(truth) for truth, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
+        return Imported(
+            file=name,
+            read=len(truths),
+            used=add_truths(services.store, project, name, rows),
+            without_votes=int(np.count_nonzero(tasks == MISSING)),
+            unknown_classes=sorted(unknown)[:20],
+        )
 
-    async with sent_file(request, services, name, "The truths cannot be read") as path:
-        truths = await run_in_threadpool(read, path)
-    return await run_in_threadpool(_keep, services.store, project, shown, name, truths)
-
-
-def _keep(store: Store, project: int, shown: Browser, name: str, truths: dict[Any, Any]) -> Imported:
-    result = shown.result
-    tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
-    used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
-    names = result.task_names.take(tasks[used]).to_list()
-    rows = [
-        (task, shown.classes[label], label_without_truth(shown, code))
-        for task, code, label in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
-    ]
-    unknown = {str(label) for label, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
-    return Imported(
-        file=name,
-        read=len(truths),
-        used=add_truths(store, project, name, rows),
-        without_votes=int(np.count_nonzero(tasks == MISSING)),
-        unknown_classes=sorted(unknown)[:20],
-    )
+    async with services.files.sent(request, name, "The truths cannot be read") as path:
+        return await run_in_threadpool(take, path)
 
 
 @router.delete("/truths", status_code=204, response_class=Response)

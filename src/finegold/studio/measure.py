@@ -18,17 +18,8 @@ from finegold.api.sample import Plan
 from finegold.api.sample import sample as draw_sample
 from finegold.studio.gold import add_truths
 from finegold.studio.problems import Problem, no_votes_yet
-from finegold.studio.services import (
-    MAX_REVIEWER_LENGTH,
-    Name,
-    ProjectId,
-    Reviewer,
-    Scalar,
-    Services,
-    ServicesDep,
-    StoreDep,
-    plain_name,
-)
+from finegold.studio.security import MAX_REVIEWER_LENGTH
+from finegold.studio.services import Name, ProjectId, Reviewer, Scalar, Services, ServicesDep, StoreDep, plain_name
 from finegold.studio.store import Row, Store, now
 from finegold.studio.tables import TaskView, blinded, view_task
 from finegold.studio.workspace import Browser
@@ -48,11 +39,9 @@ class Settled(BaseModel):
 
 class Wanted(BaseModel, extra="forbid"):
     n: int = Field(default=100, ge=1, le=100_000, description="The number of tasks to check.")
-    risk: float = Field(
-        default=0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most."
-    )
+    risk: float = Field(0.05, ge=0.001, le=0.4, description="The share of wrong labels that is accepted at most.")
     auditors: list[Annotated[str, Field(max_length=MAX_REVIEWER_LENGTH)]] = Field(
-        default=[], max_length=20, description="Who checks them; empty: anybody. Two or more share the tasks."
+        [], max_length=20, description="Who checks them; empty: anybody. Two or more share the tasks."
     )
     overlap: float = Field(default=0.2, ge=0, le=1, description="The share of the tasks that all auditors check.")
     seed: int = Field(default=0, ge=0, le=2**31)
@@ -99,11 +88,21 @@ class AuditTask(BaseModel):
 
 
 def newest_audit(store: Store, project: int) -> Row | None:
+    """Return the newest sample with its answers, and the truths that follow from them."""
     row = store.row("SELECT * FROM audit WHERE project = ? ORDER BY id DESC", project)
     if row is None:
         return None
-    loaded = {name: json.loads(row[name] or "null") for name in ("auditors", "certificate")}
-    return row | loaded | {"plan": Plan.from_json(row["plan"])}
+    row |= {name: json.loads(row[name] or "null") for name in ("auditors", "certificate")}
+    answers = store.rows("SELECT * FROM answer WHERE audit = ? ORDER BY id", row["id"])
+    said: dict[str, dict[str, str]] = defaultdict(dict)  # by whom, on each task
+    for each in answers:
+        if not each["settles"]:
+            said[each["task"]][each["reviewer"]] = each["label"]
+    settled = {each["task"]: each["label"] for each in answers if each["settles"]}  # by the lead
+    # The truth of a task is not known while auditors disagree.
+    labels = {task: {*by_whom.values()} for task, by_whom in said.items()}
+    truths = {task: next(iter(every)) if len(every) == 1 else None for task, every in labels.items()} | settled
+    return row | {"said": said, "settled": settled, "truths": truths, "plan": Plan.from_json(row["plan"])}
 
 
 def _need(store: Store, project: int) -> Row:
@@ -111,10 +110,6 @@ def _need(store: Store, project: int) -> Row:
     if audit is None:
         raise Problem(409, "No sample was drawn", "Ask the lead to draw one under Measure.")
     return audit
-
-
-def _answers(store: Store, audit: Row) -> list[Row]:
-    return store.rows("SELECT * FROM answer WHERE audit = ? ORDER BY id", audit["id"])
 
 
 def is_shared(place: int, overlap: float) -> bool:
@@ -125,32 +120,19 @@ def is_shared(place: int, overlap: float) -> bool:
 def tasks_for(audit: Row, reviewer: str) -> list[str]:
     """Return the tasks that a reviewer is asked to check, in the order of the draw."""
     tasks, auditors = [row[0] for row in audit["plan"].rows], audit["auditors"]
-    if len(auditors) < 2:
-        return tasks if not auditors or reviewer in auditors else []
-    if reviewer not in auditors:
+    if auditors and reviewer not in auditors:
         return []
+    if len(auditors) < 2:
+        return tasks
     turns = cycle(auditors)  # who checks the tasks that are not shared
     return [task for place, task in enumerate(tasks) if is_shared(place, audit["overlap"]) or next(turns) == reviewer]
-
-
-def _truths(answers: list[Row]) -> tuple[dict[str, str | None], dict[str, dict[str, str]], dict[str, str]]:
-    """Return the truth of each task (None while auditors disagree), who said what, and what the lead settled."""
-    said: dict[str, dict[str, str]] = defaultdict(dict)
-    settled: dict[str, str] = {}
-    for row in answers:
-        if row["settles"]:
-            settled[row["task"]] = row["label"]
-        else:
-            said[row["task"]][row["reviewer"]] = row["label"]
-    truths = {task: next(iter(found.values())) if len({*found.values()}) == 1 else None for task, found in said.items()}
-    return {**truths, **settled}, said, settled
 
 
 @router.get("")
 def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     """Return the newest sample with its progress and what it shows; null if none was drawn."""
     audit = newest_audit(services.store, project)
-    return None if audit is None else _described(services, project, audit)
+    return None if audit is None else describe_audit(services, project, audit)
 
 
 @router.post("", status_code=201)
@@ -181,18 +163,17 @@ def remove_audit(project: ProjectId, store: StoreDep) -> None:
 def next_check(project: ProjectId, services: ServicesDep, reviewer: Reviewer) -> AuditTask:
     """Return the next task of the sample for this reviewer. Votes and label are never shown, also not to the owner."""
     audit = _need(services.store, project)
-    result = services.workspace.of(project, audit["fit"])
-    answers = _answers(services.store, audit)
-    mine = {row["task"] for row in answers if row["reviewer"] == reviewer and not row["settles"]}
-    wanted = tasks_for(audit, reviewer)
-    done = mine if len(audit["auditors"]) > 1 else {row["task"] for row in answers}
+    result, wanted = services.workspace.of(project, audit["fit"]), tasks_for(audit, reviewer)
+    mine = {task for task, labels in audit["said"].items() if reviewer in labels}
+    is_split = len(audit["auditors"]) > 1
+    done = mine if is_split else audit["truths"].keys()
     with services.holds.choosing:
-        held = set() if len(audit["auditors"]) > 1 else set(services.holds.by_others(-project, reviewer))
+        held = [] if is_split else services.holds.by_others(-project, reviewer)
         task = next((task for task in wanted if task not in done and task not in held), None)
         services.holds.hold(-project, reviewer, task)  # apart from the tasks that are judged
     view = None if task is None else view_task(services, project, result, _code(result, task))
     return AuditTask(
-        done=len(done.intersection(wanted)),
+        done=len(done & {*wanted}),
         total=len(wanted),
         fit=audit["fit"],
         classes=[plain_name(name) for name in result.classes],
@@ -233,27 +214,15 @@ def teach(project: ProjectId, services: ServicesDep) -> None:
     """Give the truths of the sample to the method: the next fit learns from them. The measurement stays what it was."""
     audit = _need(services.store, project)
     result = services.workspace.of(project, audit["fit"])
-    truths, said, _ = _truths(_answers(services.store, audit))
     classes = dict(zip(result.class_texts, result.classes, strict=True))
-    rows = []
-    for task, label in truths.items():
+    rows = defaultdict(list)  # by those who said so
+    for task, label in audit["truths"].items():
         code = _code(result, task)
         if label is not None and 0 <= code < len(result.result.label_codes):  # others have predictions only
             then = result.classes[result.result.label_codes[code]]
-            rows.append((", ".join(said.get(task, {})), result.task_name(code), classes[label], then))
-    for who in {row[0] for row in rows}:
-        add_truths(services.store, project, who, [row[1:] for row in rows if row[0] == who])
-
-
-def measured(services: Services, project: int, fit: int | None) -> dict[str, Any] | None:
-    """Return what a sample that is wholly checked shows about a result; None if there is none."""
-    audit = newest_audit(services.store, project)
-    if audit is None or audit["fit"] != fit:
-        return None
-    state = _described(services, project, audit)
-    if state.certificate is None or state.done < state.n:
-        return None
-    return {**state.certificate, "sentences": state.sentences}
+            rows[", ".join(audit["said"].get(task, {}))].append((result.task_name(code), classes[label], then))
+    for who, truths in rows.items():
+        add_truths(services.store, project, who, truths)
 
 
 def _put(services: Services, project: int, check: Check, reviewer: str, *, settles: bool) -> None:
@@ -274,10 +243,8 @@ def _code(result: Browser, task: str) -> int:
     return int(match([task], result.labelled.task_names)[0])
 
 
-def _described(services: Services, project: int, audit: Row) -> Audit:
-    answers = _answers(services.store, audit)
-    truths, said, settled = _truths(answers)
-    plan, auditors = audit["plan"], audit["auditors"]
+def describe_audit(services: Services, project: int, audit: Row) -> Audit:
+    plan, said, settled, truths = (audit[name] for name in ("plan", "said", "settled", "truths"))
     shared = [task for task, labels in said.items() if len(labels) > 1]
     apart = [task for task in shared if len({*said[task].values()}) > 1]
     n_done = sum(label is not None for label in truths.values())
@@ -293,48 +260,39 @@ def _described(services: Services, project: int, audit: Row) -> Audit:
         shown = certify(result.result, known, plan=plan)
         values = json.loads(json.dumps(shown.to_dict()))
         certificate = {"answers": listed, "values": values, "sentences": shown.sentences()}
-        keep = "UPDATE audit SET certificate = ? WHERE id = ?"
-        services.store.run(keep, json.dumps(certificate), audit["id"])
-    people = auditors or sorted({row["reviewer"] for row in answers if not row["settles"]})
-    mine = {who: {row["task"] for row in answers if row["reviewer"] == who and not row["settles"]} for who in people}
-    open_ = [task for task in apart if task not in settled]
+        services.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit["id"])
+    people = audit["auditors"] or sorted({who for labels in said.values() for who in labels})
+    n_open, n_left = len(set(apart) - settled.keys()), plan.n - n_done
+    places = {} if result is None else {task: _code(result, task) for task in apart}
+    accepted = certificate["values"]["accepted"]["tasks"] if certificate else 0
+    if n_open:
+        next_step = f"Settle {n_open:,} disagreement{'s' if n_open > 1 else ''} of the auditors."
+    elif n_left > 0 and result is not None:
+        next_step = f"Check {n_left:,} more task{'s' if n_left > 1 else ''}."
+    elif not is_current:
+        next_step = "The labels were computed again since then. Draw a new sample to measure them as they are now."
+    elif accepted >= plan.tasks:
+        next_step = "All labels may be accepted at this risk. Export them."
+    elif accepted:
+        next_step = f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
+    else:
+        next_step = "Judge the least certain tasks, or collect more votes; then refit and measure again."
     return Audit(
-        n=plan.n,
+        **{name: getattr(plan, name) for name in ("n", "method", "risk", "promise")},
         done=n_done,
         at=audit["at"],
-        method=plan.method,
-        risk=plan.risk,
         is_current=is_current,
-        promise=plan.promise,
-        auditors=[Progress(auditor=who, done=len(mine[who]), total=len(tasks_for(audit, who))) for who in people],
+        auditors=[
+            Progress(auditor=who, done=sum(who in by for by in said.values()), total=len(tasks_for(audit, who)))
+            for who in people
+        ],
         shared=len(shared),
         agreed=len(shared) - len(apart),
         disagreements=[
-            Settled(
-                task=task,
-                at=None if result is None else _code(result, task),
-                labels=said[task],
-                settled=settled.get(task),
-            )
-            for task in apart
+            Settled(task=task, at=places.get(task), labels=said[task], settled=settled.get(task)) for task in apart
         ],
         classes=[] if result is None else [plain_name(name) for name in result.classes],
         sentences=certificate["sentences"] if certificate and n_done else [],
         certificate=certificate["values"] if certificate and n_done else None,
-        next_step=_next_step(plan, n_done, len(open_), certificate, is_current, result is not None),
+        next_step=next_step,
     )
-
-
-def _next_step(plan: Plan, done: int, open_: int, certificate: Any, is_current: bool, has_result: bool) -> str:
-    if open_:
-        return f"Settle {open_:,} disagreement{'s' if open_ > 1 else ''} of the auditors."
-    if done < plan.n and has_result:
-        return f"Check {plan.n - done:,} more task{'s' if plan.n - done > 1 else ''}."
-    if not is_current:
-        return "The labels were computed again since then. Draw a new sample to measure them as they are now."
-    accepted = certificate["values"]["accepted"]["tasks"] if certificate else 0
-    if accepted >= plan.tasks:
-        return "All labels may be accepted at this risk. Export them."
-    if accepted:
-        return f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
-    return "Judge the least certain tasks, or collect more votes; then refit and measure again."

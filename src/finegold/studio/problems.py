@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -82,40 +82,34 @@ def problem_response(problem: Problem) -> Response:
     return Response(content, problem.status, headers, media_type="application/problem+json")
 
 
-def catch_problems(app: FastAPI) -> None:
-    """Let every error answer with problem details."""
+def problem_of(error: Exception) -> Problem:
+    """Return what a response says about an error."""
+    match error:
+        case Problem():
+            return error
+        case FinegoldError():
+            return Problem(422 if isinstance(error, InputError) else 500, "The request failed", words_of(error))
+        case RequestValidationError():
+            fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()]
+            return Problem(422, "The request is not valid", "; ".join(fields))
+        case HTTPException():
+            return Problem(error.status_code, str(error.detail))
+        case sqlite3.OperationalError():
+            detail = f"{error}. Check that its disk has space and can be written to."
+            return Problem(507, "The project file cannot be written", detail)
+        case sqlite3.DatabaseError() if not isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            detail = f"{error}. Stop the studio and restore the project file from a backup."
+            return Problem(507, "The project file is damaged", detail)
+    detail = "This is a bug in Finegold; the terminal shows the details. Please report it."
+    return Problem(500, "An unexpected error occurred", detail)
 
-    def answer(kind: type[Exception], problem_of: Callable[[Any], Problem]) -> None:
-        async def handle(request: Request, error: Exception) -> Response:
-            response = problem_response(problem_of(error))
-            response.headers.update(getattr(error, "headers", None) or {})  # of an HTTPException
-            return response
 
-        app.add_exception_handler(kind, handle)
+async def handle_error(request: Request, error: Exception) -> Response:
+    response = problem_response(problem_of(error))
+    response.headers.update(getattr(error, "headers", None) or {})  # of an HTTPException
+    return response
 
-    def unexpected(error: Exception) -> Problem:
-        detail = "This is a bug in Finegold; the terminal shows the details. Please report it."
-        return Problem(500, "An unexpected error occurred", detail)
 
-    def damaged(error: sqlite3.DatabaseError) -> Problem:
-        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-            return unexpected(error)
-        detail = f"{error}. Stop the studio and restore the project file from a backup."
-        return Problem(507, "The project file is damaged", detail)
-
-    def disk(error: sqlite3.OperationalError) -> Problem:
-        detail = f"{error}. Check that its disk has space and can be written to."
-        return Problem(507, "The project file cannot be written", detail)
-
-    def invalid(error: RequestValidationError) -> Problem:
-        fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()]
-        return Problem(422, "The request is not valid", "; ".join(fields))
-
-    answer(Problem, lambda problem: problem)
-    answer(InputError, lambda error: Problem(422, "The request failed", words_of(error)))
-    answer(FinegoldError, lambda error: Problem(500, "The request failed", words_of(error)))
-    answer(RequestValidationError, invalid)
-    answer(HTTPException, lambda error: Problem(error.status_code, str(error.detail)))
-    answer(Exception, unexpected)
-    answer(sqlite3.DatabaseError, damaged)
-    answer(sqlite3.OperationalError, disk)
+# Starlette prints the traceback of errors that are handled as an Exception, and of no others.
+ERRORS = (Problem, FinegoldError, RequestValidationError, HTTPException, sqlite3.DatabaseError, Exception)
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(ERRORS, handle_error)

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -14,23 +13,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from finegold.studio.content import check_template
-from finegold.studio.files import CRASHED, Listed, safe_name
+from finegold.studio.content import PredictionsFile, check_template, predictions
+from finegold.studio.files import CRASHED, FILE_BODY, Listed, safe_name
 from finegold.studio.gold import count_truths
-from finegold.studio.jobs import JobState
-from finegold.studio.predictions import PredictionsFile, predictions
 from finegold.studio.problems import Problem
-from finegold.studio.security import OWNER, Visitor, new_token, session_of
-from finegold.studio.services import (
-    FILE_BODY,
-    MAX_REVIEWER_LENGTH,
-    FileName,
-    ProjectId,
-    Services,
-    ServicesDep,
-    StoreDep,
-    visitor_of,
-)
+from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
+from finegold.studio.services import FileName, JobState, ProjectId, Services, ServicesDep, StoreDep, visitor_of
 from finegold.studio.store import Store, now
 from finegold.votes.sample import write_with_texts
 
@@ -38,7 +26,6 @@ router = APIRouter(tags=["projects"])
 
 SEEN_BLINDLY = ("n_tasks", "n_votes", "n_annotators", "n_classes", "gold", "judged")  # facts of a fit
 KINDS = {"judge": "judged", "skip": "skipped", "send_back": "sent_back", "check": "checked"}  # actions and their counts
-SETTINGS = ("name", "blind", "template", "remote")  # columns of a project that users can change
 
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -104,7 +91,7 @@ class Change(BaseModel, extra="forbid"):
     name: Title | None = None
     blind: bool | None = Field(default=None, description="Hide the votes and the label of a task until it is judged.")
     template: str | None = Field(
-        default=None, max_length=10_000, description="How a task is shown, with {columns}; blank: all its columns."
+        None, max_length=10_000, description="How a task is shown, with {columns}; blank: all its columns."
     )
     remote: bool | None = Field(default=None, description="Load images and sounds of the tasks from other servers.")
     version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
@@ -134,7 +121,7 @@ def folder(request: Request, services: ServicesDep) -> Folder:
 def list_projects(request: Request, services: ServicesDep) -> list[Project]:
     """Return all projects that you may see, the newest first."""
     visitor, rows = visitor_of(request), services.store.rows("SELECT id FROM project ORDER BY id DESC")
-    return [for_visitor(services, row["id"], visitor) for row in rows if visitor.project in (None, row["id"])]
+    return [describe(services, row["id"], visitor) for row in rows if visitor.project in (None, row["id"])]
 
 
 @router.post("/projects", status_code=201)
@@ -152,38 +139,30 @@ def create_project(services: Services, name: str, **columns: Any) -> int:
     return project
 
 
-def _create_from_upload(services: Services, name: str, path: Path) -> Project:
-    upload = services.store.keep_file(path)
-    return describe(services, create_project(services, name, file=name, upload=upload))
-
-
 @router.post("/uploads", status_code=201, openapi_extra=FILE_BODY)
 async def upload(request: Request, name: FileName, services: ServicesDep) -> Project:
     """Create a project from an uploaded file; the body of the request is the content of the file."""
-    path = services.files.temporary()
-    try:
-        with path.open("wb") as file:
-            async for chunk in request.stream():
-                await run_in_threadpool(file.write, chunk)
+
+    def create(path: Path) -> Project:
+        kept = services.store.keep_file(path)
+        return describe(services, create_project(services, safe_name(name), file=safe_name(name), upload=kept))
+
+    async with services.files.received(request) as path:
         if not path.stat().st_size:
             raise Problem(422, "The file is empty", "Choose a file with votes.")
-        return await run_in_threadpool(_create_from_upload, services, safe_name(name), path)
-    finally:
-        path.unlink(missing_ok=True)
+        return await run_in_threadpool(create, path)
 
 
 @router.post("/sample", status_code=201)
 def open_sample(services: ServicesDep) -> Project:
     """Create a project of the sample: two LLM judges and two people compare the answers to 300 instructions."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "sample.csv"
-        write_with_texts(path)
-        return _create_from_upload(services, path.name, path)
+    kept = services.files.keep(write_with_texts, ".csv")
+    return describe(services, create_project(services, "sample.csv", file="sample.csv", upload=kept))
 
 
 @router.get("/projects/{project}")
 def get_project(project: ProjectId, request: Request, services: ServicesDep) -> Project:
-    return for_visitor(services, project, visitor_of(request))
+    return describe(services, project, visitor_of(request))
 
 
 @router.patch("/projects/{project}")
@@ -192,7 +171,7 @@ def change_project(project: ProjectId, change: Change, services: ServicesDep) ->
     if change.template:
         check_template(services, project, change.template)
     with services.store.changing(project, change.version):
-        for column, value in change.model_dump(include=set(SETTINGS), exclude_none=True).items():
+        for column, value in change.model_dump(exclude={"version"}, exclude_none=True).items():
             services.store.run(f"UPDATE project SET {column} = ? WHERE id = ?", value, project)
     return describe(services, project)
 
@@ -215,7 +194,7 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
     def state_now() -> Project:
         if visitor.project is not None and find_visitor(services.store, visitor.session) is None:
             raise Problem(401, "The link was revoked")
-        return for_visitor(services, project, visitor)
+        return describe(services, project, visitor)
 
     async def updates() -> AsyncIterator[str]:
         async for has_changed in services.hub.listen(project):
@@ -232,8 +211,7 @@ async def events(project: ProjectId, request: Request, services: ServicesDep) ->
 def fits_of(store: Store, project: int, condition: str = "state != 'replaced'", *values: Any) -> list[Fit]:
     """Return the fits of a project, by default all except those that a newer fit replaced."""
     rows = store.rows(f"SELECT * FROM fit WHERE project = ? AND {condition} ORDER BY id", project, *values)
-    loaded = ({name: json.loads(row[name] or "null") for name in ("settings", "facts")} for row in rows)
-    return [Fit(**row | values) for row, values in zip(rows, loaded, strict=True)]
+    return [Fit(**row | {name: json.loads(row[name] or "null") for name in ("settings", "facts")}) for row in rows]
 
 
 def count_waiting(store: Store, project: int) -> int:
@@ -241,7 +219,8 @@ def count_waiting(store: Store, project: int) -> int:
     return int(store.rows(count, project)[0]["n"])
 
 
-def describe(services: Services, project: int) -> Project:
+def describe(services: Services, project: int, visitor: Visitor | None = None) -> Project:
+    """Return a project, without what would tell a visitor who judges blindly about votes and labels."""
     job = services.jobs.of(project)  # before the database, which is changed before the state of a job
     state = None if job is None else job.model_copy()
     with services.store.lock:
@@ -259,21 +238,15 @@ def describe(services: Services, project: int) -> Project:
             "damaged": any(services.workspace.is_damaged(row[name]) for name in ("base", "shown")),
             "job": state,
         }
-        return Project(**row | computed)
-
-
-def for_visitor(services: Services, project: int, visitor: Visitor) -> Project:
-    """Leave out what would tell a reviewer who judges blindly about votes and labels, such as labels that changed."""
-    state = describe(services, project)
-    if visitor.name == OWNER or not state.blind:
-        return state
-    for fit in state.fits:
-        fit.message = ""
-        fit.facts = fit.facts and {name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts}
-    if state.job is not None:
-        state.job.warnings, state.job.message, state.job.repair = [], "", None
-    state.failure, state.predictions = None, []
-    return state
+    shown = Project(**row | computed)
+    if visitor is not None and visitor.name != OWNER and shown.blind:
+        for fit in shown.fits:
+            fit.message = ""
+            fit.facts = fit.facts and {name: fit.facts[name] for name in SEEN_BLINDLY if name in fit.facts}
+        if shown.job is not None:  # its message may name labels that changed
+            shown.job.warnings, shown.job.message, shown.job.repair = [], "", None
+        shown.failure, shown.predictions = None, []
+    return shown
 
 
 class Person(BaseModel):
@@ -297,8 +270,8 @@ class Invitation(BaseModel):
 
 def find_visitor(store: Store, session: str) -> Visitor | None:
     """Return the person who was invited on the page and has this session; None if there is none, or it was revoked."""
-    row = store.row("SELECT name, project FROM person WHERE session = ?", session)
-    return None if row is None else Visitor(row["name"], session, row["project"])
+    row = store.row("SELECT name, session, project FROM person WHERE session = ?", session)
+    return None if row is None else Visitor(**row)
 
 
 @router.get("/projects/{project}/people")
@@ -334,8 +307,7 @@ def invite(project: ProjectId, who: Invited, store: StoreDep) -> Invitation:
     with store.changing(project):
         known = store.row("SELECT project FROM person WHERE name = ?", name)
         if known is not None and known["project"] != project:
-            detail = "Another project has a reviewer of this name; add something to it."
-            raise Problem(409, "The name is taken", detail)
+            raise Problem(409, "The name is taken", "Another project has a reviewer of this name; add something to it.")
         store.insert("person", name=name, project=project, session=session_of(token), at=now())
     return Invitation(name=name, token=token)
 

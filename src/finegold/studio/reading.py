@@ -1,7 +1,6 @@
 """Preview a file, guess the roles of its columns, and read its votes with the columns that the user chose.
 
-The options of the reader are declared in `finegold.io.options`; the request model and the form's choices are made from
-them. The studio adds what only it asks for: the sheet, what a row is, and which columns hold votes or truths.
+The request model is made from the options of the reader (`finegold.io.options`), with what only the studio asks for.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading
 from finegold.io.writeback import TOOLS
-from finegold.options import Option, options_of
+from finegold.options import options_of
 from finegold.studio.problems import rename_files, words_of
 from finegold.votes.annotations import Annotations
 
@@ -47,30 +46,29 @@ PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 OPTIONS = options_of(ReadOptions, "studio")
 DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]  # options of text files
-TITLES = {"alias": "Spellings", "header": "Names of the columns"}  # in the form, if not the name of the option
 JUDGE_OPTIONS = [name for name in options_of(LogReading) if name not in ("item", "judge", "verdict")]  # of other fields
 DEFAULTS = {field.name: field.default for declared in (ReadOptions, LogReading) for field in fields(declared)}
 
 
-def _request_field(name: str, option: Option) -> Any:
-    """Return the type and the limits of an option in a request, as `create_model` takes them."""
-    default: Any = DEFAULTS[name]
-    about: dict[str, Any] = {"description": option.help}
-    if option.kind in ("flag", "switch"):
-        return bool if option.kind == "flag" else bool | None, Field(default=default, **about)
-    if option.kind == "number":
-        about |= {"ge": option.low, "le": option.high}
-        return (int | None, Field(None, **about)) if default is None else (int, Field(int(default), **about))
-    if option.kind == "choice":
-        kind: Any = Literal[option.choices]
-        return kind if default is not None else kind | None, Field(default=default, **about)
-    kinds: dict[str, Any] = {"list": list[str], "path": dict[str, str]}  # a table of two columns comes as JSON
-    return kinds.get(option.kind, str) | None, Field(default=None, max_length=MAX_LENGTH, **about)
-
-
 def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
-    options = OPTIONS | options_of(LogReading)
-    return create_model("Declared", __base__=base, **{name: _request_field(name, options[name]) for name in names})
+    """Return a request model with these options of the reader: their types, limits and descriptions."""
+    declared: dict[str, Any] = {}
+    for name in names:
+        option = (OPTIONS | options_of(LogReading))[name]
+        default: Any = DEFAULTS[name]
+        limits: dict[str, Any] = {}
+        if option.kind in ("flag", "switch"):
+            kind: Any = bool if option.kind == "flag" else bool | None
+        elif option.kind == "number":
+            kind, limits = int if default is not None else int | None, {"ge": option.low, "le": option.high}
+            default = None if default is None else int(default)
+        elif option.kind == "choice":
+            kind = Literal[option.choices] if default is not None else Literal[option.choices] | None
+        else:  # a table of two columns comes as JSON
+            kind = {"list": list[str] | None, "path": dict[str, str] | None}.get(option.kind, str | None)
+            limits, default = {"max_length": MAX_LENGTH}, None
+        declared[name] = (kind, Field(default=default, description=option.help, **limits))
+    return create_model("Declared", __base__=base, **declared)
 
 
 class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy does not see the declared fields
@@ -102,29 +100,27 @@ class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fi
 
 def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return options of Python as choices of the form; None if the form does not have them."""
-
-    def columns_of(value: Any) -> list[str] | None:
-        return value.split(",") if isinstance(value, str) else value
-
-    choices = {name: [*map(str, each)] if isinstance(each, list | tuple) else each for name, each in options.items()}
+    choices: dict[str, Any] = dict(options)
+    choices |= {name: [*map(str, each)] for name, each in options.items() if isinstance(each, list | tuple)}
     if "wide" in choices:
         choices["shape"] = "wide" if choices.pop("wide") else "long"
-        choices["columns"] = columns_of(choices.pop("annotator", None))
+        choices["columns"] = choices.pop("annotator", None)
     elif choices.get("format") == TRANSPOSED:
-        choices |= {"shape": "transposed", "columns": columns_of(choices.pop("task", None)), "format": None}
+        choices |= {"shape": "transposed", "columns": choices.pop("task", None), "format": None}
+    if isinstance(choices.get("columns"), str):
+        choices["columns"] = choices["columns"].split(",")
     if not choices.keys() <= Reading.model_fields.keys():
         return None
     left_out = {name: Reading.model_fields[name].default for name, value in choices.items() if value is None}
-    try:
+    with suppress(ValidationError):
         valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(include=choices.keys())
-    except ValidationError:
-        return None
-    return valid
+        return valid
+    return None
 
 
 def title_of(option: str) -> str:
     """Return what the form calls an option of the reader."""
-    return TITLES.get(option) or option.replace("_", " ").capitalize()
+    return {"alias": "Spellings", "header": "Names of the columns"}.get(option) or option.replace("_", " ").capitalize()
 
 
 def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
@@ -243,24 +239,20 @@ def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, s
     They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
     """
 
-    def count_edits(first: str, second: str) -> int:  # letters inserted, left out, replaced or swapped with the next
-        rows = [list(range(len(second) + 1))]
-        for i, a in enumerate(first, 1):
-            row = [i]
-            for j, b in enumerate(second, 1):
-                row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
-                if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
-                    row[j] = min(row[j], rows[-2][j - 2] + 1)
-            rows.append(row)
-        return rows[-1][-1]
+    def is_near(a: str, b: str, most: int) -> bool:
+        """Return whether a few letters were inserted, left out, replaced or swapped with the next."""
+        while a and a[0] == b[:1]:
+            a, b = a[1:], b[1:]
+        edits = [(a[1:], b), (a, b[1:]), (a[1:], b[1:]), *([(a[2:], b[2:])] if a[:2] == b[1::-1] else [])]
+        return a == b or (most > 0 and any(is_near(*rest, most - 1) for rest in edits))
 
-    def is_near(label: str, name: str) -> bool:
+    def may_be(label: str, name: str) -> bool:
         length = min(len(label), len(name))
         if length < LEAST_NEAR or label == name or any(mark.isdigit() for mark in label + name):
             return False
-        return count_edits(label.casefold(), name.casefold()) <= (1 if length < LONG_NAME else 2)
+        return is_near(label.casefold(), name.casefold(), 1 if length < LONG_NAME else 2)
 
-    near = {label: [name for name in classes if is_near(label, name)] for label in labels}
+    near = {label: [name for name in classes if may_be(label, name)] for label in labels}
     return {label: names[0] for label, names in near.items() if len(names) == 1}
 
 
@@ -272,9 +264,8 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
             warnings.warn(note, FinegoldWarning, stacklevel=2)
         answers = whole(log, merge(log))
         if answers is None:
-            raise InputError(
-                "no judge gives the same answer in both orders to any item, so there is nothing to label by"
-            )
+            problem = "no judge gives the same answer in both orders to any item, so there is nothing to label by"
+            raise InputError(problem)
         left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
         return replace(answers, counts=replace(answers.counts, rows=log.n_verdicts, left_out=left_out))
     given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)  # sources have their dialect

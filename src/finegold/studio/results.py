@@ -11,7 +11,6 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from finegold.api.result import Result
 from finegold.insight.next_votes import plan
 from finegold.judges import assess
 from finegold.report.views.annotators import Annotators, annotators, suspects
@@ -19,13 +18,12 @@ from finegold.report.views.classes import Classes, Prototypes, classes, prototyp
 from finegold.report.views.common import Record, record, texts
 from finegold.report.views.quality import Quality, Trust, quality, trust
 from finegold.studio.gold import truths_of
-from finegold.studio.measure import measured
+from finegold.studio.measure import describe_audit, newest_audit
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, advice_on, near_spellings, read_log
-from finegold.studio.services import Name, ProjectId, Services, ServicesDep, Shown, plain_name
+from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, text_of
-from finegold.votes.hygiene import Hygiene
 
 router = APIRouter(tags=["results"])
 the_plan = partial(plan, budget=None)
@@ -61,20 +59,19 @@ class Overview(BaseModel):
 
 @router.get("/projects/{project}/results")
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
-    doubts, combined = shown.doubts, shown.result.combined
-    summary = shown.view(quality)
-    summary = replace(
-        summary, headline=_for_pages(summary.headline), sentences=[_for_pages(each) for each in summary.sentences]
-    )
-    sample = measured(services, project, services.store.project(project)["shown"])
-    if sample is not None:  # what was measured takes the place of what is expected
-        low, high, n = (sample["accuracy"][name] for name in ("low", "high", "checked"))
-        headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
-        summary = replace(summary, headline=headline, sentences=sample["sentences"])
+    doubts, combined, store = shown.doubts, shown.result.combined, services.store
+    summary, audit = shown.view(quality), newest_audit(store, project)
+    headline, sentences = _for_pages(summary.headline), [_for_pages(each) for each in summary.sentences]
+    if audit is not None and audit["fit"] == store.project(project)["shown"]:
+        state = describe_audit(services, project, audit)
+        if state.certificate is not None and state.done >= state.n:  # what was measured replaces what is expected
+            low, high, n = (state.certificate["accuracy"][name] for name in ("low", "high", "checked"))
+            headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
+            sentences = state.sentences
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
-        quality=summary,
+        quality=replace(summary, headline=headline, sentences=sentences),
         doubts={name: int(getattr(doubts, name).sum()) for name in ("contested", "tied", "flipped", "any")},
         models=[Model(**record._asdict()) for record in combined.records] if combined else [],
         n_predicted=len(combined.posterior) if combined else 0,
@@ -170,16 +167,14 @@ class Chart(BaseModel):
     spec: dict[str, Any] = Field(description="Vega-Lite.")
 
 
-def view_judges(services: Services, project: int) -> dict[str, Any]:
-    """Return the figures of all judges; accuracies are measured on the truths that people gave."""
+@router.get("/projects/{project}/judges")
+def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
+    """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
     row, kept = services.store.project(project), services.judge_views
     options = Reading.model_validate_json(row["reading"] or "{}")
     if options.shape != "judges":
-        raise Problem(
-            409,
-            "This project is not a log of LLM judges",
-            "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
-        )
+        detail = "If its rows are calls of LLM judges, say so under Votes, then read the file again."
+        raise Problem(409, "This project is not a log of LLM judges", detail)
     key = (project, row["version"])
     with services.judge_lock:  # two tabs that open the view at the same time compute it once
         if key not in kept:
@@ -199,21 +194,13 @@ def view_judges(services: Services, project: int) -> dict[str, Any]:
         return kept[key]
 
 
-@router.get("/projects/{project}/judges")
-def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
-    """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
-    return view_judges(services, project)
-
-
 @router.get("/projects/{project}/judges/charts")
 def judges_charts(project: ProjectId, services: ServicesDep) -> dict[str, Chart]:
     """Return the charts of the report's section on judges."""
     from finegold.report.charts import judge_charts
 
-    drawn = judge_charts(view_judges(services, project))
-    return {
-        name: Chart(**{field: getattr(chart, field) for field in Chart.model_fields}) for name, chart in drawn.items()
-    }
+    drawn = judge_charts(judges_view(project, services))
+    return {name: Chart.model_validate(chart, from_attributes=True) for name, chart in drawn.items()}
 
 
 @router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
@@ -226,7 +213,7 @@ def charts_script() -> Response:
 
 def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
     """Summarise a result, and what changed since the result shown before if both have the same votes."""
-    result = browser.result
+    result, doubts = browser.result, browser.doubts
     bound = result.steps[-1].bound
     return {
         "n_tasks": len(result.label_codes),
@@ -235,30 +222,22 @@ def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, 
         "n_classes": len(result.class_names),
         "n_unlabelled": len(result.unlabelled),
         "mean_confidence": float(result.confidence.mean()),
-        "tied": int(browser.doubts.tied.sum()),
-        "flipped": int(browser.doubts.flipped.sum()),
-        "contested": int(browser.doubts.contested.sum()),
+        **{name: int(getattr(doubts, name).sum()) for name in ("tied", "flipped", "contested")},
         "gold": int((result.gold != MISSING).sum()),
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "stopped": result.stopped,
+        **{name: getattr(result, name) for name in ("iterations", "converged", "stopped", "seconds")},
         "bound": bound if math.isfinite(bound) else None,
-        "seconds": result.seconds,
         "notes": list(result.notes),
         "counts": asdict(result.counts),
-        "hygiene": _hygiene(result),
+        "hygiene": _hygiene(browser),
         "changes": _changes(browser, before) if before is not None else None,
     }
 
 
-def _hygiene(result: Result) -> dict[str, Any]:
+def _hygiene(browser: Browser) -> dict[str, Any]:
     """Return what the reader noticed, the classes with the most votes, and rare ones that look like misspelled ones."""
-    if result.annotations is None:
-        return {**Hygiene().as_json(), "classes": []}
-    votes, hygiene = result.annotations.votes_per_class, result.annotations.hygiene
-    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES]
-    names = result.class_names.take(most.astype(np.int32)).to_list()
-    counted: list[list[Any]] = [[str(name), int(votes[code])] for name, code in zip(names, most, strict=True)]
+    votes, hygiene = browser.votes.votes_per_class, browser.votes.hygiene
+    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES].tolist()
+    counted: list[list[Any]] = [[str(browser.classes[code]), int(votes[code])] for code in most]
     near: dict[str, str] = {}
     for name, n in counted:
         others = [other for other, more in counted if more >= OFTEN * n and other not in near]
@@ -283,6 +262,6 @@ def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:
         "confidence_before": float(then.confidence.mean()),
         "examples": [
             {"task": code, "name": name, "before": int(then.label_codes[code]), "after": int(now.label_codes[code])}
-            for code, name in zip(shown, browser.task_texts(shown), strict=True)
+            for code, name in zip(shown, texts(browser.labelled.task_names, shown), strict=True)
         ],
     }

@@ -5,7 +5,7 @@ The `Guard` checks every request before the application sees it:
 - The Host header must name this machine, which prevents DNS rebinding.
 - The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
   one-time code, in its address and sets the session cookie, which does not contain the token.
-- A reviewer has a token of their own, and may change only judgements. Where tasks are judged blindly, `check_blind`
+- A reviewer has a token of their own, and may change only judgements. Where tasks are judged blindly, `check_visitor`
   keeps votes and labels from reviewers.
 - A request that changes something must come from the studio's own pages, not from another site.
 - The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
@@ -32,12 +32,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from finegold.studio.problems import Problem, problem_response
 
 CODE_SECONDS = 300  # within which the browser must open the page
-
 OWNER = ""  # the person who started the studio
-REVIEWERS_CHANGE = re.compile(
-    r"/api/projects/\d+/(gold|skip|send_back|undo|note|audit/(answers|undo))"
-)  # what reviewers may change
-# What reviewers may read of a project that is judged blindly.
+MAX_REVIEWER_LENGTH = 100
+# What reviewers may change, and what they may read of a project that is judged blindly.
+REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note|audit/(answers|undo))")
 READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|audit/next|reviewers|fields|media|tasks/\d+(/content)?))?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
@@ -69,11 +67,6 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     with suppress(ValueError):
         return ipaddress.ip_address(host)
     return None
-
-
-def may_read_blindly(method: str, path: str) -> bool:
-    """Return whether a request shows no votes or labels of tasks that its reviewer has not judged."""
-    return method not in SAFE_METHODS or READ_BLINDLY.fullmatch(path) is not None
 
 
 class Visitor(NamedTuple):
@@ -158,25 +151,47 @@ class Guard:
         self.app, self.rules, self.invited = app, rules, invited
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
             return  # the studio has no web sockets
-        headers = Headers(scope=scope)
-        send = _with_headers(send)
-        problem = newcomer = None
-        if self.rules.knows_host(headers.get("host", "")):
+        headers, rules, n_bytes = Headers(scope=scope), self.rules, 0
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent: Any = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    sent.setdefault(name, value)
+            await send(message)
+
+        async def receive_limited() -> Message:
+            """Count the bytes of the body as they arrive, for bodies with no or a wrong Content-Length."""
+            nonlocal n_bytes
+            message = await receive()
+            if message["type"] == "http.request":
+                n_bytes += len(message.get("body", b""))
+                if n_bytes > rules.most_bytes:
+                    raise _too_large(rules.most_bytes)
+            return message
+
+        try:
+            if not rules.knows_host(headers.get("host", "")):
+                raise Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
             newcomer = self._logs_in(scope)
-        else:
-            problem = Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
-        visitor = newcomer if newcomer is not None else self._logged_in(headers)
-        problem = problem or self._objection(scope, headers, visitor)
-        if problem is not None:
-            await problem_response(problem)(scope, receive, send)
-        elif newcomer is not None:
-            await _log_in(self.rules, newcomer, send)
-        else:
-            await self.app({**scope, "visitor": visitor}, _limited(receive, self.rules.most_bytes), send)
+            visitor = newcomer or self._logged_in(headers)
+            self._check(scope, headers, visitor)
+        except Problem as problem:
+            await problem_response(problem)(scope, receive, send_with_headers)
+            return
+        if newcomer is None:
+            await self.app({**scope, "visitor": visitor}, receive_limited, send_with_headers)
+            return
+        # The session cookie, which scripts and other sites cannot use, is set while the browser goes to the first page.
+        cookie = f"{rules.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
+        page = rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
+        redirect = [(b"location", page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+        await send_with_headers({"type": "http.response.start", "status": 303, "headers": redirect})
+        await send_with_headers({"type": "http.response.body", "body": b""})
 
     def _logs_in(self, scope: Scope) -> Visitor | None:
         """Return whose token is in the address of the first page, or the owner for a valid code, which is used up.
@@ -203,63 +218,28 @@ class Guard:
     def _known(self, session: str) -> Visitor | None:
         return self.rules.find(session) or self.invited(session)
 
-    def _objection(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> Problem | None:
+    def _check(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> None:
+        """Refuse a request without a token, of another site, that only the owner may send, or that is too large."""
         if visitor is None:
-            return Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
+            raise Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
         if scope["method"] not in SAFE_METHODS:
             # Browsers send the origin of a page; other programs do not.
             origin, site = headers.get("origin"), headers.get("sec-fetch-site")
             is_own_page = origin is None or origin.partition("://")[2] == headers.get("host")
             if not is_own_page or site not in (None, "same-origin", "none"):
-                return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
+                raise Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
             if visitor.name != OWNER and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
-                return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
+                raise Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit():
-            return Problem(400, "Bad request", "The Content-Length header is not a number.")
-        return _too_large(self.rules.most_bytes) if int(length) > self.rules.most_bytes else None
+            raise Problem(400, "Bad request", "The Content-Length header is not a number.")
+        if int(length) > self.rules.most_bytes:
+            raise _too_large(self.rules.most_bytes)
 
 
 def _too_large(most: int) -> Problem:
-    return Problem(
-        413,
-        "The file is too large to be sent",
-        f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started "
-        "and open it there, or ask its owner to start it with a higher limit.",
+    detail = (
+        f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started and "
+        "open it there, or ask its owner to start it with a higher limit."
     )
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """Count the bytes of the body as they arrive, for bodies with no or a wrong Content-Length."""
-    seen = 0
-
-    async def counting() -> Message:
-        nonlocal seen
-        message = await receive()
-        if message["type"] == "http.request":
-            seen += len(message.get("body", b""))
-            if seen > most:
-                raise _too_large(most)
-        return message
-
-    return counting
-
-
-async def _log_in(rules: Rules, visitor: Visitor, send: Send) -> None:
-    """Set the session cookie, which scripts and other sites cannot use, and redirect to the first page."""
-    cookie = f"{rules.cookie}={visitor.session}; Path=/; HttpOnly; SameSite=Strict"
-    page = rules.first_page if visitor.project is None else f"/#/p/{visitor.project}"
-    headers = [(b"location", page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers: Any = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return sending
+    return Problem(413, "The file is too large to be sent", detail)

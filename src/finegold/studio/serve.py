@@ -1,4 +1,4 @@
-"""Start the studio: check the options, choose a port, run the server and open the browser; or make an icon for it."""
+"""The web application and its server: check the options, choose a port, open the browser; or make an icon for it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,46 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from fastapi import APIRouter, Depends, FastAPI, Security
+from fastapi.responses import FileResponse
+from fastapi.security import HTTPBearer
+from fastapi.staticfiles import StaticFiles
+from starlette.routing import BaseRoute
 
+import finegold
 from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
-from finegold.studio.app import make_app
-from finegold.studio.projects import create_project
-from finegold.studio.security import Rules, is_loopback, new_token
-from finegold.studio.services import MAX_REVIEWER_LENGTH, Services
+from finegold.studio import content, exports, fits, gold, measure, projects, results, tables, votes
+from finegold.studio.problems import HANDLERS, ProblemDetails
+from finegold.studio.security import MAX_REVIEWER_LENGTH, POLICY, Guard, Rules, is_loopback, new_token
+from finegold.studio.services import Services, check_visitor
 from finegold.system.files import write_bytes
 
+STATIC = Path(__file__).with_name("static")
+RESOURCES = (projects, votes, content, fits, results, tables, gold, exports, measure)
+# With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
+REMOTE_POLICY = POLICY.replace("img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *")
+NAME_OF = attrgetter("name")  # of a route, as its id in the schema
+ERRORS: dict[int | str, dict[str, object]] = {
+    status: {"model": ProblemDetails, "description": words}
+    for status, words in {
+        400: "The request cannot be understood.",
+        401: "The token is missing or wrong.",
+        403: "The request comes from another site, or a reviewer may not do this.",
+        404: "The resource does not exist.",
+        409: "The request conflicts with the current state of the project.",
+        413: "The body is larger than the upload limit.",
+        422: "The request or the data are not valid; `detail` says what to do.",
+    }.items()
+}
 ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
 MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
 NAME = "Finegold Studio"
@@ -38,6 +63,51 @@ LINK = (
 )
 
 
+def make_app(services: Services) -> FastAPI:
+    """Return the application without the guard."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        services.close()
+
+    app = FastAPI(
+        title="Finegold Studio",
+        version=finegold.__version__,
+        description="Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # these pages would load scripts from other servers
+        redoc_url=None,
+        lifespan=running,
+        generate_unique_id_function=NAME_OF,
+        exception_handlers=HANDLERS,
+    )
+    app.state.services = services
+    app.router.routes.extend(_api_routes())
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        loads_remote = services.store.row("SELECT 1 FROM project WHERE remote") is not None
+        headers = {"content-security-policy": REMOTE_POLICY} if loads_remote else {}
+        return FileResponse(STATIC / "index.html", headers=headers)
+
+    return app
+
+
+@cache
+def _api_routes() -> list[BaseRoute]:
+    """Return the routes of the API. All studios share them: building them takes a quarter of a second."""
+    # The guard checks the token; here it is only documented.
+    token = HTTPBearer(auto_error=False, description="The token that `finegold studio` printed.")
+    api = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_visitor)])
+    for router in [*(resource.router for resource in RESOURCES), content.predictions_router]:
+        api.include_router(router)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, generate_unique_id_function=NAME_OF)
+    app.include_router(api)
+    return app.router.routes
+
+
 @dataclass(frozen=True)
 class Plan:
     """The checked options of `finegold studio`."""
@@ -45,20 +115,11 @@ class Plan:
     project: Path
     folder: Path
     file: str | None  # relative to the folder
-    host: str
-    port: int
-    token: str
-    most_bytes: int
-    public_name: str | None = None
-    reviewers: tuple[str, ...] = ()
+    rules: Rules
 
     @property
     def is_local(self) -> bool:
-        return is_loopback(self.host) and self.public_name is None
-
-    @property
-    def rules(self) -> Rules:
-        return Rules(self.token, self.host, self.port, self.most_bytes, self.public_name, reviewers=self.reviewers)
+        return is_loopback(self.rules.host) and self.rules.public_name is None
 
     @property
     def links(self) -> dict[str, str]:
@@ -67,9 +128,8 @@ class Plan:
 
     @property
     def address(self) -> str:
-        name = socket.gethostname() if self.host in ALL_INTERFACES else self.host
-        host = f"[{name}]" if ":" in name else name
-        return f"http://{host}:{self.port}"
+        name = socket.gethostname() if self.rules.host in ALL_INTERFACES else self.rules.host
+        return f"http://[{name}]:{self.rules.port}" if ":" in name else f"http://{name}:{self.rules.port}"
 
 
 def plan(
@@ -91,72 +151,33 @@ def plan(
     where = Path(project).expanduser() if project is not None else folder / "finegold.studio"
     if project is None and path is not None:  # beside the data
         where = folder / f"{path.name.partition('.')[0] or 'votes'}.studio"
-    _check_token(public_name or host, token)
-    _check_reviewers(reviewers)
+    secret = use(token=Placeholder("TEXT"), text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess")
+    if token is None and not is_loopback(public_name or host):
+        raise InputError(
+            f"{public_name or host} lets other computers reach the studio: anybody with the token can read and change "
+            "the project and the data files of its folder, and the token travels unencrypted. If you want that, choose "
+            "a secret of your own, and best put the studio behind a proxy with HTTPS",
+            remedies=[secret],
+        )
+    token = new_token() if token is None else token
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
+        raise InputError("the token is too short or has characters other than plain ones", remedies=[secret])
+    if not set(token).isdisjoint(' ";,\\&#+%'):
+        problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
+        raise InputError(problem, remedies=[secret])
+    for name in reviewers:
+        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
+            expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces at the ends"
+            remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
+            raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
+    if len(set(reviewers)) < len(reviewers):
+        remedy = use(reviewer=Placeholder("NAME"), text="with a name of their own for each of them")
+        raise InputError("two reviewers have the same name", remedies=[remedy])
     if not where.parent.is_dir():
         remedy = Remedy(text="create it first")
         raise InputError(f"there is no folder {where.parent} for the project file", remedies=[remedy])
-    return Plan(
-        project=where.resolve(),
-        folder=folder,
-        file=None if path is None else path.resolve().name,
-        host=host,
-        port=_free_port(host, port),
-        token=token or new_token(),
-        most_bytes=most_bytes,
-        public_name=public_name,
-        reviewers=tuple(reviewers),
-    )
-
-
-def serve(wanted: Plan, *, open_browser: bool) -> None:
-    """Run the studio until Ctrl-C."""
-    services = Services(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
-    try:
-        first_page = "/"  # with all projects
-        if wanted.file is not None:
-            known = services.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file)
-            project = (
-                known["id"] if known else create_project(services, wanted.file, file=wanted.file, place=wanted.file)
-            )
-            first_page = f"/#/p/{project}"
-        rules = replace(wanted.rules, first_page=first_page)
-        services.warm_up()
-        app = make_app(services, rules)
-        server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
-        server.services = services
-
-        def open_when_up() -> None:
-            while not server.started:
-                time.sleep(0.05)
-            webbrowser.open(f"{wanted.address}/?code={rules.codes.new()}")
-
-        if open_browser:
-            threading.Thread(target=open_when_up, daemon=True).start()
-        if hasattr(signal, "SIGHUP"):  # the terminal was closed
-            signal.signal(signal.SIGHUP, server.handle_exit)
-        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
-            server.run()
-    finally:
-        services.close()
-
-
-SERVER_OPTIONS: dict[str, Any] = {
-    "log_level": "warning",
-    "access_log": False,  # addresses may contain the token
-    "server_header": False,
-    "timeout_graceful_shutdown": 3,
-}
-
-
-class Server(uvicorn.Server):
-    """A server that closes open event streams first when it stops; they would keep it running."""
-
-    services: Services
-
-    def handle_exit(self, sig: int, frame: object) -> None:
-        self.services.hub.close()
-        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
+    rules = Rules(token, host, _free_port(host, port), most_bytes, public_name, reviewers=tuple(reviewers))
+    return Plan(where.resolve(), folder, None if path is None else path.resolve().name, rules)
 
 
 def _free_port(host: str, port: int | None) -> int:
@@ -173,33 +194,47 @@ def _free_port(host: str, port: int | None) -> int:
         raise InputError(problem, remedies=[use(port=Placeholder("N"))]) from None
 
 
-def _check_reviewers(names: Sequence[str]) -> None:
-    for name in names:
-        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
-            expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces at the ends"
-            remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
-            raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
-    if len(set(names)) < len(names):
-        remedy = use(reviewer=Placeholder("NAME"), text="with a name of their own for each of them")
-        raise InputError("two reviewers have the same name", remedies=[remedy])
+class Server(uvicorn.Server):
+    """A server that closes open event streams first when it stops; they would keep it running."""
+
+    def __init__(self, services: Services, rules: Rules) -> None:
+        app = Guard(make_app(services), rules, partial(projects.find_visitor, services.store))
+        options: Any = {"host": rules.host, "port": rules.port, "server_header": False, "timeout_graceful_shutdown": 3}
+        options |= {"log_level": "warning", "access_log": False}  # addresses may contain the token
+        super().__init__(uvicorn.Config(app, **options))
+        self.services = services
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.services.hub.close()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
 
 
-def _check_token(host: str, token: str | None) -> None:
-    remedy = use(token=Placeholder("TEXT"), text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess")
-    if token is None:
-        if is_loopback(host):
-            return
-        raise InputError(
-            f"{host} lets other computers reach the studio: anybody with the token can read and change the project and "
-            "the data files of its folder, and the token travels unencrypted. If you want that, choose a secret of "
-            "your own, and best put the studio behind a proxy with HTTPS",
-            remedies=[remedy],
-        )
-    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
-        raise InputError("the token is too short or has characters other than plain ones", remedies=[remedy])
-    if not set(token).isdisjoint(' ";,\\&#+%'):
-        problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
-        raise InputError(problem, remedies=[remedy])
+def serve(wanted: Plan, *, open_browser: bool) -> None:
+    """Run the studio until Ctrl-C."""
+    services = Services(wanted.project, wanted.folder, wanted.rules.most_bytes, wanted.file)
+    try:
+        rules = wanted.rules
+        if wanted.file is not None:
+            known = services.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", wanted.file)
+            new = {"file": wanted.file, "place": wanted.file}
+            project = known["id"] if known else projects.create_project(services, wanted.file, **new)
+            rules = replace(rules, first_page=f"/#/p/{project}")
+        threading.Thread(target=services.load_newest, name="finegold-studio-warm-up", daemon=True).start()
+        server = Server(services, rules)
+
+        def open_when_up() -> None:
+            while not server.started:
+                time.sleep(0.05)
+            webbrowser.open(f"{wanted.address}/?code={rules.codes.new()}")
+
+        if open_browser:
+            threading.Thread(target=open_when_up, daemon=True).start()
+        if hasattr(signal, "SIGHUP"):  # the terminal was closed
+            signal.signal(signal.SIGHUP, server.handle_exit)
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
+            server.run()
+    finally:
+        services.close()
 
 
 def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys.platform) -> Path:
@@ -209,7 +244,12 @@ def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys
         raise OutputError(f"{folder!s} has a line break in its name; start the studio in another folder")
     try:
         if platform == "win32":
-            return _windows(folder, home / "Desktop" / f"{NAME}.lnk")
+            link = home / "Desktop" / f"{NAME}.lnk"
+            values = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
+            environment = os.environ | {name: str(value) for name, value in values.items()}
+            command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
+            subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
+            return link
         return _mac(folder, home / "Applications" / f"{NAME}.app") if platform == "darwin" else _linux(folder, home)
     except (OSError, subprocess.SubprocessError) as error:
         raise OutputError(f"the shortcut cannot be written: {error}") from None
@@ -226,13 +266,12 @@ def _linux(folder: Path, home: Path) -> Path:
     command = " ".join(f'"{escaped(part)}"' for part in COMMAND)
     lines = [
         *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
-        *(f"Exec={command}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;"),
+        *(f"Exec={command}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),
     ]
     shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    entry = shared / "applications" / "finegold-studio.desktop"
-    desktop = home / "Desktop"
+    entry, desktop = shared / "applications" / "finegold-studio.desktop", home / "Desktop"
     for path in [entry, *([desktop / entry.name] if desktop.is_dir() else [])]:
-        _write(path, "\n".join([*lines, ""]), is_program=True)
+        _write(path, "\n".join(lines), is_program=True)
     return entry
 
 
@@ -247,14 +286,6 @@ def _mac(folder: Path, app: Path) -> Path:
     script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
     _write(place / "studio.command", script, is_program=True)
     return app
-
-
-def _windows(folder: Path, link: Path) -> Path:
-    values = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
-    environment = os.environ | {name: str(value) for name, value in values.items()}
-    command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
-    subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
-    return link
 
 
 def _write(path: Path, text: str, *, is_program: bool = False) -> None:

@@ -1,33 +1,36 @@
-"""What all routes share: the open project file with everything around it, who asks, and the types of requests."""
+"""What all routes share: the open project file with its jobs and all around it, who asks, and types of requests."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import pathlib
+import queue
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Query, Request
-from fastapi.concurrency import run_in_threadpool
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr
 
-from finegold.errors import FinegoldError, InputError
-from finegold.io.tables import open_table
-from finegold.studio.files import Files, safe_name
-from finegold.studio.jobs import Jobs
-from finegold.studio.problems import Problem, rename_files, words_of
-from finegold.studio.security import OWNER, Visitor, may_read_blindly
+from finegold.errors import FinegoldError
+from finegold.results.data import Step
+from finegold.studio.files import Files
+from finegold.studio.problems import Problem, warnings_in_words, words_of
+from finegold.studio.reading import choices_that_repair
+from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, READ_BLINDLY, SAFE_METHODS, Visitor
 from finegold.studio.store import Store
 from finegold.studio.workspace import Browser, Workspace
 
 KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
+SECONDS_BETWEEN_UPDATES = 0.1
+MAX_STEPS = 400  # shown in the progress chart of a job
 
 
 class Hub:
@@ -91,6 +94,125 @@ class Holds:
             self._held[project, reviewer] = (task, time.monotonic() + HOLD_SECONDS)
 
 
+class Cancelled(Exception):
+    """Raised inside a job that the user cancelled."""
+
+
+class JobState(BaseModel):
+    """The current or the last job of a project since the studio was started."""
+
+    kind: str = Field(description="read, fit or remove")
+    fit: int | None = None
+    state: str = Field(default="queued", description="queued, running, done, failed or cancelled")
+    message: str = ""
+    rows: int = 0
+    expected: int | None = None
+    tolerance: float = 0.0
+    steps: list[list[float | None]] = Field(default=[], description="iteration, change, bound")
+    warnings: list[str] = []
+    repair: dict[str, Any] | None = Field(
+        default=None, description="Choices of the reading that would repair what failed."
+    )
+    _project: int = PrivateAttr(default=0)
+    _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ("queued", "running")
+
+    def check(self) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    def add_step(self, step: Step) -> None:
+        """Add a step. Drop those of earlier restarts, and every second one when there are too many for the chart."""
+        kept = [] if step.iteration == 1 else self.steps[:: 2 if len(self.steps) >= 2 * MAX_STEPS else 1]
+        figures = [value if math.isfinite(value) else None for value in (step.change, step.bound)]
+        self.steps = [*kept, [step.iteration, *figures]]
+        self.message = ""
+
+
+class Jobs:
+    """A queue of jobs and the thread that runs them."""
+
+    def __init__(self, store: Store, notify: Callable[[int], None]) -> None:
+        """`notify` is called with a project when its job changes."""
+        self.store, self.notify = store, notify
+        self._queue: queue.Queue[tuple[JobState, Callable[[JobState], None]] | None] = queue.Queue()
+        self._of_project: dict[int, JobState] = {}
+        self._last_update = 0.0
+        self._thread = threading.Thread(target=self._run_queue, name="finegold-studio-jobs", daemon=True)
+        self._thread.start()
+
+    def of(self, project: int) -> JobState | None:
+        return self._of_project.get(project)
+
+    def close(self) -> None:
+        for job in list(self._of_project.values()):
+            job._cancelled.set()
+        self._queue.put(None)
+        self._thread.join(timeout=10)
+
+    def add(self, project: int, job: JobState, work: Callable[[JobState], None]) -> None:
+        job._project = project
+        if not (current := self.of(project)) or not current.is_active:
+            self._of_project[project] = job
+        self._queue.put((job, work))
+        self.notify(project)
+
+    def active(self, project: int) -> list[JobState]:
+        waiting = [entry[0] for entry in list(self._queue.queue) if entry is not None]
+        jobs = [job for job in waiting if job._project == project]
+        return [job for job in [*jobs, *filter(None, [self.of(project)])] if job.is_active]
+
+    def cancel(self, project: int, fit: int | None = None) -> None:
+        """Cancel the job of this fit, or all jobs of the project. Finished jobs are not changed."""
+        for job in self.active(project):
+            if fit in (None, job.fit):
+                job._cancelled.set()
+
+    def report(self, job: JobState) -> None:
+        """Tell open tabs that a job made progress, at most once per SECONDS_BETWEEN_UPDATES; end a cancelled one."""
+        job.check()
+        if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
+            self._last_update = time.monotonic()
+            self.notify(job._project)
+
+    def _run_queue(self) -> None:
+        """Run one job after another; no exception of a job ends the studio."""
+        while (entry := self._queue.get()) is not None:
+            job, work = entry
+            self._of_project[job._project] = job
+            state, message = "done", ""
+            with warnings_in_words() as words:
+                try:
+                    self._set(job, "running")
+                    job.check()
+                    work(job)
+                except Cancelled:
+                    state = "cancelled"
+                except (FinegoldError, Problem) as error:
+                    job.repair, state = choices_that_repair(error), "failed"
+                    message = f"{error}. {error.detail}" if isinstance(error, Problem) else words_of(error)
+                except Exception as error:
+                    traceback.print_exc()
+                    state, message = "failed", f"unexpected error ({type(error).__name__}: {error}); please report it"
+            job.warnings = words
+            self._set(job, state, message)
+            self.notify(job._project)
+
+    def _set(self, job: JobState, state: str, message: str = "") -> None:
+        """Set the state, at last: who reads the job and then the database sees all that belongs to the state."""
+        with suppress(Problem):  # the project was deleted meanwhile
+            if job.fit is not None and state != "done":  # a fit is done when its result is stored
+                with self.store.changing(job._project):
+                    self.store.run("UPDATE fit SET state = ?, message = ? WHERE id = ?", state, message, job.fit)
+            elif job.kind == "read" and state == "failed":
+                with self.store.changing(job._project):
+                    self.store.run("UPDATE project SET failure = ? WHERE id = ?", message, job._project)
+        job.message, job.state = message, state
+
+
 class Services:
     """One open project file with everything that works on it."""
 
@@ -104,17 +226,13 @@ class Services:
         self.judge_views: dict[tuple[int, int], dict[str, Any]] = {}  # the newest ones, by project and version
         self.judge_lock = threading.Lock()
 
-    def warm_up(self) -> None:
-        """Load the newest result in the background while the browser starts."""
-        threading.Thread(target=self._load_newest, name="finegold-studio-warm-up", daemon=True).start()
-
-    def _load_newest(self) -> None:
+    def load_newest(self) -> None:
+        """Load the newest result, in the background while the browser starts."""
         newest = self.store.row("SELECT id, shown FROM project WHERE shown NOT NULL ORDER BY id DESC")
-        if newest is None:
-            return
-        opening = self.workspace.opening(newest["id"], newest["shown"])
-        with suppress(FinegoldError, Problem, sqlite3.Error, OSError), opening:  # the next request reports it
-            self.workspace.shown(newest["id"]).doubts  # noqa: B018 (fills the cache)
+        if newest is not None:
+            opening = self.workspace.opening(newest["id"], newest["shown"])
+            with suppress(FinegoldError, Problem, sqlite3.Error, OSError), opening:  # the next request reports it
+                self.workspace.shown(newest["id"]).doubts  # noqa: B018 (fills the cache)
 
     def close(self) -> None:
         self.hub.close()
@@ -131,7 +249,7 @@ def plain_name(name: Any) -> Any:
     return name if isinstance(name, str | int | float | bool) else str(name)
 
 
-def _finite(value: Any) -> Any:
+def _check_finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):  # Python's JSON parser accepts them
         raise ValueError("NaN and Infinity are not allowed")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -145,19 +263,16 @@ def _not_blank(value: Any) -> Any:
     return value
 
 
-Scalar = Annotated[Name, AfterValidator(_finite)]  # a name in a request
+Scalar = Annotated[Name, AfterValidator(_check_finite)]  # a name in a request
 Id = Annotated[Scalar, AfterValidator(_not_blank)]
 ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The id of a project.")]
 FitId = Annotated[int, Path(ge=1, le=2**53, description="The id of a fit.")]
 At = Annotated[int, Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
 FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
-FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
-MAX_REVIEWER_LENGTH = 100
 
 
-def get_services(request: Request) -> Services:
-    services: Services = request.app.state.services
-    return services
+def get_services(request: Request) -> Any:
+    return request.app.state.services
 
 
 ServicesDep = Annotated[Services, Depends(get_services)]
@@ -209,30 +324,6 @@ def check_visitor(request: Request, services: ServicesDep) -> None:
     if visitor.project not in (None, int(project)):
         raise Problem(404, "There is no such project", "You were invited to another one.")
     row = services.store.project(int(project))
-    if row["blind"] and visitor.name != OWNER and not may_read_blindly(request.method, request.scope["path"]):
+    is_hidden = request.method in SAFE_METHODS and not READ_BLINDLY.fullmatch(request.scope["path"])
+    if row["blind"] and visitor.name != OWNER and is_hidden:
         raise Problem(403, "This project is judged blindly", "Reviewers see the votes of a task after they judged it.")
-
-
-@asynccontextmanager
-async def sent_file(request: Request, services: Services, name: str, refused: str) -> AsyncIterator[pathlib.Path]:
-    """Yield the body of the request as a file, or else a file of the folder. `refused` is the title of an error."""
-    sent = services.files.temporary(f"-{safe_name(name)}")
-    try:
-        with sent.open("wb") as file:
-            async for chunk in request.stream():
-                await run_in_threadpool(file.write, chunk)
-        path = sent if sent.stat().st_size else services.files.resolve(name)
-        try:
-            yield path
-        except FinegoldError as error:
-            detail = words_of(rename_files(error, {str(path): name, path.name: name}))
-            raise Problem(422, refused, detail, columns=await run_in_threadpool(columns_of, path)) from None
-    finally:
-        sent.unlink(missing_ok=True)
-
-
-def columns_of(path: pathlib.Path) -> list[str]:
-    """Return the names of the columns of a table; none if it cannot be read."""
-    with suppress(InputError):
-        return [str(column) for column in open_table(str(path)).columns]
-    return []

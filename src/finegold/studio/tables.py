@@ -15,35 +15,13 @@ from pydantic import BaseModel, Field
 from finegold.api.result import Result
 from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
-from finegold.report.views.common import Matrix
+from finegold.report.views.common import Matrix, texts
 from finegold.report.views.tasks import TaskRow, task_rows
 from finegold.results.matrices import matrices
-from finegold.studio.gold import (
-    SEND_BACK,
-    SKIP,
-    Action,
-    count_truths,
-    judgements_of,
-    last_actions,
-    merge_truths,
-    sent_back_tasks,
-    tasks_aside,
-    truths_of,
-)
+from finegold.studio import gold
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER
-from finegold.studio.services import (
-    At,
-    Name,
-    ProjectId,
-    Reviewer,
-    Services,
-    ServicesDep,
-    Shown,
-    StoreDep,
-    plain_name,
-    visitor_of,
-)
+from finegold.studio.services import At, Name, ProjectId, Reviewer, Services, ServicesDep, Shown, plain_name, visitor_of
 from finegold.studio.store import name_key
 from finegold.studio.workspace import Browser, Contents
 from finegold.votes.annotations import Annotations
@@ -57,8 +35,6 @@ Codes = NDArray[np.int64]
 First = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")]
 Search = Annotated[str, Query(max_length=200, description="A part of the name; of a task also a part of its content.")]
-
-
 Line = TypeVar("Line")
 
 
@@ -120,7 +96,7 @@ class Queue(BaseModel):
     to_learn: int = Field(description="Number of truths that the shown result was not fitted with.")
     classes: list[Name]
     tasks: list[TaskView] = Field(description="The first is held for this reviewer: others get other tasks.")
-    actions: list[Action] = Field(description="What this reviewer did, the newest first.")
+    actions: list[gold.Action] = Field(description="What this reviewer did, the newest first.")
 
 
 class ReviewerRow(BaseModel):
@@ -148,42 +124,33 @@ def tasks(
     most: Most = 50,
 ) -> Page[TaskLine]:
     """Return a page of tasks with their labels."""
-    given = shown.codes_of(truths_of(services.store, project))
-    contents = services.workspace.contents_or_none(project)
+    given = shown.codes_of(gold.truths_of(services.store, project))
+    contents = services.workspace.contents_for_tables(project)
     result, sure = shown.labelled, shown.confidence
-    is_judged = np.zeros(len(result.label_codes), dtype=bool)
+    is_judged, names = np.zeros(len(sure), dtype=bool), np.arange(len(sure))  # names are already sorted
     is_judged[list(given)] = True
     masks = [
         None if label is None else result.label_codes == label,
         None if doubt is None else shown.marks[doubt],
         None if judged is None else is_judged == judged,
-        shown.among([row["task"] for row in sent_back_tasks(services.store, project)]) if sent_back else None,
+        shown.among([row["task"] for row in gold.sent_back_tasks(services.store, project)]) if sent_back else None,
         (sure >= confidence_from) & (sure <= confidence_to) if confidence_from > 0 or confidence_to < 1 else None,
     ]
     if search:
-        masks.append(shown.containing(search, "task") | shown.among(contents.containing(search) if contents else ()))
+        masks.append(shown.containing(search, "task") | shown.among(contents.containing(search)))
     given_masks = [mask for mask in masks if mask is not None]
-    keys = {
-        "task": np.arange(len(result.label_codes)),  # names are already sorted
-        "label": result.label_codes,
-        "confidence": sure,
-        "n_votes": result.votes_per_task,
-    }
     mask = np.logical_and.reduce(given_masks) if given_masks else None
+    keys = {"task": names, "label": result.label_codes, "confidence": sure, "n_votes": result.votes_per_task}
     total, codes = shown.page(keys, sort, descending, first, most, mask)
     truths = {code: given.get(code, int(result.gold[code])) for code in codes}
     rows = [
         TaskLine(
-            at=code,
-            task=name,
-            label=shown.class_texts[result.label_codes[code]],
-            confidence=round(float(sure[code]), 6),
+            **line,
             n_votes=int(result.votes_per_task[code]),
             doubts=[name for name, mask in shown.marks.items() if mask[code]],
             gold=None if truths[code] == MISSING else shown.class_texts[truths[code]],
-            text=line,
         )
-        for code, name, line in zip(codes, shown.task_texts(codes), _lines(shown, contents, codes), strict=True)
+        for code, line in zip(codes, _lines(shown, contents, codes), strict=True)
     ]
     return Page(total=total, rows=rows)
 
@@ -213,13 +180,8 @@ def annotators(
     most: Most = 50,
 ) -> Page[AnnotatorRow]:
     """Return a page of annotators with their expected accuracy."""
-    result = shown.result
-    keys = {
-        "annotator": np.arange(len(result.accuracy)),
-        "n_votes": result.votes_per_annotator,
-        "accuracy": result.accuracy,
-        "agreement": result.agreement,
-    }
+    result, n_votes, names = shown.result, shown.result.votes_per_annotator, np.arange(len(shown.result.accuracy))
+    keys = {"annotator": names, "n_votes": n_votes, "accuracy": result.accuracy, "agreement": result.agreement}
     mask = shown.containing(search, "annotator") if search else None
     total, codes = shown.page(keys, sort, descending, first, most, mask)
     return Page(total=total, rows=shown.annotator_rows(codes))
@@ -262,18 +224,8 @@ def annotator_votes(
     if mistakes:
         order = order[: int(np.count_nonzero(is_mistake))]
     page, page_votes = (each[order][first : first + most].tolist() for each in (codes, votes))
-    lines = _lines(shown, services.workspace.contents_or_none(project), page)
-    rows = [
-        VoteLine(
-            at=code,
-            task=name,
-            vote=shown.class_texts[vote],
-            label=shown.class_texts[shown.result.label_codes[code]],
-            confidence=round(float(shown.confidence[code]), 6),
-            text=line,
-        )
-        for code, name, vote, line in zip(page, shown.task_texts(page), page_votes, lines, strict=True)
-    ]
+    lines = _lines(shown, services.workspace.contents_for_tables(project), page)
+    rows = [VoteLine(**line, vote=shown.class_texts[vote]) for line, vote in zip(lines, page_votes, strict=True)]
     return Page(total=len(order), rows=rows)
 
 
@@ -306,52 +258,53 @@ def next_tasks(
         return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
 
     store, holds = services.store, services.holds
-    skipped = codes_of(tasks_aside(store, project, SKIP, reviewer))
-    sent_back = codes_of(tasks_aside(store, project, SEND_BACK))
+    skipped = codes_of(gold.tasks_aside(store, project, gold.SKIP, reviewer))
+    sent_back = codes_of(gold.tasks_aside(store, project, gold.SEND_BACK))
     used, known, order = shown.result.gold, services.workspace.truths_of_file(project), shown.view(by_gain)
-    is_skipped = np.zeros(len(used), dtype=bool)
-    is_skipped[list(skipped)] = True
     with holds.choosing:
         # Truths are read here: whoever judged a task meanwhile does not hold it any more.
-        given = shown.codes_of(truths_of(store, project))
+        given = shown.codes_of(gold.truths_of(store, project))
         is_open = used == MISSING
         is_open[list(given)] = False
         n_left = int(np.count_nonzero(is_open))
         is_open[[task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]] = False
-        is_open[[code for name in holds.by_others(project, reviewer) if (code := shown.task_code(name)) >= 0]] = False
-        first, later = order[(is_open & ~is_skipped)[order]], order[(is_open & is_skipped)[order]]
-        codes = np.append(first, later)[:most].tolist()
+        held = match(holds.by_others(project, reviewer), shown.result.task_names)
+        is_open[held[held != MISSING]] = False
+        waiting = order[is_open[order]]
+        codes = waiting[np.argsort(np.isin(waiting, list(skipped)), kind="stable")][:most].tolist()
         holds.hold(project, reviewer, shown.task_name(codes[0]) if codes else None)
     tasks = [view_task(services, project, shown, code) for code in codes]
-    gold = merge_truths(np.full_like(used, MISSING) if known is None else known, given)
+    truths = gold.merge_truths(np.full_like(used, MISSING) if known is None else known, given)
     return Queue(
         left=n_left,
-        judged=count_truths(store, project),
+        judged=gold.count_truths(store, project),
         skipped=len(skipped.keys() - given.keys()),
         sent_back=len(sent_back.keys() - given.keys()),
-        to_learn=int(np.count_nonzero(gold != used)) if len(gold) == len(used) else len(given),
+        to_learn=int(np.count_nonzero(truths != used)) if len(truths) == len(used) else len(given),
         classes=[plain_name(name) for name in shown.classes],
         tasks=[blinded(task) for task in tasks] if store.project(project)["blind"] else tasks,
-        actions=[Action(**action) for action in last_actions(store, project, reviewer)],
+        actions=gold.last_actions(store, project, reviewer),
     )
 
 
 @router.get("/reviewers")
-def reviewers(project: ProjectId, store: StoreDep) -> list[ReviewerRow]:
+def reviewers(project: ProjectId, services: ServicesDep) -> list[ReviewerRow]:
     """Return how many tasks each reviewer judged, and how often they agreed with the labels."""
-    rows = judgements_of(store, project)
+    rows = gold.judgements_of(services.store, project)
     judged = Counter(row["reviewer"] for row in rows)
     compared = Counter(row["reviewer"] for row in rows if row["label_then"] is not None)
     agreed = Counter(row["reviewer"] for row in rows if row["label_then"] == row["label"])
-    return [
-        ReviewerRow(reviewer=who, judged=n, compared=compared[who], agreed=agreed[who]) for who, n in judged.items()
-    ]
+    counts = [(who, n, compared[who], agreed[who]) for who, n in judged.items()]
+    return [ReviewerRow(reviewer=who, judged=n, compared=known, agreed=same) for who, n, known, same in counts]
 
 
-def _lines(shown: Browser, contents: Contents | None, codes: list[int]) -> list[str]:
-    if contents is None:
-        return [""] * len(codes)
-    return contents.lines([shown.task_name(code) for code in codes], LINE_LENGTH)
+def _lines(shown: Browser, contents: Contents, codes: list[int]) -> list[dict[str, Any]]:
+    """Return what every table shows of a task: its label, and the beginning of its content."""
+    begins = contents.lines([shown.task_name(code) for code in codes], LINE_LENGTH)
+    labels = [shown.class_texts[shown.labelled.label_codes[code]] for code in codes]
+    sure = [round(float(shown.confidence[code]), 6) for code in codes]
+    columns = zip(codes, texts(shown.labelled.task_names, codes), labels, sure, begins, strict=True)
+    return [dict(zip(("at", "task", "label", "confidence", "text"), row, strict=True)) for row in columns]
 
 
 def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
@@ -371,12 +324,9 @@ def view_task(services: Services, project: int, shown: Browser, code: int) -> Ta
     rows_of = shown.result if has_votes else replace(shown.labelled, annotations=None)
     predictions = []
     if combined is not None:  # the most probable class of each model that has a prediction for the task
-        models = zip(combined.predictions.models, combined.predictions.probabilities[:, code], strict=True)
-        predictions = [
-            Predicted(model=model, label=shown.class_texts[int(p.argmax())], probability=round(float(p.max()), 6))
-            for model, p in models
-            if p.any()
-        ]
+        for model, p in zip(combined.predictions.models, combined.predictions.probabilities[:, code], strict=True):
+            label, probability = shown.class_texts[int(p.argmax())], round(float(p.max()), 6)
+            predictions += [Predicted(model=model, label=label, probability=probability)] if p.any() else []
     return TaskView(
         at=code,
         row=task_rows(rows_of, [code], shown.doubts)[0],

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,22 +24,12 @@ from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.layouts import count_more
 from finegold.studio.content import collect_content, keep_items
-from finegold.studio.jobs import JobState
+from finegold.studio.files import FILE_BODY
 from finegold.studio.problems import Problem, warnings_in_words
 from finegold.studio.projects import Project, count_waiting, describe
 from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, near_spellings, preview, read_votes, title_of
 from finegold.studio.results import summarise_fit
-from finegold.studio.services import (
-    FILE_BODY,
-    FileName,
-    Id,
-    ProjectId,
-    Scalar,
-    Services,
-    ServicesDep,
-    StoreDep,
-    sent_file,
-)
+from finegold.studio.services import FileName, Id, JobState, ProjectId, Scalar, Services, ServicesDep, StoreDep
 from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
@@ -163,7 +152,14 @@ def start_reading(project: ProjectId, options: ReadRequest, services: ServicesDe
     if services.jobs.active(project):
         raise Problem(409, "Something is still running", "Wait until it is done, or cancel it.")
     reading = Reading(**options.model_dump(exclude={"version"}))
-    services.jobs.add(project, JobState(kind="read"), partial(_read, services, project, reading))
+
+    def read(job: JobState) -> None:
+        has_file = services.store.project(project)["file"] is not None
+        batches, posted = ([], []) if has_file else _posted(services.store, project, "1")
+        votes = _votes_of_file(services, project, reading, job) if has_file else join_posted(None, posted, reading)
+        new_base(services, project, votes, reading=reading.model_dump(), read=batches)
+
+    services.jobs.add(project, JobState(kind="read"), read)
     return describe(services, project)
 
 
@@ -188,10 +184,25 @@ def remove_batch(
     project: ProjectId, batch: Annotated[int, fastapi.Path(ge=1, le=2**53)], services: ServicesDep
 ) -> Project:
     """Remove posted votes. If results include them, the votes are read again without them and fits are dropped."""
-    if batch not in [each.id for each in posted_batches(project, services.store)]:
+    store = services.store
+    if batch not in [each.id for each in posted_batches(project, store)]:
         raise Problem(404, "There is no such batch", "It may have been removed already.")
-    # Queued jobs may use it, so it is removed after them.
-    services.jobs.add(project, JobState(kind="remove"), partial(_remove, services, project, batch))
+
+    def remove(job: JobState) -> None:
+        options = read_options(store, project)
+        used = [each.id for each in posted_batches(project, store) if each.taken]
+        has_file = options is not None and store.project(project)["file"] is not None
+        if batch in used and (has_file or used != [batch]):
+            votes = _votes_of_file(services, project, options, job) if has_file and options is not None else None
+            read, posted = _posted(store, project, f"taken AND id != {batch:d}")
+            new_base(services, project, join_posted(votes, posted, options), read=read, removed=batch)
+            return
+        with store.changing(project):
+            if batch in used:  # there are no other votes
+                services.workspace.forget(_drop_results(store, project))
+            store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+
+    services.jobs.add(project, JobState(kind="remove"), remove)  # after queued jobs, which may use the batch
     return describe(services, project)
 
 
@@ -208,38 +219,37 @@ async def add_votes(
 
     The columns are those of the project's file, or found by their names. A newer vote replaces an older one.
     """
-    async with sent_file(request, services, name, REFUSED) as path:
-        return await run_in_threadpool(_add_file, services, project, path, name, take, pasted)
 
+    def add(path: Path) -> Arrival:
+        known = read_options(services.store, project)
+        if pasted:
+            _add_header(path, [] if known is None else [known.task, known.annotator, known.label])
+        options = _options_for(path, known)
+        with warnings_in_words() as words:
+            # Spellings are replaced when the votes are joined with the others.
+            read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
+        if read.n_votes > MAX_ARRIVING:
+            most = f"at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
+            raise Problem(422, REFUSED, f"There are {read.n_votes:,}; {most}")
+        read, asked = _questions_of(read)
+        columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
+        votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
+        before, _ = all_votes(services, project)
+        changes = _compare(before, votes, options)
+        arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
+        if take:
+            join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
+            facts = arrival.model_dump(exclude={"examples"})
+            arrival.batch = _add_batch(services.store, project, votes, name, facts)
+            if asked:
+                asked_before = json.loads(services.store.project(project)["options"] or "[]")
+                every = json.dumps([*dict.fromkeys([*asked_before, *asked])])
+                services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
+            keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
+        return arrival
 
-def _add_file(services: Services, project: int, path: Path, name: str, is_taken: bool, is_pasted: bool) -> Arrival:
-    known = read_options(services.store, project)
-    if is_pasted:
-        _add_header(path, [] if known is None else [known.task, known.annotator, known.label])
-    options = _options_for(path, known)
-    with warnings_in_words() as words:
-        # Spellings are replaced when the votes are joined with the others.
-        read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
-    if read.n_votes > MAX_ARRIVING:
-        detail = f"There are {read.n_votes:,}; at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
-        raise Problem(422, REFUSED, detail)
-    asked = _options_of(read) if read.multi else []
-    read = _questions_of(read)
-    columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
-    votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
-    before, _ = all_votes(services, project)
-    changes = _compare(before, votes, options)
-    arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
-    if is_taken:
-        join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
-        facts = arrival.model_dump(exclude={"examples"})
-        arrival.batch = _add_batch(services.store, project, votes, name, facts)
-        if asked:
-            before_them = json.loads(services.store.project(project)["options"] or "[]")
-            every = json.dumps([*dict.fromkeys([*before_them, *asked])])
-            services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
-        keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
-    return arrival
+    async with services.files.sent(request, name, REFUSED) as path:
+        return await run_in_threadpool(add, path)
 
 
 def _options_for(path: Path, known: Reading | None) -> Reading:
@@ -284,16 +294,12 @@ def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options
     classes = to_list(before.class_names)
     tasks, people, given = zip(*votes, strict=True)
     labels = _spelled(given, classes, options)
-    task, who = (
-        match(values, names).astype(np.int64)
-        for values, names in ((tasks, before.task_names), (people, before.annotator_names))
-    )
+    task, who = match(tasks, before.task_names), match(people, before.annotator_names)
     code = match(labels, before.class_names)
     # The class that each of these annotators voted for on the task so far.
-    old_task, old_who, old_class = (column.astype(np.int64) for column in before.votes())
-    pair = ["task", "who"]
-    old = pl.DataFrame({"task": old_task, "who": old_who, "class": old_class}).unique(pair, keep="first")
-    here = pl.DataFrame({"task": task, "who": who}).join(old, on=pair, how="left", maintain_order="left")
+    pair, kind = ["task", "who"], pl.Int64
+    old = pl.DataFrame(dict(zip([*pair, "class"], before.votes(), strict=True))).cast(kind).unique(pair, keep="first")
+    here = pl.DataFrame({"task": task, "who": who}).cast(kind).join(old, on=pair, how="left", maintain_order="left")
     earlier = here["class"].fill_null(MISSING).to_numpy()
     is_changed = (earlier != MISSING) & (earlier != code)
     unknown = sorted({text_of(labels[i]) for i in np.flatnonzero(code == MISSING)})
@@ -313,7 +319,6 @@ def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options
 
 
 def read_options(store: Store, project: int) -> Reading | None:
-    """Return the options that the file was read with; None for posted votes."""
     reading = store.project(project)["reading"]
     return None if reading is None else Reading(**json.loads(reading))
 
@@ -339,15 +344,6 @@ def _add_batch(store: Store, project: int, votes: Sequence[Any], source: str = "
         return store.insert("posted", project=project, n_votes=len(votes), at=now(), source=source, **content)
 
 
-def _read(services: Services, project: int, options: Reading, job: JobState) -> None:
-    """Read the votes of a project's file, or its posted votes again, with the majority vote as the first result."""
-    if services.store.project(project)["file"] is not None:
-        new_base(services, project, _votes_of_file(services, project, options, job), reading=options.model_dump())
-        return
-    read, posted = _posted(services.store, project, "1")
-    new_base(services, project, join_posted(None, posted, options), reading=options.model_dump(), read=read)
-
-
 def _votes_of_file(services: Services, project: int, options: Reading, job: JobState) -> Annotations:
     def watch(progress: Any) -> None:
         job.rows, job.expected = progress.rows, progress.expected
@@ -357,54 +353,32 @@ def _votes_of_file(services: Services, project: int, options: Reading, job: JobS
     with services.files.of(store.project(project), again=True) as path:
         votes = read_votes(path, options, watch)
         job.check()
-        with services.files.written(collect_content(path, options)) as content:
-            blob = store.keep_file(content)
-        asked = json.dumps(_options_of(votes)) if votes.multi else None
+        blob = services.files.keep(collect_content(path, options).write_parquet, ".parquet")
+        votes, asked = _questions_of(votes)
+        options_asked = None if asked is None else json.dumps(asked)
         with store.changing(project):
-            store.run("UPDATE project SET content = ?, options = ? WHERE id = ?", blob, asked, project)
+            store.run("UPDATE project SET content = ?, options = ? WHERE id = ?", blob, options_asked, project)
     job.check()
-    return _questions_of(votes)
+    return votes
 
 
-def _options_of(votes: Annotations) -> list[str]:
-    """Return the labels that sets consist of; the last class is the empty set."""
-    return [text_of(name) for name in to_list(votes.class_names)[:-1]]
+def _questions_of(votes: Annotations) -> tuple[Annotations, list[str] | None]:
+    """Return sets of labels as questions of no or yes on each task and label, which people can judge one by one.
 
-
-def _questions_of(votes: Annotations) -> Annotations:
-    """Return sets of labels as questions of no or yes on each task and label, which people can judge one by one."""
+    The labels that sets consist of come second; None if votes are single labels.
+    """
     if not votes.multi:
-        return votes
-    return replace(single_votes(votes), columns=votes.columns, counts=votes.counts, hygiene=votes.hygiene)
-
-
-def _remove(services: Services, project: int, batch: int, job: JobState) -> None:
-    """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
-    store, options = services.store, read_options(services.store, project)
-    used = [each.id for each in posted_batches(project, store) if each.taken]
-    has_file = options is not None and store.project(project)["file"] is not None
-    if batch in used and (has_file or used != [batch]):
-        votes = _votes_of_file(services, project, options, job) if has_file and options is not None else None
-        read, posted = _posted(store, project, f"taken AND id != {batch:d}")
-        new_base(services, project, join_posted(votes, posted, options), read=read, removed=batch)
-        return
-    with store.changing(project):
-        if batch in used:  # there are no other votes
-            services.workspace.forget(_drop_results(store, project))
-        store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+        return votes, None
+    questions = replace(single_votes(votes), columns=votes.columns, counts=votes.counts, hygiene=votes.hygiene)
+    return questions, [text_of(name) for name in to_list(votes.class_names)[:-1]]  # the last class is the empty set
 
 
 def new_base(
-    services: Services,
-    project: int,
-    votes: Annotations,
-    reading: Any = None,
-    read: Iterable[int] = (),
-    removed: int = 0,
+    services: Services, project: int, votes: Annotations, *, reading: Any = None, read: Any = (), removed: int = 0
 ) -> None:
     """Store new votes, which include the batches `read` and not `removed`, with their majority vote; drop old fits."""
     majority = Job(votes, method="mv").run()
-    store, blob, browser = services.store, services.workspace.save(majority), Browser(majority)
+    store, blob, browser = services.store, services.files.keep(majority.save, ".finegold"), Browser(majority)
     facts = json.dumps(summarise_fit(browser))
     with store.changing(project):
         earlier = _drop_results(store, project)
@@ -412,8 +386,7 @@ def new_base(
         base = store.insert("fit", project=project, **fit)
         store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", base, base, project)
         if reading is not None:  # posted votes must be joined with those of the file again
-            new = json.dumps(reading)
-            store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
+            store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", json.dumps(reading), project)
             store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
         for batch in read:
             store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
@@ -475,14 +448,11 @@ def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
 
     As in a file, 7, 7.0 and "7" are one name, and 0.5 does not make others floats, unless the names so far are floats.
     """
-    are_floats = names is not None and names.values.dtype.is_float()
-
-    def as_in_a_file(value: Any) -> Any:
-        if value is None or isinstance(value, bool):
-            return value
-        text = text_of(value)
-        return int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
-
     column = np.empty(len(values), dtype=object)
-    column[:] = values if are_floats else [as_in_a_file(value) for value in values]
+    column[:] = values
+    if names is None or not names.values.dtype.is_float():
+        for at, value in enumerate(values):
+            if value is not None and not isinstance(value, bool):
+                text = text_of(value)
+                column[at] = int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
     return column

@@ -1,8 +1,4 @@
-"""Results in memory: load them when they are first requested, and sort, filter and search their tasks and annotators.
-
-Orders and masks are NumPy arrays over all rows, also of a million tasks. They are computed on first use and cached with
-the result.
-"""
+"""Results in memory, loaded when they are first requested; their tasks and annotators sorted, filtered and searched."""
 
 from __future__ import annotations
 
@@ -37,10 +33,6 @@ from finegold.votes.encoding import MISSING, Codes, match, text_of, to_list
 from finegold.votes.key import make_key
 
 MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
-DAMAGED = (
-    "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
-    "reading the votes again replaces it."
-)
 PREDICTED = "predicted"  # marks tasks that have predictions but no votes
 View = TypeVar("View")
 Mask = NDArray[np.bool_]
@@ -85,34 +77,22 @@ class Workspace:
         base = self.store.row("SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project)
         return self.votes(project).gold if base is not None and json.loads(base["facts"])["gold"] else None
 
-    def contents(self, project: int) -> Contents | None:
+    def contents(self, project: int) -> Contents:
         row = self.store.project(project)
-        own, options = row["content"], json.loads(row["options"] or "[]")
         added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
-        blobs = (*([] if own is None else [own]), *(row["file"] for row in added))
-        if not blobs:
-            return None
+        blobs = (*([] if row["content"] is None else [row["content"]]), *(each["file"] for each in added))
         with self._lock:
             if blobs not in self._contents:
                 # They stay in the scratch folder, where others may read them now.
                 self._contents[blobs] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
-            self._contents[blobs].questions = Questions(options)
+            self._contents[blobs].questions = Questions(json.loads(row["options"] or "[]"))
             return self._contents[blobs]
 
-    def contents_or_none(self, project: int) -> Contents | None:
-        """Return the content of the tasks; None also if it is damaged, because tables can do without it."""
+    def contents_for_tables(self, project: int) -> Contents:
+        """Return the content of the tasks; nothing if it is damaged, because tables can do without it."""
         with suppress(FinegoldError):
             return self.contents(project)
-        return None
-
-    def save(self, result: Result) -> int:
-        """Keep a result in the project file and return the id of its bytes."""
-        path = self.files.temporary(".finegold")
-        try:
-            result.save(path)
-            return self.store.keep_file(path)
-        finally:
-            path.unlink(missing_ok=True)
+        return Contents([])
 
     def remember(self, fit: int, browser: Browser) -> None:
         with self._lock:
@@ -129,7 +109,11 @@ class Workspace:
     def opening(self, project: int, fit: int) -> Iterator[None]:
         """Mark a result on disk while it is opened. A result that crashes the studio is not opened again."""
         if self.is_damaged(fit):
-            raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
+            detail = (
+                "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
+                "reading the votes again replaces it."
+            )
+            raise Problem(409, "The studio ended while it opened this result", detail, project=project, fit=fit)
         more = "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1"
         self.store.run(more, fit)
         try:
@@ -151,31 +135,26 @@ class Workspace:
                 raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
             return int(row["model"])
 
-        path, blob = self.files.temporary(".finegold"), model()
+        blob = model()
         try:
-            with self.opening(project, fit):
+            with self.files.temporary(".finegold") as path, self.opening(project, fit):
                 self.store.copy_to(blob, path)
                 return load(path)
         except FinegoldError:
             model()  # raises if the fit was replaced meanwhile
             raise
-        finally:
-            path.unlink(missing_ok=True)
 
 
 class Browser:
     """A result with a cache of the views that were computed from it."""
 
     def __init__(self, result: Result) -> None:
-        self.result = result
+        self.result, self.votes = result, votes_of(result)
+        self.classes, self.class_texts = to_list(result.class_names), texts(result.class_names)
         self._orders: dict[tuple[str, str], NDArray[np.int64]] = {}
         self._texts: dict[str, pl.Series] = {}
         self._views: dict[Callable[[Result], Any], Any] = {}
         self._making: defaultdict[Callable[[Result], Any], threading.Lock] = defaultdict(threading.Lock)
-
-    @property
-    def votes(self) -> Annotations:
-        return votes_of(self.result)
 
     @cached_property
     def labelled(self) -> ResultData:
@@ -185,17 +164,6 @@ class Browser:
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
         return self.labelled.confidence
-
-    @cached_property
-    def classes(self) -> list[Any]:
-        return to_list(self.result.class_names)
-
-    @cached_property
-    def class_texts(self) -> list[str]:
-        return texts(self.result.class_names)
-
-    def task_texts(self, codes: list[int]) -> list[str]:
-        return texts(self.labelled.task_names, codes) if codes else []
 
     def task_name(self, code: int) -> Any:
         """Return the name of a task as it is in the data."""
@@ -247,10 +215,6 @@ class Browser:
         mask[codes[codes != MISSING]] = True
         return mask
 
-    def task_code(self, name: Any) -> int:
-        """Return the code of a task by its name, or MISSING."""
-        return int(match([name], self.result.task_names)[0])
-
     def codes_of(self, gold: Mapping[Any, Any]) -> dict[int, int]:
         """Return truths by name as codes, without those of tasks and classes that the votes do not have."""
         if not gold:
@@ -297,11 +261,9 @@ class Contents:
         fields: dict[str, dict[str, str]] = {key: {} for key in keys}
         for rows in self._files:
             for row in rows.filter(pl.col(KEY).is_in(keys)).unique(KEY, keep="first").collect().to_dicts():
-                filled = {name: text for name, text in row.items() if name != KEY and text and text.strip()}
-                fields[row[KEY]] |= {
-                    name: text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
-                    for name, text in filled.items()
-                }
+                for name, text in row.items():
+                    if name != KEY and text and text.strip():
+                        fields[row[KEY]][name] = text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
         return [fields[key] for key in keys]
 
     def lines(self, tasks: Sequence[Any], length: int) -> list[str]:
