@@ -1,9 +1,10 @@
 """How processor time and memory of a fit in memory grow with votes, classes and annotators, on one thread.
 
-    python -m bench.speed.growth [--methods anchored ds ptbcc] [--most 1e8]
+    python -m bench.speed.growth [--methods anchored ds ptbcc] [--most 1e8] [--picture docs/evidence/growth.svg]
 
 Each point is a process of its own, and its memory is the most that it held, votes included. A slope is that of the
-logarithms of two neighbouring points: 1 is proportional growth.
+logarithms of two neighbouring points: 1 is proportional growth. The picture has a column per axis, with time above and
+memory below; its slopes are over the last three points.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bench.machine import keep, peak_memory
+from bench.machine import BENCH, keep, peak_memory
 from finegold.fitting.solve import fit
 from finegold.methods.lookup import make_method
 from finegold.votes.annotations import Annotations
@@ -30,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--methods", nargs="+", default=["anchored", "ds", "ptbcc"])
     parser.add_argument("--most", type=float, default=1e8, help="votes")
+    parser.add_argument("--picture", type=Path, default=BENCH.parent / "docs" / "evidence" / "growth.svg")
     parser.add_argument("--point", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.point:
@@ -49,11 +53,14 @@ def main() -> None:
             for before, now in pairwise([None, *points]):
                 slopes = [slope(axis, what, before, now) for what in ("seconds", "mebibytes")]
                 print(f"| {now[axis]:,} | {now['seconds']:.3f} | {slopes[0]} | {now['mebibytes']:.0f} | {slopes[1]} |")
-    print(f"kept in {keep('growth', figures)}")
+    draw_growth(figures, options.picture)
+    print(f"kept in {keep('growth', figures)}, drawn in {options.picture}")
 
 
 def point(method: str, axis: str, value: int) -> dict[str, float]:
     sizes = {"votes": VOTES, "classes": CLASSES, "annotators": ANNOTATORS, axis: value}
+    if axis == "classes":
+        sizes["annotators"] = 100  # a matrix per annotator takes 8 MB with 1,000 classes
     given = json.dumps({"method": method, **sizes})
     done = subprocess.run(
         [sys.executable, "-m", "bench.speed.growth", "--point", given], capture_output=True, text=True, check=True
@@ -75,6 +82,28 @@ def measured(method: str, votes: int, classes: int, annotators: int) -> dict[str
     seconds = time.process_time() - began
     sizes = {"votes": votes, "classes": classes, "annotators": annotators}
     return {**sizes, "seconds": seconds, "mebibytes": peak_memory()}
+
+
+def draw_growth(figures: list[dict[str, Any]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "growth"
+    from matplotlib import pyplot
+
+    axes = list(dict.fromkeys(row["axis"] for row in figures))
+    picture, panels = pyplot.subplots(2, len(axes), figsize=(4 * len(axes), 6.5), squeeze=False)
+    for row in figures:
+        sizes = [point[row["axis"]] for point in row["points"]]
+        for number, (what, words) in enumerate({"seconds": "seconds", "mebibytes": "MiB"}.items()):
+            values = [max(point[what], 1e-3) for point in row["points"]]
+            steepness = np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)[0]
+            panel = panels[number][axes.index(row["axis"])]
+            panel.plot(sizes, values, marker="o", markersize=3, label=f"{row['method']} ({steepness:.2f})")
+            panel.set(xscale="log", yscale="log", xlabel=row["axis"], ylabel=words)
+            panel.legend(fontsize=8)
+    picture.tight_layout()
+    picture.savefig(path, metadata={"Date": None})
 
 
 def draw(n_votes: int, n_classes: int, n_annotators: int) -> Annotations:
