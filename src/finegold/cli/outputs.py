@@ -170,7 +170,7 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
     else:
         summary["tied_votes"] = n_tied_votes(result)
     summary |= {"differs_from_majority": n_flips(result), "expected_accuracy": expected_accuracy(result)}
-    return summary | {"warnings": tie_warnings(result)}
+    return summary | {"warnings": tie_warnings(result, summary.get("tied_votes"))}
 
 
 def print_summary(summary: dict[str, Any], result: ResultData) -> None:

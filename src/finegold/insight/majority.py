@@ -28,6 +28,7 @@ from finegold.votes.pairs import rows_of
 
 TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
+TASKS_AT_ONCE = 2**20  # that ties are counted of, so that hundreds of millions of votes need little memory
 MAX_NAMED = 3  # number of annotators named on each side of a flip
 
 
@@ -176,17 +177,20 @@ def _listed(parts: list[tuple[float, str]]) -> str:
 
 def n_tied_votes(result: ResultData) -> int:
     """Return the number of tasks on which several classes share the most votes."""
-    votes = votes_of(result)
-    size, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
-    is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(votes.task_ptr))
-    return int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
+    votes, n_tied = votes_of(result), 0
+    for start in range(0, votes.n_tasks, TASKS_AT_ONCE):
+        ptr = votes.task_ptr[start : start + TASKS_AT_ONCE + 1].astype(np.int64)
+        size, first = np.diff(votes.cell_ptr[ptr[0] : ptr[-1] + 1]), ptr[:-1] - ptr[0]
+        is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(ptr))
+        n_tied += int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())
+    return n_tied
 
 
-def tie_warnings(result: ResultData) -> list[str]:
+def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
     if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
         return []
-    tied = n_tied_votes(result)
+    tied = n_tied_votes(result) if n_tied is None else n_tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [

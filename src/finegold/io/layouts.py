@@ -45,6 +45,7 @@ from finegold.io.truth import (
     gold_truth,
     read_gold,
 )
+from finegold.kernels import sort_votes
 from finegold.votes.annotations import Annotations, Counts, count_disagreeing
 from finegold.votes.encoding import (
     MISSING,
@@ -210,7 +211,7 @@ def _with_columns(annotations: Annotations, opened: Table, task: Any, annotator:
 def _find_sets(labels: Coded, of_export: bool = False) -> Finding | None:
     """Report that the labels are sets, if they are."""
     cells = [text_of(name) for name in labels.names]
-    counts = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(cells)).astype(np.int64)
+    counts = sort_votes.count(labels.codes, len(cells))
     if not hold_sets(cells, counts, of_export=of_export):
         return None
     separator = separator_of(cells)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
+from finegold.kernels import sort_votes
 from finegold.votes.encoding import (
     MISSING,
     Coded,
@@ -192,8 +193,11 @@ class Spellings(NamedTuple):
 
     def frequency(self) -> dict[str, int]:
         codes, names = self.labels.codes, to_list(self.labels.names)
-        counts = np.bincount(codes[codes != MISSING], self.counts, minlength=len(names))
-        return {text_of(name): int(count) for name, count in zip(names, counts, strict=True)}
+        if self.counts is None:
+            counts = sort_votes.count(codes, len(names))
+        else:
+            counts = np.bincount(codes[codes != MISSING], self.counts, minlength=len(names))
+        return {text_of(name): int(n) for name, n in zip(names, counts, strict=True)}
 
     def renamed(self, new: dict[str, Any]) -> Spellings:
         """Replace labels and truths by their text."""
