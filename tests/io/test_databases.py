@@ -91,8 +91,8 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place, condition: str
 @on()
 @pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
 def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.database_sessions.FETCHED", 1000)
-    monkeypatch.setattr("finegold.io.database_sessions.MOST_ROWS", 1500)
+    monkeypatch.setattr("finegold.io.database_tables.FETCHED", 1000)
+    monkeypatch.setattr("finegold.io.database_tables.MOST_ROWS", 1500)
     rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
     place.put_votes([*rows, *(("t000", f"a{i}", "zz") for i in range(10))])  # which of two votes counts tells the order
     heard: list[Progress] = []
@@ -127,7 +127,7 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
 
 @on("sqlite")
 def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.database_sessions.FETCHED", 2)
+    monkeypatch.setattr("finegold.io.database_tables.FETCHED", 2)
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
         "INSERT INTO votes VALUES (1, 'a', 'x', NULL), (1, 'b', 'x', NULL), (2, 'a', NULL, NULL), ('3', 7, 5, 'x')",

@@ -24,8 +24,6 @@ SECONDS = 10  # to wait for a server, or for another writer
 
 @dataclass(frozen=True)
 class Database:
-    """The address of a database."""
-
     kind: str
     name: str  # for people: without user, password and options
     target: str = field(repr=False)  # for the driver: an address, or the path of a file
@@ -45,15 +43,12 @@ def is_database(votes: object) -> bool:
 
 
 def parse(address: Any) -> Database:
-    """Parse the address of a database."""
     parts = ADDRESS.match(address) if isinstance(address, str) else None
     kind = KINDS.get(parts[1].lower(), "") if parts else ""
     if not parts or not kind:
         scheme = parts[1] + "://" if parts else repr(address)
-        raise InputError(
-            f"{scheme} is not a database that Finegold knows; it knows {SHAPES}. From any other, write the votes "
-            "to a CSV or Parquet file"
-        )
+        remedy = "From any other, write the votes to a CSV or Parquet file"
+        raise InputError(f"{scheme} is not a database that Finegold knows; it knows {SHAPES}. {remedy}")
     rest = parts[2]
     if kind != "postgresql":
         path = rest.removeprefix("/")
@@ -74,10 +69,7 @@ def parse(address: Any) -> Database:
 
 
 def table_parts(text: str) -> list[str]:
-    """Split the name of a table: votes -> [votes], work.votes -> [work, votes].
-
-    Names with points need double quotes.
-    """
+    """Split the name of a table: votes -> [votes], work.votes -> [work, votes]. Quotes may protect a point."""
     parts = NAME.findall(text)
     if not parts or ".".join(parts) != text or len(parts) > 2:
         raise InputError(f"{text!r} is not the name of a table; expected NAME or SCHEMA.NAME")
@@ -85,5 +77,4 @@ def table_parts(text: str) -> list[str]:
 
 
 def quoted(*names: str) -> str:
-    """Quote names as SQL identifiers."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)

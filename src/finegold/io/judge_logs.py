@@ -268,12 +268,10 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
         spare = [str(column) for column in columns if column not in roles.values() and bare_name(column) not in known]
         is_guess = len(lost) == 1 and len(spare) == 1
         options = {role: spare[0] if is_guess else Placeholder("COLUMN") for role in lost}
-        raise InputError(
-            f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "
-            + ", ".join(f'"{column}"' for column in columns[:20]),
-            source,
-            [use(**options, text="if that is the column" if len(lost) == 1 else "if those are the columns")],
-        )
+        problem = f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among"
+        listed = ", ".join(f'"{column}"' for column in columns[:20])
+        remedy = use(**options, text="if that is the column" if len(lost) == 1 else "if those are the columns")
+        raise InputError(f"{problem} {listed}", source, [remedy])
     return {role: column for role, column in roles.items() if column is not None}
 
 
@@ -330,11 +328,9 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
         # If it is the same for all judges of an item, it is the truth, and there is no verdict.
         by_item = table.group_by("item").agg(pl.len().alias("n"), pl.col("verdict").n_unique().alias("k"))
         if not ((by_item["n"] > 1).any() and (by_item["k"] > 1).any()):
-            raise InputError(
-                f'found no column of verdicts; "{chosen["verdict"]}" seems to hold the truths',
-                name,
-                [use(verdict=Placeholder("COLUMN")), use(verdict=chosen["verdict"], text="if those are verdicts")],
-            )
+            problem = f'found no column of verdicts; "{chosen["verdict"]}" seems to hold the truths'
+            these = use(verdict=chosen["verdict"], text="if those are verdicts")
+            raise InputError(problem, name, [use(verdict=Placeholder("COLUMN")), these])
     is_ordered = _orders(table) is not None
     if reading.order is not None and not is_ordered:
         problem = f'the column "{chosen["order"]}" has other values than AB and BA'
@@ -363,16 +359,13 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     else:
         read_log = pointwise_log(table, name, reading)
         if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
-            raise InputError(
-                f"the verdicts have {len(read_log.class_names):,} different scores, more than {MOST_CLASSES}",
-                name,
-                [Remedy(text="round them to fewer, such as 1 to 5"), use(verdict=Placeholder("COLUMN"))],
-            )
+            problem = f"the verdicts have {len(read_log.class_names):,} different scores, more than {MOST_CLASSES}"
+            fewer = Remedy(text="round them to fewer, such as 1 to 5")
+            raise InputError(problem, name, [fewer, use(verdict=Placeholder("COLUMN"))])
     notes = list(dict.fromkeys(notes))
     if "order" in table.columns and not (is_pairwise and is_ordered):
-        notes.append(
-            f'the column "{chosen["order"]}" is not used: its values are not AB and BA, or answers stand alone'
-        )
+        reason = "its values are not AB and BA, or answers stand alone"
+        notes.append(f'the column "{chosen["order"]}" is not used: {reason}')
     given_gold = table.filter(pl.col("gold").is_not_null()) if "gold" in table.columns else table.clear()
     if n := int((read_log.gold != MISSING).sum()):
         unknown = {str(read_log.item_names[code]) for code in np.flatnonzero(read_log.gold == MISSING).tolist()}
@@ -396,9 +389,8 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     for source in truths:
         read_log = with_gold(read_log, source)
         n = int((read_log.gold != MISSING).sum())
-        read_log.notes.append(
-            f"{source.name} holds truths by its name or its columns, and is used as gold: {n:,} items"
-        )
+        what = "holds truths by its name or its columns, and is used as gold"
+        read_log.notes.append(f"{source.name} {what}: {n:,} items")
     return read_log
 
 
@@ -507,11 +499,9 @@ def _about_repeats(log: JudgeLog, source: str) -> list[str]:
     by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
     if (2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()).any():
         share = by_judge["n_apart"].sum() / twice.height
-        raise InputError(
-            f"{problem}; {share:.0%} of them contradict each other, as they do if answers are swapped in the second",
-            source,
-            [use(order=Placeholder("COLUMN")), use("if they are repeats", repeat=Placeholder("COLUMN"))],
-        )
+        problem += f"; {share:.0%} of them contradict each other, as they do if answers are swapped in the second"
+        repeats = use("if they are repeats", repeat=Placeholder("COLUMN"))
+        raise InputError(problem, source, [use(order=Placeholder("COLUMN")), repeats])
     return [f"{problem}: they count as repeats"]
 
 
@@ -687,25 +677,20 @@ def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None =
 def _make_log(
     table: pl.DataFrame, items: pl.Series, source: str, failure: SmallCodes, of_items: Mapping[str, Any], **more: Any
 ) -> JudgeLog:
-    """Make a log of values per call; those of `of_items`, with the gold among them, become values per item.
-
-    A column most of whose values are not verdicts is refused, and so are blank names and contradicting truths.
-    """
+    """Make a log of values per call; those of `of_items`, with the gold among them, become values per item."""
     unread = table.get_column("verdict").filter(pl.Series(failure == Meaning.UNREADABLE))
     n, n_readable, kind = len(unread), int((failure == 0).sum()), more["kind"]
     if n > (n + n_readable) * MOST_UNREADABLE:
         other = "pointwise" if kind == "pairwise" else "pairwise"
         example = unread[0].replace("\n", " ")[:60]
-        raise InputError(
-            f"{n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}",
-            source,
-            [
-                use("if another column has them", verdict=Placeholder("COLUMN")),
-                use(f"if they are {other}", kind=other),
-                use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
-                use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
-            ],
-        )
+        problem = f"{n:,} of {n + n_readable:,} verdicts cannot be read as {kind} ones, such as {example!r}"
+        remedies = [
+            use("if another column has them", verdict=Placeholder("COLUMN")),
+            use(f"if they are {other}", kind=other),
+            use("to find them in a text", verdict_pattern=Placeholder("REGEX")),
+            use("to say what they mean", verdict_map=Placeholder("X=A,Y=B")),
+        ]
+        raise InputError(problem, source, remedies)
     coded = []
     for what, column in (("item", items), ("judge", table["judge"])):
         names = encode_column(Names(column), is_text=True)
@@ -738,7 +723,6 @@ def _make_log(
 
 
 def _replace(column: pl.Series, codes: Mapping[str, int], default: int, dtype: Any = pl.Int32) -> Any:
-    """Return the code of each text as an array."""
     replaced = column.replace_strict(codes, default=default, return_dtype=dtype)
     return replaced.fill_null(default).to_numpy().copy()
 
@@ -798,14 +782,11 @@ def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> 
 
 
 def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
-    """Return the log with these truths: a file, a data frame, or a mapping of items to classes or systems.
-
-    If a file has votes of people, the majority is the truth.
-    """
+    """Return the log with these truths: a file, a data frame, or a mapping of items to classes or systems."""
     source = sources_of(gold)[0] if is_files(gold) or isinstance(gold, Source) else None
     if source is not None and (qrels := read_qrels(source)) is not None:
         items, truths = qrels["item"].to_list(), qrels["verdict"].to_list()
-    elif source is not None and (people := majority_of_people(source)) is not None:
+    elif source is not None and (people := majority_of_people(source)) is not None:  # votes of people
         items, truths = people["item"].to_list(), people["gold"].to_list()
     else:
         items, truths = map(to_list, read_truth(gold.name if isinstance(gold, Source) else gold))
@@ -834,9 +815,7 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
             raise InputError(f"the gold of item {log.item_names[item]!r} is {str(truth)!r}; expected one of {expected}")
         codes[item] = code
     if n_unknown == len(items):
-        raise InputError(
-            f"none of the {len(items):,} gold truths belongs to an item of the log: the gold has {items[:1]}, "
-            f"the log has {log.item_names[:1]}; write items alike"
-        )
+        examples = f"the gold has {items[:1]}, the log has {log.item_names[:1]}; write items alike"
+        raise InputError(f"none of the {len(items):,} gold truths belongs to an item of the log: {examples}")
     left_out = [f"{n_unknown:,} gold truths belong to no item of the log and are left out"] if n_unknown else []
     return replace(log, gold=codes, notes=[*log.notes, *left_out])

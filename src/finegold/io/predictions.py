@@ -16,9 +16,9 @@ from finegold.errors import FinegoldWarning, InputError, Placeholder, use
 from finegold.io.columns import LABEL, TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
-from finegold.io.truth import Truth, read_truth
+from finegold.io.truth import read_truth
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, as_column, match, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, as_column, match, text_of, to_list
 from finegold.votes.labels import as_classes, listed
 from finegold.votes.merging import ModelOutput, align
 
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 MAX_SUM_ERROR = 0.02  # of the probabilities of a task, for rounding; they are normalised then
 FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
+LIST_CLASSES = use(classes=Placeholder("A,B,C"), text="to list all classes")
 
 
 class Model(NamedTuple):
@@ -63,26 +64,22 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
     InputError
         If classes do not match, if values are not probabilities, or if no task is one of the votes.
     """
-    models = [_model(name, model, votes) for name, model in _by_name(given).items()]
-    for model in models:
-        _check_tasks(model, votes)
-    return align([ModelOutput(model.name, model.tasks, _checked(model, votes)) for model in models], votes)
-
-
-def _by_name(given: Any) -> dict[str, Any]:
-    """Return the models by name; those without a name are called by their files or numbered."""
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
-        models = {str(name): model for name, model in given.items()}
-    else:
-        models = {}
+        by_name = {str(name): model for name, model in given.items()}
+    else:  # models without a name are called by their files or numbered
         several = given if isinstance(given, list) and given and not isinstance(given[0], Mapping) else [given]
         stems = [Path(model).name.split(".")[0] if isinstance(model, str | Path) else "" for model in several]
         names = [stem or "predictions" for stem in stems]
-        for number, (name, model) in enumerate(zip(names, several, strict=True), start=1):
-            models[name if names.count(name) == 1 else f"{name} {names[:number].count(name)}"] = model
-    if not models:
+        by_name = {
+            name if names.count(name) == 1 else f"{name} {names[:number].count(name)}": model
+            for number, (name, model) in enumerate(zip(names, several, strict=True), start=1)
+        }
+    if not by_name:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    return models
+    models = [_model(name, model, votes) for name, model in by_name.items()]
+    for model in models:
+        _check_tasks(model, votes)
+    return align([ModelOutput(model.name, model.tasks, _checked(model, votes)) for model in models], votes)
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
@@ -96,8 +93,13 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     with columns_of(opened.name):
         by_task = find_columns(opened.columns, {role: named})[0]
     classes = [column for column in opened.columns if column != by_task]
-    if len(answers := candidates(classes, LABEL)) == 1 and len(classes) == 1:
-        return _of_answers(name, opened.name, read_truth(given, task=by_task, label=answers[0]), votes)
+    if len(classes) == 1 and len(candidates(classes, LABEL)) == 1:  # answers without probabilities
+        answers = read_truth(given, task=by_task, label=classes[0])
+        said, known = _codes(to_list(answers.truth), votes), to_list(votes.class_names)
+        if (unknown := np.flatnonzero(said == MISSING)).size:
+            problem = f'the answer "{to_list(answers.truth)[unknown[0]]}" is not a class of the votes ({listed(known)})'
+            raise InputError(problem, opened.name, [LIST_CLASSES])
+        return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])  # as if it were certain
     table = opened.load(opened.columns, [by_task])
     tasks = table.ids(by_task)
     if (tasks.codes == MISSING).any():
@@ -110,15 +112,10 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities)
 
 
-def _of_answers(name: str, source: str, answers: Truth, votes: Annotations) -> Model:
-    """Return the answers of a model that gives no probabilities, as if it were certain."""
-    known, rules = to_list(votes.class_names), votes.hygiene
-    said = match(as_classes(to_list(answers.truth), votes.class_names, rules.normalise, rules.alias), votes.class_names)
-    if (unknown := np.flatnonzero(said == MISSING)).size:
-        answer = to_list(answers.truth)[int(unknown[0])]
-        remedies = [use(classes=Placeholder("A,B,C"), text="to list all classes")]
-        raise InputError(f'the answer "{answer}" is not a class of the votes ({listed(known)})', source, remedies)
-    return Model(name, source, to_list(answers.task), known, np.eye(len(known))[said])
+def _codes(classes: list[Any], votes: Annotations) -> Codes:
+    """Return the codes of classes, which are spelled as the votes were if these were normalised."""
+    rules = votes.hygiene
+    return match(as_classes(classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
 
 
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
@@ -140,22 +137,18 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     except (TypeError, ValueError):
         raise InputError(f"{source} are not an array of numbers; {FORMS}") from None
     if array.ndim != 2 or len(array) != len(tasks) or array.shape[1] != len(classes):
-        raise InputError(
-            f"{source} are an array of shape {array.shape}, but there are {len(tasks):,} tasks and "
-            f"{len(classes):,} classes ({listed(classes)}); {FORMS}"
-        )
+        known = f"{len(tasks):,} tasks and {len(classes):,} classes ({listed(classes)})"
+        raise InputError(f"{source} are an array of shape {array.shape}, but there are {known}; {FORMS}")
     return Model(name, source, tasks, classes, array)
 
 
 def _checked(model: Model, votes: Annotations) -> Floats:
     """[n, K] Return the probabilities in the order of the classes of the votes."""
-    known, rules = to_list(votes.class_names), votes.hygiene
-    codes = match(as_classes(model.classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
+    known, codes = to_list(votes.class_names), _codes(model.classes, votes)
     for column, code in zip(model.classes, codes.tolist(), strict=True):
         if code == MISSING:
             problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
-            remedies = [use(text="remove it"), use(classes=Placeholder("A,B,C"), text="to list all classes")]
-            raise InputError(problem, model.source, remedies)
+            raise InputError(problem, model.source, [use(text="remove it"), LIST_CLASSES])
         if (codes == code).sum() > 1:
             raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
     given, columns = model.probabilities, [known[code] for code in codes.tolist()]
@@ -163,19 +156,15 @@ def _checked(model: Model, votes: Annotations) -> Floats:
         if wrong.any():
             row, k = np.argwhere(wrong)[0].tolist()
             value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
-            raise InputError(
-                f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; correct it, or remove the row if '
-                "the model has no prediction"
-            )
+            remedy = "correct it, or remove the row if the model has no prediction"
+            raise InputError(f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; {remedy}')
     sums = given.sum(axis=1)
     uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
     if uneven.size:
         row = int(uneven[0])
         more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
-        raise InputError(
-            f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. "
-            "Give probabilities (for logits, their softmax)"
-        )
+        remedy = "Give probabilities (for logits, their softmax)"
+        raise InputError(f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. {remedy}")
     ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
     ordered[:, codes] = given / sums[:, None]
     if lost := [name for code, name in enumerate(known) if code not in codes]:
@@ -194,15 +183,11 @@ def _check_tasks(model: Model, votes: Annotations) -> None:
     n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
     are_most = 2 * n_unvoted > len(codes) and 2 * n_without > votes.n_tasks
     if 0 < n_unvoted < len(codes) and (n_unvoted == n_without or are_most):  # as many on both sides: ids are shifted
-        other = model.tasks[int(np.argmax(codes == MISSING))]
-        text = (
-            f"{model.source}: {n_unvoted:,} tasks have no votes, such as {other!r}, and {n_without:,} tasks with votes "
-        )
-        text = f"{text}have no predictions; check that tasks are written and numbered alike"
-        warnings.warn(text, FinegoldWarning, stacklevel=2)
+        text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(codes == MISSING))]!r}, and"
+        text = f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
+        warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
     if n_unvoted == len(codes):
         seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
-        raise InputError(
-            f"{model.source}: none of the {len(model.tasks):,} tasks has votes; check that tasks are written alike "
-            f"({seen}the votes have {to_list(votes.task_names[:1])[0]!r})"
-        )
+        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
+        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
+        raise InputError(f"{problem}; check that tasks are written alike ({sides})")

@@ -147,10 +147,7 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
-    """Return the column of the votes' own table with the gold truths, or None if they are elsewhere.
-
-    True means the column called gold or truth. A text means the column of that name, or else a path.
-    """
+    """Return the column of the votes' own table with the gold truths, or None if they are elsewhere."""
     if isinstance(gold, str) and gold in columns:
         return str(gold)
     if isinstance(gold, GoldColumn):
@@ -307,11 +304,9 @@ def match_truth(
 
 
 def _refuse_unvoted(n_truths: int, of_file: str, tasks: list[Any], votes: Annotations | ResultData) -> NoReturn:
-    raise InputError(
-        f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; "
-        "check that the tasks have the same names as in the votes"
-        + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
-    )
+    remedy = "check that the tasks have the same names as in the votes"
+    sides = f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else ""
+    raise InputError(f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; {remedy}{sides}")
 
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
@@ -354,10 +349,8 @@ def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label
         _refuse_unvoted(len(cells), of_file, tasks, votes)
     true = sorted(set().union(*sets))
     if true and known.isdisjoint(true):
-        raise InputError(
-            f"none of the {len(sets):,} truths{of_file} holds an option of the votes: the truths have {true[0]!r}, "
-            f"the votes have {options[0] if options else 'none'!r}"
-        )
+        sides = _sides("truths", true[0], options[0] if options else "none")
+        raise InputError(f"none of the {len(sets):,} truths{of_file} holds an option of the votes: {sides}")
     return TruthSets(codes[codes != MISSING].tolist(), sets, int((codes == MISSING).sum()))
 
 

@@ -27,13 +27,7 @@ class Meaning(IntEnum):
     EMPTY = 13
 
 
-FAILURES = {
-    Meaning.ERROR: "error",
-    Meaning.REFUSAL: "refusal",
-    Meaning.UNREADABLE: "unreadable",
-    Meaning.EMPTY: "empty",
-}
-
+FAILURES = {meaning: meaning.name.lower() for meaning in Meaning if meaning >= Meaning.ERROR}
 THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
 GREATER, LESS = r"a ?>+ ?b|b ?<+ ?a|1 ?>+ ?2", r"b ?>+ ?a|a ?<+ ?b|2 ?>+ ?1"
 WORDS = {
@@ -115,13 +109,10 @@ def class_of(text: str | None) -> str | Meaning:
     """Return the class that a pointwise verdict names, in lower case, or how the call failed."""
     if text is None or text.strip().casefold() in NOTHING:
         return Meaning.EMPTY
-    said = next(iter(_candidates(text)), "")
-    failed = _failed(text)
-    if failed != Meaning.UNREADABLE and said == _plain(text):
-        return failed
-    if not said or len(said) > LONGEST_CLASS or len(said.split()) > MOST_WORDS:
-        return failed
-    return said
+    said, failed = next(iter(_candidates(text)), ""), _failed(text)
+    is_failed = failed != Meaning.UNREADABLE and said == _plain(text)
+    is_class = said and len(said) <= LONGEST_CLASS and len(said.split()) <= MOST_WORDS
+    return said if is_class and not is_failed else failed
 
 
 def _option(default: Any, help: str, **about: Any) -> Any:
@@ -193,23 +184,18 @@ class LogReading:
         counts = Counter(texts)
         parts = {text: self.said(text) for text in counts}
         meanings = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
-        numbers = {
-            text: number
-            for text, part in parts.items()
-            if part is not None and (number := number_of(_plain(part))) is not None
-        }
+        all_numbers = {text: number_of(_plain(part)) for text, part in parts.items() if part is not None}
+        numbers = {text: number for text, number in all_numbers.items() if number is not None}
         values = set(numbers.values())
-        n_odd = sum(
-            counts[text] for text, number in numbers.items() if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2
-        )
-        if n_odd > MOST_ODD * sum(counts[text] for text in numbers):  # a scale of preferences, such as 1 to 7
+        odd = [text for text, number in numbers.items() if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2]
+        if sum(counts[text] for text in odd) > MOST_ODD * sum(
+            counts[text] for text in numbers
+        ):  # a scale of preferences, such as 1 to 7
             return meanings | dict.fromkeys(numbers, Meaning.UNREADABLE)
         of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
         if values == {0, 1}:
-            raise InputError(
-                f"the {what} are 0 and 1, which may mean several things",
-                remedies=[use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))],
-            )
+            remedy = use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))
+            raise InputError(f"the {what} are 0 and 1, which may mean several things", remedies=[remedy])
         if values <= {0, 0.5, 1} and 0.5 in values:  # points of the first answer
             of_number = {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
         elif values <= {-1, 0, 1}:

@@ -166,10 +166,7 @@ def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict
 
 
 def _in_words_of(answers: list[Any], label: Any) -> Any:
-    """Return the label as annotators wrote it: numbers as text where theirs are, several labels as a list.
-
-    A label that no annotator gave is written like the first answer.
-    """
+    """Return the label as annotators wrote it, or like the first answer: numbers as text, several labels as a list."""
     if isinstance(label, list):  # a set of options
         parts = [part for answer in answers for part in (answer if isinstance(answer, list) else [answer])]
         word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}

@@ -24,26 +24,17 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from finegold.errors import InputError, OutputError, use
+from finegold.io.source import TABLES, TEXT
 from finegold.results.tables import PURPOSES, labels_pieces, training_metadata, training_table
 from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, Names, to_list
+from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import to_polars
 
 if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
-WRITABLE = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".xlsx": "xlsx",
-}
-TEXT = ("csv", "tsv", "jsonl")  # formats that may be gzipped
+WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind != "arrow"} | {".xlsx": "xlsx"}
 GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18  # made and written at a time
 
@@ -156,11 +147,7 @@ def write_labels(
 def write_pieces(
     pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
 ) -> None:
-    """Write one or more tables with the same columns as one table. Each is made when the one before is written.
-
-    escape_formulas: whether to put an apostrophe before each text in CSV and TSV that a spreadsheet would take for a
-        formula; by default yes. Finegold's readers remove it.
-    """
+    """Write one or more tables with the same columns as one table. Each is made when the one before is written."""
     kind, is_packed = check_table_path(path)
     if kind in ("csv", "tsv") and escape_formulas is not False:
         pieces = map(escape_cells, pieces)
@@ -180,9 +167,18 @@ def write_pieces(
         else:
             # Without name and time in the header of gzip: the same data give the same bytes.
             packer = zlib.compressobj(9, zlib.DEFLATED, GZIP) if is_packed else None
+            parts = (
+                part for piece in pieces for part in (piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece])
+            )
             with temporary.open("wb") as file:
-                for text in _texts(pieces, kind):
-                    file.write(text if packer is None else packer.compress(text))
+                for number, part in enumerate(parts):
+                    # Into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file.
+                    text = io.BytesIO()
+                    if kind == "jsonl":
+                        part.cast({pl.Binary: pl.String}).write_ndjson(text)  # Polars panics over bytes
+                    else:
+                        part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+                    file.write(text.getvalue() if packer is None else packer.compress(text.getvalue()))
                 file.write(b"" if packer is None else packer.flush())
 
 
@@ -198,20 +194,6 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
             raise KeyboardInterrupt from error
         said = str(error).strip().splitlines()[0]
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
-
-
-def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
-    """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
-    is_first = True
-    for piece in pieces:
-        for part in piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece]:
-            text = io.BytesIO()
-            if kind == "jsonl":
-                part.cast({pl.Binary: pl.String}).write_ndjson(text)  # Polars panics over bytes
-            else:
-                part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=is_first)
-            is_first = False
-            yield text.getvalue()
 
 
 # Workbooks.
@@ -351,18 +333,18 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
 
     def table(rows: slice) -> pl.DataFrame:
         columns = {
-            "task": _column(votes.task_names, task[rows]),
-            "annotator": _column(votes.annotator_names, annotator[rows]),
-            "label": _column(votes.class_names, label[rows]),
+            "task": votes.task_names.take(task[rows]).values,
+            "annotator": votes.annotator_names.take(annotator[rows]).values,
+            "label": votes.class_names.take(label[rows]).values,
         }
-        return pl.DataFrame(columns | ({"gold": _column(votes.class_names, votes.gold[task[rows]])} if gold else {}))
+        return pl.DataFrame(columns | ({"gold": votes.class_names.take(votes.gold[task[rows]]).values} if gold else {}))
 
     task, annotator, label = votes.votes()
     for first in range(0, votes.n_votes, ROWS_OF_VOTES):
         yield table(slice(first, first + ROWS_OF_VOTES))
     if len(votes.unlabelled):
         like = table(slice(0))
-        tasks = _column(votes.unlabelled, np.arange(len(votes.unlabelled), dtype=np.int32))
+        tasks = votes.unlabelled.take(np.arange(len(votes.unlabelled), dtype=np.int32)).values
         yield like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
 
 
@@ -373,16 +355,11 @@ def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
         raise InputError(f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a long one')
     long = pl.concat(list(_long(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
-        raise InputError(
-            "an annotator voted on a task more than once, and a wide table holds one vote",
-            remedies=[use(repeated="majority", text='(or "first" or "last") when the votes are read')],
-        )
+        remedy = use(repeated="majority", text='(or "first" or "last") when the votes are read')
+        problem = "an annotator voted on a task more than once, and a wide table holds one vote"
+        raise InputError(problem, remedies=[remedy])
     table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
     if not gold:
         return table
     truths = np.append(votes.gold, np.full(len(votes.unlabelled), MISSING, np.int32))
-    return table.with_columns(_column(votes.class_names, truths).alias("gold"))
-
-
-def _column(names: Names, codes: Codes) -> pl.Series:
-    return names.take(codes).values
+    return table.with_columns(votes.class_names.take(truths).values.alias("gold"))

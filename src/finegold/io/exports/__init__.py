@@ -72,10 +72,8 @@ def find_export(sources: Sequence[Source], format: str | None = None, *, may_be_
     for export, seen in zip(exports, sources, strict=True):
         if export is not exports[0]:
             first, other = (f"an export of {it.title}" if it else "a plain table" for it in (exports[0], export))
-            raise InputError(
-                f"{sources[0].name} is {first} but {seen.name} is {other}",
-                remedies=[Remedy(text="read them one at a time"), use(format=Placeholder("NAME"), text="for all")],
-            )
+            remedies = [Remedy(text="read them one at a time"), use(format=Placeholder("NAME"), text="for all")]
+            raise InputError(f"{sources[0].name} is {first} but {seen.name} is {other}", remedies=remedies)
     return exports[0] if exports else None
 
 
@@ -139,7 +137,6 @@ def _is_nested(seen: Source) -> bool:
 
 
 def _export_of(seen: Source) -> Export | None:
-    """Return the first reader that the file fits."""
     names = {*seen.columns, *seen.record, *seen.members}
     names |= {NESTED} if _is_nested(seen) else set()
     names |= {IMPORT_ID} if any("ImportId" in cell for row in seen.rows for cell in row) else set()

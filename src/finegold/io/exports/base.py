@@ -35,6 +35,7 @@ MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
+Answers = Mapping[str, pl.Series]  # by question
 
 
 # The contract.
@@ -52,8 +53,6 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """The options for reading an export."""
-
     task: str | None = None  # the field that names the tasks, instead of the tool's own ids
     question: str | None = None
     gold: bool = False  # whether gold marks are wanted
@@ -97,7 +96,6 @@ class DamagedExport(Exception):
         self.remedies = tuple(Remedy(text=remedy) if isinstance(remedy, str) else remedy for remedy in remedies)
 
     def of_tool(self, seen: Source, export: Export) -> InputError:
-        """Return the error for the user."""
         record = f", record {self.record:,}" if self.record else ""
         where = f"{seen.name} ({export.title} export){record}"
         return InputError(self.problem, where, self.remedies or [Remedy(text=export.remedy)])
@@ -199,10 +197,7 @@ def open_export(source: Source) -> BinaryIO:
 
 
 def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator[Any]:
-    """Yield the values at a path of a JSON file, or the keys and values of an object.
-
-    "item" means the values of a list, and "" means whole objects, of which several may follow each other.
-    """
+    """Yield the values at a path: "item" for those of a list, "" for whole objects, or their keys and values."""
     import ijson
 
     done, read = 0, ijson.kvitems if as_pairs else ijson.items
@@ -318,11 +313,7 @@ def drop_rows(
 
 
 def votes_of_questions(
-    table: pl.DataFrame,
-    task: str,
-    annotator: str | pl.Expr,
-    labels: Mapping[str, pl.Series],
-    golds: Mapping[str, pl.Series] | None = None,
+    table: pl.DataFrame, task: str, annotator: str, labels: Answers, golds: Answers | None = None
 ) -> Iterator[pl.DataFrame]:
     """Yield the votes on each question. A question without answers is left out."""
     for question, label in labels.items():

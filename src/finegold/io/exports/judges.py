@@ -204,10 +204,7 @@ TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a 
 
 
 def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
-    """Load the log of a tool that writes several verdicts per row, or its first rows; None for a plain table.
-
-    There is a row per verdict, and columns have usual names.
-    """
+    """Load the log of a tool that writes several verdicts per row, with a row per verdict; None for a plain table."""
     results = [str(name) for name in opened.columns if str(name).endswith("_result")]
     results = [name for name in results if f"{name[:-7]}_reason" in opened.columns]
     tools = TOOLS | ({"PandaLM": ({"idx"}, tuple(results), _panda_lm)} if results else {})
@@ -223,11 +220,11 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
         if all(call.verdict is None for call in calls):
             raise DamagedExport("found no verdict")
     except (DamagedExport, *MISUSED) as error:
-        raise InputError(
-            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score "
-            f"({error}); write one row per verdict, with the columns item, judge, order and verdict",
-            opened.name,
-        ) from None
+        problem = (
+            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score"
+        )
+        remedy = "write one row per verdict, with the columns item, judge, order and verdict"
+        raise InputError(f"{problem} ({error}); {remedy}", opened.name) from None
     item = next((name for name in ("question_id", "pair_id", "uid") if name in wanted), "item")
     named = [{"item": item, "gold": "label"}.get(name, name) for name in Call._fields]
     columns = zip(named, zip(*calls, strict=True), strict=True)
@@ -250,22 +247,25 @@ def read_qrels(source: Source) -> pl.DataFrame | None:
 def read_nested(source: Source) -> pl.DataFrame | None:
     """Return the verdicts in a result of promptfoo or DeepEval, or in events of OpenAI evals; None if it is neither."""
     start = source.text.lstrip()
-    if not start.startswith(b"{") or not any(mark in start for mark in NESTED):
+    marks = (b'"gradingResult"', b'"metricsData"', b'"spec"')
+    if not start.startswith(b"{") or not any(mark in start for mark in marks):
         return None
     with source.open() as file:
         text = file.read()
     try:
         lines = text.splitlines() if b'"spec"' in start else [text]
         records = [json.loads(line) for line in lines if line.strip()]
-        rows = [row for rows_of in NESTED.values() for row in rows_of(records if len(records) > 1 else records[0])]
+        rows = list(_events(records) if len(records) > 1 else _results(records[0]))
     except (ValueError, *MISUSED):
         return None
     return pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else None
 
 
-def _promptfoo(found: Any) -> Iterator[dict[str, Any]]:
-    """Assertions are judges; an item is a test case of a prompt with a provider."""
-    results = found.get("results") if isinstance(found, dict) else None
+def _results(found: Any) -> Iterator[dict[str, Any]]:
+    """Judges are the assertions of promptfoo, or the metrics of DeepEval with the model that evaluates them."""
+    if not isinstance(found, dict):
+        return
+    results = found.get("results")
     for one in results.get("results", []) if isinstance(results, dict) else []:
         provider = one.get("provider") or {}
         name = provider.get("id") if isinstance(provider, dict) else provider
@@ -274,11 +274,7 @@ def _promptfoo(found: Any) -> Iterator[dict[str, Any]]:
             asked = part.get("assertion") or {}
             judge = asked.get("metric") or asked.get("type") or "assertion"
             yield {"item": item, "judge": judge, "verdict": "pass" if part.get("pass") else "fail"}
-
-
-def _deep_eval(found: Any) -> Iterator[dict[str, Any]]:
-    """Metrics are judges, with the model that evaluates them."""
-    for number, case in enumerate(found.get("testCases", []) if isinstance(found, dict) else []):
+    for number, case in enumerate(found.get("testCases", [])):
         for metric in case.get("metricsData") or []:
             judge = " ".join(str(metric[name]) for name in ("name", "evaluationModel") if metric.get(name))
             said = None if metric.get("success") is None else "pass" if metric["success"] else "fail"
@@ -286,9 +282,8 @@ def _deep_eval(found: Any) -> Iterator[dict[str, Any]]:
             yield {"item": item, "judge": judge, "verdict": said, "error": metric.get("error")}
 
 
-def _openai_evals(found: Any) -> Iterator[dict[str, Any]]:
-    """Events with a choice of the grading model, or of a match; the spec names the eval."""
-    records = found if isinstance(found, list) else []
+def _events(records: list[Any]) -> Iterator[dict[str, Any]]:
+    """Events of OpenAI evals with a choice of the grading model, or of a match; the spec names the eval."""
     judge = next((one["spec"].get("eval_name", "eval") for one in records if isinstance(one.get("spec"), dict)), "eval")
     for one in records:
         data = one.get("data") if isinstance(one.get("data"), dict) else {}
@@ -296,9 +291,6 @@ def _openai_evals(found: Any) -> Iterator[dict[str, Any]]:
         if one.get("type") in ("metrics", "match") and said is not None:
             verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
             yield {"item": str(one.get("sample_id")), "judge": judge, "verdict": verdict}
-
-
-NESTED = {b'"gradingResult"': _promptfoo, b'"metricsData"': _deep_eval, b'"spec"': _openai_evals}
 
 
 def majority_of_people(source: Source) -> pl.DataFrame | None:

@@ -59,7 +59,6 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _votes(record: Any, options: ExportOptions) -> list[Vote]:
-    """Return votes, or the task without a vote."""
     if not isinstance(record, dict) or record.get("id") is None:
         raise DamagedExport('found no task with an "id"')
     task = record["id"]

@@ -34,7 +34,10 @@ def fits(seen: Source) -> bool:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    items = _items(seen, options)
+    items: dict[str, str] = {}  # several in one HIT: for the task url Input.url1, Input.url2, ..., by their numbers
+    if options.task is not None and not {options.task, INPUT + options.task} & {*seen.columns}:
+        with_number = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+        items = {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
     task = "HITId" if items else base.task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
@@ -47,25 +50,11 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
     table = base.drop_rows(table, marks, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
-    if items:
-        return _votes_on_items(table, items, labels, options)
-    return base.votes_of_questions(table, task, "WorkerId", labels)
-
-
-def _items(seen: Source, options: ExportOptions) -> dict[str, str]:
-    """Several items in one HIT: for the task url the columns Input.url1, Input.url2, ..., by their numbers."""
-    if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
-        return {}
-    with_number = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
-    return {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
-
-
-def _votes_on_items(
-    table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], options: ExportOptions
-) -> Iterator[pl.DataFrame]:
-    """Answer.mood1 is what Answer.mood says about the first item."""
+    if not items:
+        yield from base.votes_of_questions(table, task, "WorkerId", labels)
+        return
     common = dict(labels)
-    for number, column in items.items():
+    for number, column in items.items():  # Answer.mood1 is what Answer.mood says about the first item
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
         mine = {end.sub("", name): common.pop(name) for name in labels if end.search(name)}
         yield from base.votes_of_questions(table, column, "WorkerId", mine)

@@ -35,27 +35,23 @@ Pair = tuple[Any, Any]  # an annotator, or None where only the position tells, a
 
 
 def fits(seen: Source) -> bool:
-    """Return whether the first tasks plainly hold votes."""
     if seen.format not in ("json", "jsonl") or not seen.record:
         return False
     roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
-    if _is_record(seen.record):
-        may_fit = len(roles) < 2
-    else:
-        is_inner = all(isinstance(value, dict | list | None) for value in seen.record.values())
-        may_fit = is_inner and not seen.is_list and not roles
-    if not may_fit:
+    is_inner = all(isinstance(value, dict | list | None) for value in seen.record.values())
+    if not (len(roles) < 2 if _is_record(seen.record) else is_inner and not seen.is_list and not roles):
         return False
     with suppress(DamagedExport):
         tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
-        are_names = not all(str(key).isdigit() for key in seen.record)
-        if (
-            are_names
-            and len(tasks) > 1
-            and all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks)
-        ):
+        are_rows = all(isinstance(task, dict) and list(task)[:2] == ["0", "1"] for task in tasks)
+        if are_rows and len(tasks) > 1 and not all(str(key).isdigit() for key in seen.record):
             return False  # columns, as pandas writes them: the keys are numbers of rows
-        return bool(tasks) and (_are_records(tasks) if any(map(_is_record, tasks)) else _are_votes(tasks))
+        if not any(map(_is_record, tasks)):
+            return _are_votes(tasks)
+        if all(isinstance(task, dict) for task in tasks):  # some field holds votes in every record that has it
+            held = [_vote_fields(task) for task in tasks]
+            fields = dict.fromkeys(field for votes_of in held for field in votes_of)
+            return any(_are_votes([votes_of[name] for votes_of in held if name in votes_of], name) for name in fields)
     return False
 
 
@@ -124,10 +120,7 @@ def _is_record(value: Any) -> bool:
 
 
 def _vote_fields(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the votes in each field that holds some, paired with the annotators if another field lists them.
-
-    A text such as "cat,dog" holds votes if there are annotators, in a text such as "ann,bob" or a list.
-    """
+    """Return the votes in each field with some, paired with annotators if a field lists them, as "ann,bob" may."""
 
     def parts(value: Any) -> Any:
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
@@ -162,15 +155,6 @@ def _pairs_of(votes: Any) -> Iterator[Pair]:
             annotator, label = vote if isinstance(vote, tuple) else (None, vote)
         label = base.join_labels(label) if isinstance(label, list) else label
         yield annotator, None if label != label else label  # NaN is not a label
-
-
-def _are_records(tasks: list[Any]) -> bool:
-    """Return whether some field holds votes in every record that has it."""
-    if not all(isinstance(task, dict) for task in tasks):
-        return False
-    held = [_vote_fields(task) for task in tasks]
-    fields = dict.fromkeys(field for votes_of in held for field in votes_of)
-    return any(_are_votes([votes_of[field] for votes_of in held if field in votes_of], field) for field in fields)
 
 
 def _are_votes(values: Sequence[Any], field: str = "") -> bool:

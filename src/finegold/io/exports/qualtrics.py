@@ -53,7 +53,20 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     ids = _import_ids(columns, seen.rows)
-    items = _items(columns, ids, options)
+    if options.task is not None:
+        patterns = [pattern.strip() for pattern in options.task.split(",")]
+        items = [name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if not items:
+            remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
+            raise DamagedExport(f'no column is called "{options.task}"', remedy)
+    else:
+        items = [name for name in columns if not ABOUT.fullmatch(name)]
+        if ids:
+            items = [name for name in ids if QUESTION.match(ids[name]) and not NO_LABEL.search(ids[name])]
+        known_as = {name: re.sub(r"[^a-z]", "", name.lower()) for name in items}
+        items = [name for name in items if not NO_LABEL.search(name) and known_as[name] not in PEOPLE]
+        if not items:
+            raise DamagedExport("there is no column with answers to choose from")
     # Rows below the header that are not responses: up to the ids, or one with "Start Date", in whatever language.
     header_rows = next(
         (number for number, row in enumerate(seen.rows, 1) if any("ImportId" in cell for cell in row)), None
@@ -71,11 +84,22 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table = drop_rows(table, {"Status": status.is_in(SPAM)}, "responses marked as spam", options, "spam")
     table = drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
     table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
-    for question, tasks in _questions(ids, table, items, options).items():
+    items = [name for name in items if table[name].null_count() < table.height]
+    questions: dict[str, dict[str, str]] = {}  # the columns of each, and the task that each column is
+    if options.task is not None:
+        questions[options.task] = {name: name for name in items}
+    else:
+        loops = {name: QUESTION.match(ids.get(name, "")) for name in items}
+        numbers = {name: loop[1] for name, loop in loops.items() if loop and loop[1] and name.startswith(f"{loop[1]}_")}
+        for name, number in numbers.items():
+            questions.setdefault(name.partition("_")[2], {})[name] = number
+        for group in group_by_labels({name: set(table[name].drop_nulls()) for name in items if name not in numbers}):
+            title = options.question if options.question in group else group[0]
+            questions[str(title)] = {name: name for name in group}
+    for question, tasks in questions.items():
+        fixed = {"annotator": pl.coalesce(people), "question": pl.lit(question)}
         for column, task in tasks.items():
-            yield table.select(
-                task=pl.lit(task), annotator=pl.coalesce(people), label=column, question=pl.lit(question)
-            )
+            yield table.select(task=pl.lit(task), label=column, **fixed)
 
 
 def _legacy_names(seen: Source) -> dict[str, str]:
@@ -93,45 +117,6 @@ def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[s
     for column, cell in zip(columns, row, strict=False):
         with suppress(ValueError, AttributeError):
             found[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
-    return found
-
-
-def _items(columns: Sequence[str], ids: dict[str, str], options: ExportOptions) -> list[str]:
-    if options.task is not None:
-        patterns = [pattern.strip() for pattern in options.task.split(",")]
-        chosen = [name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
-        if not chosen:
-            remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
-            raise DamagedExport(f'no column is called "{options.task}"', remedy)
-        return chosen
-    if ids:
-        items = [name for name, known_as in ids.items() if QUESTION.match(known_as) and not NO_LABEL.search(known_as)]
-    else:
-        items = [name for name in columns if not ABOUT.fullmatch(name)]
-    items = [name for name in items if not NO_LABEL.search(name) and re.sub(r"[^a-z]", "", name.lower()) not in PEOPLE]
-    if not items:
-        raise DamagedExport("there is no column with answers to choose from")
-    return items
-
-
-def _questions(
-    ids: dict[str, str], table: pl.DataFrame, items: list[str], options: ExportOptions
-) -> dict[str, dict[str, str]]:
-    """Return the columns of each question, and the task that each column is."""
-    items = [name for name in items if table[name].null_count() < table.height]
-    if options.task is not None:
-        return {options.task: {name: name for name in items}}
-    found: dict[str, dict[str, str]] = {}
-    alone = []
-    for name in items:
-        loop = QUESTION.match(ids.get(name, ""))
-        if loop is not None and loop[1] and name.startswith(f"{loop[1]}_"):
-            found.setdefault(name.partition("_")[2], {})[name] = loop[1]
-        else:
-            alone.append(name)
-    for columns in group_by_labels({name: set(table[name].drop_nulls()) for name in alone}):
-        title = options.question if options.question in columns else columns[0]
-        found[str(title)] = {name: name for name in columns}
     return found
 
 

@@ -45,11 +45,9 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not _is_response(seen):
         return by_record(_of_manifest if _is_manifest(seen.record) else _of_request)(seen, options)
     if options.task is not None:
-        raise DamagedExport(
-            f'worker responses do not say the "{options.task}" of an object',
-            leave_out("task"),
-            "give the folder annotations/consolidated-annotation/consolidation-request",
-        )
+        requests = "give the folder annotations/consolidated-annotation/consolidation-request"
+        problem = f'worker responses do not say the "{options.task}" of an object'
+        raise DamagedExport(problem, leave_out("task"), requests)
     if not isinstance(seen.data, Path):
         raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
     task = seen.data.resolve().parent.name  # the response does not name its object

@@ -79,10 +79,9 @@ def aggregate_files(
     engine.accept(chosen)
     check_gold(chosen, gold is not None)
     if chosen.n_restarts > 1:
-        raise InputError(
-            f"{chosen.name} with these settings needs all posteriors on one machine, which a folder of labels does not "
-            "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
-        )
+        problem = "with these settings needs all posteriors on one machine, which a folder of labels does not allow"
+        remedy = "write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
+        raise InputError(f"{chosen.name} {problem}; {remedy}")
     check_folder(target, votes, gold)
     options = ReadOptions(gold=gold, **reading)
     options = replace(options, alias=read_alias(options.alias))
@@ -209,19 +208,16 @@ def check_folder(target: Path, *inputs: Any) -> None:
     given = [each for some in inputs for each in (some if isinstance(some, list | tuple) else [some])]
     for source in (Path(each).expanduser().resolve() for each in given if isinstance(each, str | Path)):
         if target == source or target in source.parents or (source.is_dir() and source in target.parents):
-            raise InputError(
-                f"the votes are read from {source}, and the labels cannot go to {target}; name another folder"
-            )
+            problem = f"the votes are read from {source}, and the labels cannot go to {target}"
+            raise InputError(f"{problem}; name another folder")
     if not target.is_dir() or not any(target.iterdir()):
         return
     sizes: Any = None  # of the parts by name
     with suppress(OSError, KeyError, ValueError, pl.exceptions.PolarsError):
         sizes = json.loads(pl.read_parquet_metadata(target / MANIFEST)[KEY])
     if not isinstance(sizes, dict):
-        raise OutputError(
-            f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST}), so it is not replaced; "
-            "remove it, or name another folder"
-        )
+        problem = f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST})"
+        raise OutputError(f"{problem}, so it is not replaced; remove it, or name another folder")
     for file in sorted(target.iterdir()):
         if file.name != MANIFEST and (not file.is_file() or file.stat().st_size != sizes.get(file.name)):
             raise OutputError(f"{file} is not as Finegold wrote it, so {target} is not replaced; name another folder")

@@ -82,7 +82,6 @@ def read_votes(
     fewest_votes: int,
     rows_per_range: int = ROWS_PER_RANGE,
 ) -> RemoteVotes:
-    """Read the votes."""
     opened = open_table(votes)
     with columns_of(opened.name):
         if gold_column(options.gold, opened.columns) is not None:
@@ -154,21 +153,11 @@ def read_votes(
 
 @dataclass(frozen=True)
 class Part:
-    """Some or all rows of a file."""
-
     source: Source
     first: int = 0
     rows: int | None = None  # None: to the end
 
-    def encode(self, columns: tuple[Any, Any, Any]) -> Table:
-        opened, (task, annotator, label) = open_sources([self.source]), columns
-        if self.rows is not None:
-            scan = opened.scans[0].slice(self.first, self.rows)
-            opened = replace(opened, scans=[scan])
-        return opened.encode([task, annotator], [label])
-
     def where(self, row: int) -> str:
-        """Describe a row of this part."""
         rows, whole = self.first + row + 1, open_sources([self.source])
         return replace(whole, lengths=[rows]).where(rows - 1)
 
@@ -207,7 +196,11 @@ class FirstPass:
 
 def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | None, folder: Path) -> FirstPass:
     """Read a part, and store its votes. Rows without a task or an annotator have no label either and are left out."""
-    table = part.encode(columns)
+    opened = open_sources([part.source])
+    if part.rows is not None:
+        scan = opened.scans[0].slice(part.first, part.rows)
+        opened = replace(opened, scans=[scan])
+    table = opened.encode([*columns[:2]], [columns[2]])
     tasks, annotators, cells = table.ids(columns[0]), table.ids(columns[1]), table.values(columns[2])
     labels = drop_missing(cells, missing)
     refuse_lost_ids("task", tasks.codes, labels.codes, part.where)
@@ -234,11 +227,8 @@ def _as_ids(names: pl.Series, file: str) -> pl.Series:
         return names
     if names.dtype in (pl.Categorical, pl.Enum):
         return names.cast(pl.String)
-    raise InputError(
-        f"tasks and annotators must be text or whole numbers to be read by a cluster, but are {names.dtype}",
-        where=file,
-        remedies=[use(text="so that this machine reads the votes", output="labels.parquet")],
-    )
+    problem = f"tasks and annotators must be text or whole numbers to be read by a cluster, but are {names.dtype}"
+    raise InputError(problem, file, [use(text="so that this machine reads the votes", output="labels.parquet")])
 
 
 # ---- The vocabulary that all parts share
@@ -390,43 +380,32 @@ def gather_range(
 # ---- Blocks
 
 
-class Slice(NamedTuple):
-    """Consecutive tasks of a range."""
-
-    folder: Path
-    first: int
-    end: int
-
-    def votes(self) -> tuple[Any, Any, Any, Any, Any]:
-        """Return cells per task, votes per cell, classes of the cells, annotators and gold truths."""
-        tasks = _array(self.folder, "task_ptr")[self.first : self.end + 1]
-        cells = _array(self.folder, "cell_ptr")[tasks[0] : tasks[-1] + 1]
-        cell_class = _array(self.folder, "cell_class")[tasks[0] : tasks[-1]]
-        annotator = _array(self.folder, "annotator")[cells[0] : cells[-1]]
-        return np.diff(tasks), np.diff(cells), cell_class, annotator, _array(self.folder, "gold")[self.first : self.end]
-
-
 class StoredBlock(NamedTuple):
     """A block on the shared disk, which any worker can load, and load again after a loss."""
 
-    slices: tuple[Slice, ...]
+    slices: tuple[tuple[Path, int, int], ...]  # consecutive tasks of ranges: the folder, the first and the end
     n_annotators: int
     n_classes: int
     total_votes: int
 
     @property
     def n_tasks(self) -> int:
-        return sum(part.end - part.first for part in self.slices)
+        return sum(end - first for _, first, end in self.slices)
 
     def load(self, index: int, dtype: Any) -> Block:
-        cells, votes, classes, annotator, gold = (
-            np.concatenate(columns) for columns in zip(*(part.votes() for part in self.slices), strict=True)
-        )
-        packed = Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes, self.total_votes)
-        return packed.load(index, dtype)
+        parts = []  # cells per task, votes per cell, classes of the cells, annotators and gold truths
+        for folder, first, end in self.slices:
+            tasks = _array(folder, "task_ptr")[first : end + 1]
+            cells = _array(folder, "cell_ptr")[tasks[0] : tasks[-1] + 1]
+            cell_class = _array(folder, "cell_class")[tasks[0] : tasks[-1]]
+            annotator = _array(folder, "annotator")[cells[0] : cells[-1]]
+            parts.append((np.diff(tasks), np.diff(cells), cell_class, annotator, _array(folder, "gold")[first:end]))
+        per_task, per_cell, classes, people, gold = map(np.concatenate, zip(*parts, strict=True))
+        sizes = self.n_annotators, self.n_classes, self.total_votes
+        return Packed(per_task, per_cell, classes, people, gold, *sizes).load(index, dtype)
 
     def task_names(self) -> pl.Series:
-        return pl.concat([_names(part.folder, "tasks", part.first, part.end) for part in self.slices])
+        return pl.concat([_names(folder, "tasks", first, end) for folder, first, end in self.slices])
 
 
 def _cut_blocks(
@@ -444,7 +423,7 @@ def _cut_blocks(
     blocks = []
     for first, end in pairwise(sorted({0, *bounds, first_task[-1]})):
         slices = [
-            Slice(folder, max(first, start) - start, min(end, stop) - start)
+            (folder, max(first, start) - start, min(end, stop) - start)
             for (_, folder), (start, stop) in zip(filled, pairwise(first_task), strict=True)
             if max(first, start) < min(end, stop)
         ]
