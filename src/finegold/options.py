@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,21 +98,18 @@ def documented(declared: Any) -> Callable[[F], F]:
     """Return a decorator that lists the options of a dataclass at the end of the parameters in a docstring."""
 
     def document(function: F) -> F:
+        entries = []
         before, section, after = (function.__doc__ or "").partition("\n\n    Returns\n")
-        entries = "\n".join(_entry(each) for each in fields(declared) if "option" in each.metadata)
-        if section:  # Python may run without docstrings
-            function.__doc__ = f"{before}\n\n{textwrap.indent(entries, ' ' * 8)}{section}{after}"
+        for each in fields(declared) if section else ():  # Python may run without docstrings
+            if about := each.metadata.get("option"):
+                kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
+                for annotation, words in TYPES.items():
+                    kind = kind.replace(annotation, words)
+                default = "" if each.default in (None, ()) else f", default {each.default!r}"
+                words = textwrap.fill(about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4)
+                entries.append(textwrap.indent(f"{each.name} : {kind}{default}\n{words}", " " * 8))
+        if section:
+            function.__doc__ = "\n".join([f"{before}\n", *entries]) + section + after
         return function
 
     return document
-
-
-def _entry(each: Field[Any]) -> str:
-    """Return the type of an option and its explanation as numpydoc writes them."""
-    about: Option = each.metadata["option"]
-    kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
-    for annotation, words in TYPES.items():
-        kind = kind.replace(annotation, words)
-    default = "" if each.default in (None, ()) else f", default {each.default!r}"
-    words = textwrap.fill(about.doc or about.help, 104, initial_indent="    ", subsequent_indent="    ")
-    return f"{each.name} : {kind}{default}\n{words}"

@@ -165,11 +165,12 @@ class Job(FitOptions):
         Options are checked and the engine is opened first, so that an unreachable cluster is reported before the votes
         are read.
         """
-        file = use(checkpoint=Placeholder("FILE"))
-        if self.resume and self.checkpoint is None:
-            raise InputError("to resume a fit, name the file to continue from", remedies=[file])
-        if self.overwrite and self.checkpoint is None:
-            raise InputError("to overwrite unfinished work, name its file", remedies=[file])
+        if (self.resume or self.overwrite) and self.checkpoint is None:
+            resumed, overwritten = (
+                "to resume a fit, name the file to continue from",
+                "to overwrite unfinished work, name its file",
+            )
+            raise InputError(resumed if self.resume else overwritten, remedies=[use(checkpoint=Placeholder("FILE"))])
         if self.overwrite and self.resume:
             raise InputError(
                 "unfinished work can be continued or overwritten, not both",

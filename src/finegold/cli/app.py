@@ -92,7 +92,16 @@ class DataSets(PlainHelp, TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.homes and cmd_name not in self.commands:
-            self.commands[cmd_name] = self.make(cmd_name)
+            panel = next((panel for panel, commands in PANELS.items() if cmd_name in commands), None)
+            module, _, function = self.homes[cmd_name].partition(":")
+            if module:
+                callback = getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
+                info = CommandInfo(cmd_name, cls=Command, callback=callback, rich_help_panel=panel)
+                made: Any = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
+            else:
+                words = "List, fetch and verify the public data sets of the paper."
+                made = DataSets(name=cmd_name, help=words, no_args_is_help=True, rich_help_panel=panel)
+            self.commands[cmd_name] = made
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -100,24 +109,11 @@ class DataSets(PlainHelp, TyperGroup):
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.homes)}")
         return super().resolve_command(ctx, args)
 
-    def make(self, name: str, panel: str | None = None) -> Any:
-        module, _, function = self.homes[name].partition(":")
-        callback = getattr(import_module(f"finegold.cli.{module}"), function or name)
-        made = CommandInfo(name, cls=Command, callback=callback, rich_help_panel=panel)
-        return get_command_from_info(made, pretty_exceptions_short=True, rich_markup_mode="rich")
-
 
 class Commands(DataSets):
     """All commands, which share one error handler."""
 
     homes = {name: home for commands in PANELS.values() for name, home in commands.items()}  # noqa: RUF012
-
-    def make(self, name: str, panel: str | None = None) -> Any:
-        panel = next(panel for panel, commands in PANELS.items() if name in commands)
-        if name != "datasets":
-            return super().make(name, panel)
-        words = "List, fetch and verify the public data sets of the paper."
-        return DataSets(name=name, help=words, no_args_is_help=True, rich_help_panel=panel)
 
     def invoke(self, ctx: Any) -> Any:
         words = (*ctx._protected_args, *ctx.args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -206,11 +207,22 @@ def simulate(
     except ValueError:
         given = ",".join(weights or ())
         raise InputError(f"--prototype-weights must be numbers separated by commas, not {given!r}") from None
+    prototypes: dict[str, Any] = {}  # their number, or their matrices if the text names a file
+    try:
+        if draw.prototypes.isdecimal():
+            prototypes["n_prototypes"] = int(draw.prototypes)
+        else:
+            prototypes["prototypes"] = json.loads(Path(draw.prototypes).read_bytes())
+    except OSError as error:
+        words = f"--prototypes: {draw.prototypes} is not a number, and there is no readable file of that name"
+        raise InputError(f"{words} ({error.strerror})") from None
+    except ValueError:
+        raise InputError(f"{draw.prototypes} is not JSON; expected a list of matrices of numbers") from None
     process = draw_process(
         draw.annotators,
         len(names) if names is not None else 4 if draw.classes is None else draw.classes,
         votes_per_task=draw.votes_per_task,
-        **_prototypes(draw.prototypes),
+        **prototypes,
         prototype_weights=shares,
         annotator_concentration=draw.annotator_concentration,
         imbalance=draw.imbalance,
@@ -232,22 +244,6 @@ def simulate(
         out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
         n_votes = _write_simulation(process, draw.tasks, names, votes, truth)
     say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
-
-
-def _prototypes(text: str) -> dict[str, Any]:
-    """Return the number of prototypes, or their matrices if the text names a file."""
-    import json
-
-    if text.isdecimal():
-        return {"n_prototypes": int(text)}
-    try:
-        return {"prototypes": json.loads(Path(text).read_bytes())}
-    except OSError as error:
-        raise InputError(
-            f"--prototypes: {text} is not a number, and there is no readable file of that name ({error.strerror})"
-        ) from None
-    except ValueError:
-        raise InputError(f"{text} is not JSON; expected a list of matrices of numbers") from None
 
 
 def _write_simulation(process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path) -> int:

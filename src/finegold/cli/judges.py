@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,20 +58,42 @@ def judges(
     of LOG that is called gold, truth or label, or --gold. --fail-under and --fail-over make a gate of it.
     """
     from finegold.insight.judges.panels import plain
+    from finegold.insight.judges.scores import AGAINST_GOLD, FIGURES
     from finegold.judges import assess
 
     check_outputs([output, labels], [report], [*logs, gold])
-    pairs = [_pair(text) for text in versus or []]
-    limits = [(*_limit(text), 1) for text in fail_under or []] + [(*_limit(text), -1) for text in fail_over or []]
+    pairs, limits = [], []
+    for text in versus or []:
+        sides = [[name.strip() for name in side.split(",") if name.strip()] for side in text.split(":")]
+        if len(sides) != 2 or not all(sides):
+            raise InputError(f"--compare needs two judges or panels such as A:B or A,B:C,D, not {text!r}")
+        pairs.append(sides)
+    for sign, text in [*((1, text) for text in fail_under or []), *((-1, text) for text in fail_over or [])]:
+        name, _, value = text.partition("=")
+        try:
+            limits.append((name.strip(), float(value), sign))
+        except ValueError:
+            raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy=.75, not {text!r}") from None
+        if name.strip() not in (figures := [*FIGURES, "cost"]):
+            raise InputError(f"there is no figure {name.strip()!r}; a gate takes {', '.join(figures)}")
     try:
         prices = {name: float(value) for name, _, value in (text.rpartition("=") for text in price or ())}
     except ValueError:
         raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(price or ())}") from None
-    assessed = assess(logs, gold=gold, **_keywords(reading))
+    assessed = assess(logs, gold=gold, **{name: getattr(reading, name) for name in options_of(reading)})
     compared = [assessed.compare(*pair) for pair in pairs]
     best = assessed.panels(prices) if panels or price else []
     steps = assessed.cascade(prices) if panels or price else None
-    broken = list(_broken(assessed, limits))
+    broken = []  # a bias counts in either direction; what is not known fails, too
+    for name, limit, sign in limits:
+        for one in assessed.judges():
+            value = one[name]["value"] if name == "accuracy" and one[name] else one[name]
+            if value is None:
+                why = ": it needs known truths (--gold)" if name in AGAINST_GOLD else ""
+                broken.append(f"{name} of {one['judge']} is not known{why}")
+            elif sign * (abs(value) if name.endswith("bias") or name == "drift" else value) < sign * limit:
+                side = "under" if sign > 0 else "over"
+                broken.append(f"{name} of {one['judge']} is {value:.3f}, {side} {limit:g}")
     chosen = assessed.best_panel(prices).judges if panel == "best" else panel.split(",") if panel else None
     labelled = assessed.labels(chosen) if labels else None
     tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(lambda: labelled, raw)}
@@ -87,45 +108,6 @@ def judges(
         left = f"; and {len(broken) - GATES_SHOWN} more" if len(broken) > GATES_SHOWN else ""
         say(f"gate: {'; '.join(broken[:GATES_SHOWN])}{left}")
         raise typer.Exit(1)
-
-
-def _keywords(reading: LogReading) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in options_of(reading)}
-
-
-def _pair(text: str) -> list[list[str]]:
-    sides = [[name.strip() for name in side.split(",") if name.strip()] for side in text.split(":")]
-    if len(sides) != 2 or not all(sides):
-        raise InputError(f"--compare needs two judges or panels such as A:B or A,B:C,D, not {text!r}")
-    return sides
-
-
-def _limit(text: str) -> tuple[str, float]:
-    from finegold.insight.judges.scores import FIGURES
-
-    name, _, value = text.partition("=")
-    try:
-        limit = float(value)
-    except ValueError:
-        raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy=.75, not {text!r}") from None
-    figures = [*FIGURES, "cost"]
-    if name.strip() not in figures:
-        raise InputError(f"there is no figure {name.strip()!r}; a gate takes {', '.join(figures)}")
-    return name.strip(), limit
-
-
-def _broken(assessed: JudgeReport, limits: list[tuple[str, float, int]]) -> Iterator[str]:
-    """Yield what is wrong by the limits. A bias counts in either direction; what is not known fails, too."""
-    from finegold.insight.judges.scores import AGAINST_GOLD
-
-    for name, limit, sign in limits:
-        for one in assessed.judges():
-            value = one[name]["value"] if name == "accuracy" and one[name] else one[name]
-            if value is None:
-                why = ": it needs known truths (--gold)" if name in AGAINST_GOLD else ""
-                yield f"{name} of {one['judge']} is not known{why}"
-            elif sign * (abs(value) if name.endswith("bias") or name == "drift" else value) < sign * limit:
-                yield f"{name} of {one['judge']} is {value:.3f}, {'under' if sign > 0 else 'over'} {limit:g}"
 
 
 def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Panel], steps: Cascade | None) -> None:
@@ -206,7 +188,8 @@ def rank(
 
     check_outputs([output, matrix], [], [*logs, gold])
     how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
-    ranking = rank_log(logs, gold=gold, **how, **_keywords(reading))
+    how |= {name: getattr(reading, name) for name in options_of(reading)}
+    ranking = rank_log(logs, gold=gold, **how)
     write_all({output: frame_writer(ranking.table, raw), matrix: frame_writer(ranking.matrix, raw)})
     if json:
         print_json(ranking.to_dict())

@@ -21,17 +21,9 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.results.data import BESIDE_SETTINGS, Combined, Learned, ModelRecord, ResultData, Step, votes_of
+from finegold.system import unpacking
 from finegold.system.files import replacing
-from finegold.system.unpacking import (
-    Field,
-    check,
-    check_rows,
-    check_steps,
-    check_votes,
-    opened,
-    read_arrays,
-    read_manifest,
-)
+from finegold.system.unpacking import Field, check, check_rows
 from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts, Predictions
 from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
@@ -159,8 +151,8 @@ def is_saved_result(path: str | Path) -> bool:
 
 def load(path: str | Path) -> ResultData:
     """Load a saved result. Raise an InputError if the file is not a saved result."""
-    with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
-        manifest = read_manifest(archive)
+    with unpacking.opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
+        manifest = unpacking.read_manifest(archive)
         if manifest.get("format") != FORMAT:
             raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
         if manifest["version"] != VERSION:
@@ -168,7 +160,7 @@ def load(path: str | Path) -> ResultData:
                 f"{path} was saved in version {manifest['version']} of the format, and this Finegold reads "
                 f"version {VERSION}; use the Finegold that saved it, or fit again"
             )
-        return _assemble(manifest, read_arrays(archive))
+        return _assemble(manifest, unpacking.read_arrays(archive))
 
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
@@ -197,7 +189,16 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     if not all(isinstance(code, int) and 0 <= code < K for some in sets.values() for codes in some for code in codes):
         raise ValueError("sets of labels hold classes that do not exist")
     sets = {name: tuple(map(tuple, some)) for name, some in sets.items()}
-    _check_arrays(arrays, sizes, sets)
+    if min(sizes["T"], sizes["W"], K or bool(sets)) < 1 or K > MAX_CLASSES:
+        raise ValueError("there are no tasks, annotators or classes, or too many classes")
+    if "known.class_prior" not in arrays:
+        raise ValueError("the shares of the classes are missing")
+    more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
+    codes = {"labels": len(sets.get("label_sets", ())), "truths": len(sets.get("gold_sets", ()))}
+    check(arrays, {**FIELDS, **more}, sizes | (codes if sets else dict.fromkeys(codes, K)))
+    if not sets:  # otherwise each number is the probability that an option is right
+        check_rows("posterior", arrays["posterior"])
+    unpacking.check_steps(arrays["steps"])
     values |= {name: arrays[name] for name in ARRAYS}
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
     learned = Learned(**known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]})
@@ -226,19 +227,6 @@ def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: s
     if not is_sorted and len(set(names.tolist())) != len(names):
         raise ValueError(f"{name} are not distinct names")
     return Names(names)
-
-
-def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int], sets: dict[str, Any]) -> None:
-    if min(sizes["T"], sizes["W"], sizes["K"] or bool(sets)) < 1 or sizes["K"] > MAX_CLASSES:
-        raise ValueError("there are no tasks, annotators or classes, or too many classes")
-    if "known.class_prior" not in arrays:
-        raise ValueError("the shares of the classes are missing")
-    more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
-    codes = {"labels": len(sets.get("label_sets", ())), "truths": len(sets.get("gold_sets", ()))}
-    check(arrays, {**FIELDS, **more}, sizes | (codes if sets else dict.fromkeys(codes, sizes["K"])))
-    if not sets:  # otherwise each number is the probability that an option is right
-        check_rows("posterior", arrays["posterior"])
-    check_steps(arrays["steps"])
 
 
 def steps_of(rows: NDArray[Any]) -> list[Step]:
@@ -275,7 +263,7 @@ def _votes_of(
         hygiene=hygiene_of(manifest["hygiene"]),
         **{name: values[name] for name in NAMES},
     )
-    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
+    unpacking.check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
     per_task = values["votes_per_task"]
     if per_task is not None and not np.array_equal(votes.votes_per_task, per_task):
         raise ValueError("the arrays of the votes do not match")
