@@ -211,20 +211,9 @@ def _renaming(n: int, seed: int) -> Column:
 
 
 LAWS: list[Callable[[Make], None]] = [
-    posterior_rows_sum_to_one,
-    predictions_sum_to_one,
-    the_bound_never_falls,
-    the_order_of_votes_does_not_matter,
-    the_names_of_tasks_and_annotators_do_not_matter,
-    the_names_of_annotators_do_not_matter,
-    renaming_classes_permutes_the_answer,
-    symmetric_votes_are_tied,
-    the_same_seed_gives_the_same_bits,
-    the_input_is_untouched,
-    any_number_of_threads_gives_the_same_bits,
-    blocks_do_not_change_the_answer,
-    small_data_behave,
-    a_class_that_nobody_voted_for_behaves,
-    gold_truths_are_kept,
-    saving_and_loading_round_trips,
-]
+    posterior_rows_sum_to_one, predictions_sum_to_one, the_bound_never_falls, the_order_of_votes_does_not_matter,
+    the_names_of_tasks_and_annotators_do_not_matter, the_names_of_annotators_do_not_matter,
+    renaming_classes_permutes_the_answer, symmetric_votes_are_tied, the_same_seed_gives_the_same_bits,
+    the_input_is_untouched, any_number_of_threads_gives_the_same_bits, blocks_do_not_change_the_answer,
+    small_data_behave, a_class_that_nobody_voted_for_behaves, gold_truths_are_kept, saving_and_loading_round_trips,
+]  # fmt: skip

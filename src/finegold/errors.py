@@ -59,19 +59,16 @@ def sentence(
     problem: str, where: str = "", remedies: Iterable[Remedy] = (), option: Callable[[str, Any], str] = in_python
 ) -> str:
     """Return a problem and its remedies as one sentence, with the options worded by `option`."""
-    actions = [_action(remedy, option) for remedy in remedies]
+    actions = []
+    for remedy in remedies:
+        given = [option(name, value) for name, value in remedy.options.items() if value is not None]
+        dropped = [option(name, None) for name, value in remedy.options.items() if value is None]
+        verbs = [f"use {' '.join(given)}"] if given else []
+        verbs += [f"leave out {' and '.join(dropped)}"] if dropped else []
+        action = " ".join(filter(None, (" and ".join(verbs), remedy.text)))
+        actions.append(f"{remedy.when}, {action}" if remedy.when else action)
     prefix = f"{where}: " if where else ""
     return prefix + "; ".join([problem, ", or ".join(actions)] if actions else [problem])
-
-
-def _action(remedy: Remedy, option: Callable[[str, Any], str]) -> str:
-    given = [option(name, value) for name, value in remedy.options.items() if value is not None]
-    dropped = [option(name, None) for name, value in remedy.options.items() if value is None]
-    verbs = [f"use {' '.join(given)}"] if given else []
-    verbs += [f"leave out {' and '.join(dropped)}"] if dropped else []
-    action = " and ".join(verbs)
-    action = f"{action} {remedy.text}" if action and remedy.text else action or remedy.text
-    return f"{remedy.when}, {action}" if remedy.when else action
 
 
 class Worded:

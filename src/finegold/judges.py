@@ -90,10 +90,8 @@ class JudgeReport:
     @property
     def notes(self) -> list[str]:
         """What a reader should know about the figures."""
-        notes = list(self.log.notes)
-        if self.n_gold < MIN_GOLD:
-            notes.append(CHECK.format(self.n_gold) if self.n_gold else CHECK.format("no"))
-        return notes + (self.correlated.warnings if self.correlated else [])
+        check = [CHECK.format(self.n_gold or "no")] if self.n_gold < MIN_GOLD else []
+        return [*self.log.notes, *check, *(self.correlated.warnings if self.correlated else [])]
 
     def table(self) -> Any:
         """Return a data frame with one row per judge, the best first.
@@ -237,12 +235,8 @@ class JudgeReport:
 
         Parameters
         ----------
-        weights : {"learned", "equal"}, default "learned"
-            Whether judges whose verdicts depend more on the systems count more, and judges that err alike less.
-        seed : int, default 0
-            The seed of the bootstrap.
-        control_length : bool, default False
-            Whether strengths leave aside what the lengths of the answers explain.
+        weights, seed, control_length : str, int, bool
+            As for `finegold.judges.rank`.
 
         Returns
         -------
@@ -303,7 +297,7 @@ class JudgeReport:
             if self.log.kind == "pairwise" and self.log.system_names:
                 ranking = [one.plain() for one in self.rank().standings]
         except InputError as error:  # systems that were never compared with each other
-            notes = [*notes, str(error)]
+            notes.append(str(error))
         if self.correlated is not None and len(names := to_list(self.correlated.names)) <= MOST_PAIRED:
             alike = self.correlated.evidence
             for one, other, excess in zip(alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True):
@@ -339,9 +333,8 @@ class JudgeReport:
         place[known] = np.arange(len(known))
         kept = (place[answers.item] >= 0) & (answers.answer != MISSING)
         share = np.zeros((log.n_judges, len(known), len(answers.names)))
-        points = np.where((answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED), 1.0, answers.points)[
-            kept
-        ]
+        is_split = (answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED)
+        points = np.where(is_split, 1.0, answers.points)[kept]
         share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(axis=1, keepdims=True)
         group = np.full(log.n_judges, -1.0) if self.correlated is None else self._by_judge(self.correlated.group, -1)
         return Members(

@@ -111,10 +111,8 @@ class Estimator(metaclass=Listed):
 
         Parameters
         ----------
-        *votes : path, data frame or Annotations
+        *votes, **reading : object
             The arguments of `fit`.
-        **reading : dict
-            The keywords of `fit`.
 
         Returns
         -------
@@ -128,10 +126,8 @@ class Estimator(metaclass=Listed):
 
         Parameters
         ----------
-        *votes : path, data frame or Annotations
+        *votes, **reading : object
             The arguments of `fit`.
-        **reading : dict
-            The keywords of `fit`.
 
         Returns
         -------

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from finegold import insight
 from finegold.errors import InputError, leave_out
-from finegold.results.data import ResultData
+from finegold.results import matrices, tables
+from finegold.results.data import ModelRecord, ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.encoding import as_column, look_up
+from finegold.votes.frames import make_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,12 +144,10 @@ class Result(ResultData):
         InputError
             If there is no such annotator, or if the method has no confusion matrices.
         """
-        from finegold.results.matrices import matrices
-
         refuse_sets(self, "confusion matrix; `annotators` tells how good annotators are at each option")
         if not self.learned.has_matrices:
             raise InputError(f"{self.method} has no confusion matrices")
-        matrix: Floats = matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
+        matrix: Floats = matrices.matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
         return matrix
 
     def predict(self, task: Any, annotator: Any) -> Floats:
@@ -170,11 +170,9 @@ class Result(ResultData):
         InputError
             If there is no such annotator.
         """
-        from finegold.results.matrices import predictive
-
         refuse_sets(self, "single vote to predict")
         tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))
-        return predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
+        return matrices.predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
 
     def _codes(self, annotators: Any) -> NDArray[np.int32]:
         codes = look_up(annotators, self.annotator_names)
@@ -199,9 +197,7 @@ class Result(ResultData):
             tasks without votes. If labels are sets, the column labels has them, separated by ;, and there is no column
             tied.
         """
-        from finegold.results.tables import labels_table
-
-        return self._own_name(labels_table(self, probabilities=probabilities), 0)
+        return self._own_name(tables.labels_table(self, probabilities=probabilities), 0)
 
     def scores(self) -> Any:
         """Return the expected score of each task, if classes are ordered, such as ratings from 1 to 5.
@@ -213,9 +209,7 @@ class Result(ResultData):
             probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
             or its position from 1 if the classes are not numbers. Tasks without votes are left out.
         """
-        from finegold.results.tables import scores_table
-
-        return self._own_name(scores_table(self), 0)
+        return self._own_name(tables.scores_table(self), 0)
 
     def soft_labels(self) -> Any:
         """Return the probability of each class for each task, to train a model on.
@@ -226,9 +220,7 @@ class Result(ResultData):
             With the column task (named as in the votes) and one column per class, of the library that the votes came
             from (Polars for files and arrays). Tasks without votes are left out.
         """
-        from finegold.results.tables import soft_labels
-
-        return self._own_name(soft_labels(self), 0)
+        return self._own_name(tables.soft_labels(self), 0)
 
     def sample_weights(self) -> Floats:
         """Return how much each task should count in training.
@@ -239,9 +231,7 @@ class Result(ResultData):
             1 where the label is certain, 0 where all classes are equally probable: 1 minus the entropy of the
             probabilities, divided by the largest possible one.
         """
-        from finegold.results.tables import sample_weights
-
-        return sample_weights(self)
+        return tables.sample_weights(self)
 
     def export(
         self, path: str | Path, purpose: str, *, validation: float = 0.1, groups: Mapping[Any, Any] | None = None
@@ -281,11 +271,9 @@ class Result(ResultData):
             sensitivity (the share of right options that the annotator chose), the specificity (the share of wrong
             options left out), and the precision (the share of choices that are right).
         """
-        from finegold.results.tables import annotators_table
-
         if by_option and self.label_sets is None:
             raise InputError("only sets of labels have options", remedies=[leave_out("by_option")])
-        table = annotators_of_sets(self, by_option=True) if by_option else annotators_table(self)
+        table = annotators_of_sets(self, by_option=True) if by_option else tables.annotators_table(self)
         return self._own_name(table, 1)
 
     def models(self) -> Any:
@@ -298,9 +286,9 @@ class Result(ResultData):
             0 for a model that is ignored), accuracy (the expected share of right predictions) and confidence (what the
             model itself claims).
         """
-        from finegold.results.tables import models_table
-
-        return models_table(self)
+        records = self.combined.records if self.combined else []
+        columns = {name: [getattr(record, name) for record in records] for name in ModelRecord._fields}
+        return make_frame(columns, like=self.task_names)
 
     def flips(self) -> Any:
         """Return a data frame of the tasks whose label has fewer votes than another class.
@@ -501,9 +489,7 @@ class Result(ResultData):
 
     def _own_name(self, table: Any, column: int) -> Any:
         """Name the first column as in the votes, where 0 is the column of tasks and 1 that of annotators."""
-        from finegold.results.tables import own_name
-
-        return own_name(table, self.annotations, column)
+        return tables.own_name(table, self.annotations, column)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -326,7 +326,24 @@ def sample(
             "accepted": round(sets.expected, 4),
         },
     )
-    sheet = pl.DataFrame({column: names}).with_columns(_content(items, result, plan, names))
+    sheet = pl.DataFrame({column: names})
+    if items is not None:  # show what the tasks are about
+        if isinstance(items, Content):
+            classes = [text_of(name) for name in to_list(result.class_names)]
+            content = content_of_votes(items.votes, items.options, names, classes)
+        elif isinstance(items, Mapping):
+            content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
+        else:
+            opened = open_table(items)
+            columns = [str(name) for name in opened.columns]
+            by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
+            if by_task is None:
+                raise InputError(f'the items have no column "{column}"; the columns are {", ".join(columns)}')
+            frame = opened.load(columns).to_polars()
+            keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
+            content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
+        joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
+        sheet = sheet.hstack(joined.drop([KEY, *plan.columns, SAMPLE], strict=False))
     if show_labels:
         label = [text_of(name) for name in to_list(result.label[ranked.tasks[chosen]])]
         sheet = sheet.with_columns(pl.Series("label", label))
@@ -364,28 +381,6 @@ def rival_labels(result: ResultData, rivals: Sequence[str]) -> list[Codes]:
     """Fit other methods to the votes of a result, and return their labels."""
     votes = votes_of(result)
     return [fit(make_method(name, {}), votes).label_codes.astype(np.int64) for name in rivals]
-
-
-def _content(items: Any, result: ResultData, plan: Plan, names: list[str]) -> list[pl.Series]:
-    """Return the columns of the sheet that show what the tasks are about."""
-    if items is None:
-        return []
-    if isinstance(items, Content):
-        classes = [text_of(name) for name in to_list(result.class_names)]
-        content = content_of_votes(items.votes, items.options, names, classes)
-    elif isinstance(items, Mapping):
-        content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
-    else:
-        opened = open_table(items)
-        columns = [str(column) for column in opened.columns]
-        by_task = next((name for name in (plan.columns[0], *candidates(columns, TASK)) if name in columns), None)
-        if by_task is None:
-            raise InputError(f'the items have no column "{plan.columns[0]}"; the columns are {", ".join(columns)}')
-        frame = opened.load(columns).to_polars()
-        keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
-        content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
-    joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
-    return [joined[name] for name in joined.columns if name not in {KEY, *plan.columns, SAMPLE}]
 
 
 def votes_digest(result: ResultData) -> str:

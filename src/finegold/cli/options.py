@@ -8,6 +8,7 @@ alone, which several commands share, are declared here.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -254,27 +255,22 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
     unknown = [key for key in given if key not in defaults]
     if unknown and not only_known:
         raise no_setting(chosen.name, unknown[0])
-    values = {key: _setting(key, text.strip(), defaults[key]) for key, text in given.items() if key in defaults}
+    values: dict[str, Any] = {}
+    for key, text in given.items():  # a text becomes a value of the type that the setting has
+        default, text = defaults.get(key), text.strip()
+        try:
+            if isinstance(default, bool):
+                values[key] = {"true": True, "false": False}[text.lower()]
+            elif isinstance(default, str | int | float):
+                values[key] = type(default)(text)
+            elif key in defaults:
+                values[key] = json.loads(text)
+        except (ValueError, KeyError):
+            kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
+            raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
     if fit.seed is not None:
         values["seed"] = fit.seed
     return make_method(name, values, paper=fit.paper and (in_paper(chosen.name) or not only_known))
-
-
-def _setting(name: str, text: str, default: Any) -> Any:
-    """Convert the text to the type of the setting."""
-    import json
-
-    try:
-        if isinstance(default, str):
-            return text
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(default, int | float):
-            return type(default)(text)
-        return json.loads(text)
-    except (ValueError, KeyError):
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
-        raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None
 
 
 # ---- The input of a command: votes or a saved result

@@ -21,21 +21,12 @@ def list_data_sets() -> None:
     """List the data sets, with their counts and whether they are in the cache."""
     from finegold.paper.datasets import COUNTS, cache_folder, data_sets, find
 
-    out.print_figures(
-        None,
-        [
-            [
-                entry.name,
-                entry.domain,
-                *(f"{number:,}" for number in entry.counts),
-                "yes" if find(entry.name, cache_folder()) else "no",
-            ]
-            for entry in data_sets().values()
-        ],
-        ["name", "domain", *COUNTS, "cached"],
-        caption=f"cache: {cache_folder()}",
-        left=("name", "domain", "cached"),
-    )
+    rows = []
+    for entry in data_sets().values():
+        is_cached = "yes" if find(entry.name, cache_folder()) else "no"
+        rows.append([entry.name, entry.domain, *(f"{number:,}" for number in entry.counts), is_cached])
+    columns, left = ["name", "domain", *COUNTS, "cached"], ("name", "domain", "cached")
+    out.print_figures(None, rows, columns, left, caption=f"cache: {cache_folder()}")
 
 
 def data_set_info(name: str = typer.Argument(metavar="NAME", help="A name from `finegold datasets list`.")) -> None:
@@ -151,15 +142,12 @@ def reproduce(
             if progress is not None:
                 progress.update(bar, completed=done, total=total, description=words)
 
-        results, files = make(
-            data,
-            folder,
-            only=[*(parts or []), *(only or [])],
-            methods=methods,
-            workers=jobs,
-            verified=not allow_unverified,
-            watch=watch,
-        )
+        wanted: dict[str, Any] = {
+            "only": [*(parts or []), *(only or [])],
+            "methods": methods,
+            "verified": not allow_unverified,
+        }
+        results, files = make(data, folder, workers=jobs, watch=watch, **wanted)
     for line in results.remarks:
         say(line)
     say(f"wrote {len(files)} files to {folder}; start with {files[0]}")

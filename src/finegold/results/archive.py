@@ -176,8 +176,8 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         raise TypeError("notes are not text")
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values["settings"] = settings = dict(manifest["settings"])  # they also hold the fields of BESIDE_SETTINGS
-    names = [name for name in manifest["beside_settings"] if name in settings]
-    values |= {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
+    beside = [name for name in manifest["beside_settings"] if name in settings]
+    values |= {BESIDE_SETTINGS[name]: value for name in beside if (value := settings.pop(name)) is not None}
     if not isinstance(values.get("known_annotators", 0), int):
         raise TypeError("the prior is not a number")
     if not 0 < values.get("temperature", 1.0) < np.inf:
@@ -203,6 +203,19 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
     learned = Learned(**known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]})
     added = learned.statistics.pop("added", np.zeros(1))
+    combined = None
+    if models := manifest.get("models"):
+        names = _names_of(manifest, arrays, PREDICTED_NAMES)
+        check(arrays, PREDICTION_FIELDS, {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)})
+        probabilities, votes_posterior, posterior = (arrays[name] for name in PREDICTION_FIELDS)
+        check_rows("predictions.probabilities", probabilities[probabilities.any(axis=2)])
+        check_rows("predictions.votes_posterior", votes_posterior)
+        check_rows("predictions.posterior", posterior)
+        records = [ModelRecord(**model) for model in models]
+        if not all(isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records):
+            raise TypeError("what was learned about models is not made of numbers")
+        predictions = Predictions([record.model for record in records], probabilities, names)
+        combined = Combined(predictions, votes_posterior, posterior, records)
     counts = Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)})
     return ResultData(
         **values,
@@ -212,7 +225,7 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         notes=manifest["notes"],
         counts=counts,
         annotations=_votes_of(arrays, values, counts, manifest, sets) if VOTES[0] in arrays else None,
-        combined=_combined(arrays, manifest, sizes),
+        combined=combined,
         label_sets=sets.get("label_sets"),
     )
 
@@ -268,19 +281,3 @@ def _votes_of(
     if per_task is not None and not np.array_equal(votes.votes_per_task, per_task):
         raise ValueError("the arrays of the votes do not match")
     return votes
-
-
-def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
-    if not manifest.get("models"):
-        return None
-    models, names = manifest["models"], _names_of(manifest, arrays, PREDICTED_NAMES)
-    check(arrays, PREDICTION_FIELDS, {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)})
-    probabilities, votes_posterior, posterior = (arrays[name] for name in PREDICTION_FIELDS)
-    check_rows("predictions.probabilities", probabilities[probabilities.any(axis=2)])
-    check_rows("predictions.votes_posterior", votes_posterior)
-    check_rows("predictions.posterior", posterior)
-    records = [ModelRecord(**model) for model in models]
-    if not all(isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records):
-        raise TypeError("what was learned about models is not made of numbers")
-    predictions = Predictions([record.model for record in records], probabilities, names)
-    return Combined(predictions, votes_posterior, posterior, records)

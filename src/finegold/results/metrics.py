@@ -30,10 +30,8 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
 
     Parameters
     ----------
-    posterior : ndarray of shape (T, K)
-        The probability of each class for each task.
-    truth : ndarray of int of shape (T,)
-        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
+        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
 
     Returns
     -------
@@ -58,10 +56,8 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
 
     Parameters
     ----------
-    posterior : ndarray of shape (T, K)
-        The probability of each class for each task.
-    truth : ndarray of int of shape (T,)
-        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
+        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
 
     Returns
     -------
@@ -88,10 +84,8 @@ def log_loss(posterior: Floats, truth: Codes) -> float:
 
     Parameters
     ----------
-    posterior : ndarray of shape (T, K)
-        The probability of each class for each task.
-    truth : ndarray of int of shape (T,)
-        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
+        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
 
     Returns
     -------
@@ -119,10 +113,8 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
 
     Parameters
     ----------
-    posterior : ndarray of shape (T, K)
-        The probability of each class for each task.
-    truth : ndarray of int of shape (T,)
-        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
+        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
     bins : int, default 15
         The number of bins.
 

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, InputError
-from finegold.results.data import ModelRecord, ResultData, votes_of
+from finegold.results.data import ResultData, votes_of
 from finegold.results.metrics import expected_scores, scale_of
 from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
@@ -66,7 +66,7 @@ def scores_table(result: ResultData) -> Any:
     return make_frame({"task": result.task_names, **_scores(result)}, like=result.task_names)
 
 
-def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
+def _scores(result: ResultData) -> dict[str, Floats]:
     refuse_sets(result, "expected score")
     bounds = expected_scores(result.posterior, scale_of(result.class_names))
     return dict(zip(("score", "score_low", "score_high"), bounds, strict=True))
@@ -162,12 +162,6 @@ def known_intervals(result: ResultData) -> dict[str, Any]:
     if np.isnan(result.accuracy_low).all():
         return {}
     return {"accuracy_low": result.accuracy_low, "accuracy_high": result.accuracy_high}
-
-
-def models_table(result: ResultData) -> Any:
-    records = result.combined.records if result.combined else []
-    columns = {name: [getattr(record, name) for record in records] for name in ModelRecord._fields}
-    return make_frame(columns, like=result.task_names)
 
 
 def with_predicted_tasks(result: ResultData) -> ResultData:
