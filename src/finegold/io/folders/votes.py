@@ -37,6 +37,7 @@ from finegold.io.options import ReadOptions
 from finegold.io.source import Source
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
+from finegold.kernels.sort_votes import count
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
 from finegold.votes.encoding import MISSING, Codes, Names, encode_series, match, rank_of, renumber, text_of, to_list
@@ -214,9 +215,9 @@ def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | No
         name=part.source.name,
         rows=len(tasks.codes),
         annotators=people,
-        voted=np.unique(annotator[label != MISSING]),
+        voted=np.flatnonzero(count(annotator[label != MISSING], len(people))).astype(np.int32),
         labels=classes,
-        n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
+        n_labels=count(label, len(classes)),
         tasks=task_names.gather(np.sort(task[:: max(len(task) // ROWS_SAMPLED, 1)])),
         no_vote=count_no_votes(cells, labels),
     )
