@@ -5,8 +5,9 @@ from typing import get_args
 import pytest
 
 import finegold
+from finegold.io.limits import WORKBOOKS
 from finegold.io.options import ReadOptions
-from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS
+from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT
 from finegold.io.writers import WRITABLE, write_votes
 from finegold.options import options_of
 from finegold.studio.files import Files

@@ -30,23 +30,8 @@ from typing import Any, BinaryIO, cast
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.io import limits
 from finegold.io.databases import is_database, parse
-from finegold.io.limits import (
-    AGAIN,
-    CHUNK,
-    OLE,
-    PARTS,
-    SHEET,
-    WORKBOOKS,
-    Nesting,
-    check_cells,
-    check_unpacked,
-    limit,
-    list_sheets,
-    read_sheet,
-    refuse,
-    unpack_zstd,
-)
 
 START = 2**14  # bytes that tell what kind of file it is; they are kept for each of many files
 BOM = b"\xef\xbb\xbf"  # that some editors put in front
@@ -72,8 +57,8 @@ TABLES = {
 }
 TEXT = frozenset({"csv", "tsv", "jsonl"})  # formats that can be compressed
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # of files in a folder without plain tables
-READABLE = frozenset({*TABLES, *COMPRESSIONS, *WORKBOOKS, ".json", ".zip", ".eval", ".manifest"})
+EXPORTS = (".json", ".json.gz", ".zip", ".eval", *limits.WORKBOOKS)  # of files in a folder without plain tables
+READABLE = frozenset({*TABLES, *COMPRESSIONS, *limits.WORKBOOKS, ".json", ".zip", ".eval", ".manifest"})
 READABLE_FILES = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
 
 ARROW_STREAM = b"\xff" * 4
@@ -86,7 +71,7 @@ MAGIC_FORMATS = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     ZIP: "zip (or Excel)",
-    OLE: "Excel",
+    limits.OLE: "Excel",
     b"%PDF": "PDF",
     b"SQLite format 3": "SQLite",
 }
@@ -107,6 +92,11 @@ class Source:
     separator: str = ""  # of the columns of a delimited text; empty to find it
     header: int = 1  # the line of a delimited text with the names of the columns; 0 if there is none
     problem: InputError | None = field(default=None, repr=False, compare=False)  # why it is not a table
+    layout: str = ""  # of JSON: list, lines or object
+    record: dict[str, Any] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # the first object
+    members: tuple[str, ...] = ()  # the names in a zip archive
     seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
     @property
@@ -119,7 +109,7 @@ class Source:
         if self.compression != "zstd":
             return self.data
         if "unpacked" not in self.seen:
-            self.seen["unpacked"] = unpack_zstd(self.name, self.data)
+            self.seen["unpacked"] = limits.unpack_zstd(self.name, self.data)
         return cast(bytes, self.seen["unpacked"])
 
     def open(self) -> BinaryIO:
@@ -200,46 +190,9 @@ class Source:
         return self.head[1:]
 
     @property
-    def _json(self) -> tuple[str, dict[str, Any]]:
-        """How JSON is laid out (list, lines or object; empty for other files), and its first object.
-
-        Of a big object this is the beginning only.
-        """
-        if "json" not in self.seen:
-            self.seen["json"] = "", {}
-            with suppress(InputError, OSError, ValueError, RecursionError):
-                self.seen["json"] = _look_at_json(self)
-        return cast(tuple[str, dict[str, Any]], self.seen["json"])
-
-    @property
-    def source(self) -> Source:
-        return self
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The first object of JSON."""
-        return self._json[1]
-
-    @property
-    def is_list(self) -> bool:
-        """Whether this is a JSON list."""
-        return self._json[0] == "list"
-
-    @property
-    def is_lines(self) -> bool:
-        """Whether the first line is a JSON object."""
-        return self._json[0] == "lines"
-
-    @property
     def is_table(self) -> bool:
         """Whether the file could be read as a plain table, whatever wrote it."""
-        layout = self._json[0]
-        return layout == "lines" if layout else self.format in ("csv", "tsv", "parquet", "arrow")
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The names in a zip archive."""
-        return tuple(member.filename for member in archive_members(self)) if self.format == "zip" else ()
+        return self.layout == "lines" if self.layout else self.format in ("csv", "tsv", "parquet", "arrow")
 
 
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
@@ -387,7 +340,7 @@ def _expand(path: str) -> list[Source]:
             ],
         )
     target = Path(path).expanduser()
-    book, has_sheet, sheet = path.rpartition(SHEET)
+    book, has_sheet, sheet = path.rpartition(limits.SHEET)
     try:
         if target.is_dir():
             return _data_files(target, path)
@@ -444,19 +397,14 @@ def is_workbook(source: Source) -> bool:
     with suppress(zipfile.BadZipFile, OSError):
         start = source.start[: len(ZIP)]
         if start == ZIP:
-            return not PARTS.isdisjoint(member.filename for member in archive_members(source))
-    return start == OLE or (start == ZIP and source.name.lower().endswith(WORKBOOKS))
+            return not limits.PARTS.isdisjoint(member.filename for member in archive_members(source))
+    return start == limits.OLE or (start == ZIP and source.name.lower().endswith(limits.WORKBOOKS))
 
 
 def sheet_text(source: Source, sheet: str | None = None) -> Source:
     """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
-    title, text = read_sheet(source.name, source.data, sheet)
+    title, text = limits.read_sheet(source.name, source.data, sheet)
     return sniff(Source(f'{source.name}, sheet "{title}"', text))
-
-
-def sheet_names(source: Source) -> list[str]:
-    """Return the names of the sheets that are not empty."""
-    return list_sheets(source.name, source.data)
 
 
 # What the files are.
@@ -478,7 +426,7 @@ def sniff(source: Source) -> Source:
     except OSError as error:
         return replace(source, problem=InputError(f"{name} cannot be read: {error.strerror}"))
     with suppress(OSError, UnicodeError):  # those who read it will say so
-        if start.startswith((ZIP, OLE)) and is_workbook(source):
+        if start.startswith((ZIP, limits.OLE)) and is_workbook(source):
             return sheet_text(source)
         if start.startswith(UTF_16):
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
@@ -503,15 +451,19 @@ def sniff(source: Source) -> Source:
     elif actual == MAGIC_FORMATS[ZIP]:
         format = ""
         with suppress(zipfile.BadZipFile, OSError):
-            archive_members(source)
+            source = replace(source, members=tuple(member.filename for member in archive_members(source)))
             format = "zip"
-    elif problem:
-        format = ""
-    elif (source.record and format in ("", *TEXT)) or (source._json[0] and not format):  # whatever its name says
-        format = "json" if source.is_list else "jsonl"
-    elif not format:
-        line = (source.text.removeprefix(BOM).lstrip().splitlines() or [b""])[0]
-        format = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
+    else:
+        with suppress(InputError, OSError, ValueError, RecursionError):
+            layout, record = _look_at_json(source)
+            source = replace(source, layout=layout, record=record)
+        if problem:
+            format = ""
+        elif (source.record and format in ("", *TEXT)) or (source.layout and not format):  # whatever its name says
+            format = "json" if source.layout == "list" else "jsonl"
+        elif not format:
+            line = (source.text.removeprefix(BOM).lstrip().splitlines() or [b""])[0]
+            format = "tsv" if line.count(b"\t") > line.count(b",") else "csv"
     reason = InputError(f"{name} {problem}", remedies=remedies) if problem else None
     return replace(source, format=format, problem=reason)
 
@@ -545,38 +497,40 @@ def check_source(source: Source) -> None:
         start = source.start
         magic = by_magic(start)
         if start.startswith(ZIP):
-            check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
+            limits.check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
             return
         if magic in ("parquet", "arrow"):
-            check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
+            limits.check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
             return
         packed = magic if magic in ("gzip", "zstd") else ""
-        if not packed and (not Nesting(source.name).add(start) or len(start) < START):
+        if not packed and (not limits.Nesting(source.name).add(start) or len(start) < START):
             return
-        size, nesting = 0, Nesting(source.name)
+        size, nesting = 0, limits.Nesting(source.name)
         try:
             with replace(source, compression=packed).open() as file:
-                while chunk := file.read(CHUNK):
+                while chunk := file.read(limits.CHUNK):
                     size += len(chunk)
                     if packed == "gzip":
-                        check_unpacked(source.name, source.data, size)
+                        limits.check_unpacked(source.name, source.data, size)
                     if not nesting.add(chunk) and packed != "gzip":
                         return
         except EOFError:
-            raise InputError(f"{source.name} is cut short: the gzip data ends too early; {AGAIN}") from None
+            raise InputError(f"{source.name} is cut short: the gzip data ends too early; {limits.AGAIN}") from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {AGAIN}") from None
+            raise InputError(
+                f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {limits.AGAIN}"
+            ) from None
 
 
 def check_lines(source: Source) -> None:
     """Refuse JSON Lines with a very long line: parsing it takes minutes."""
-    most, length = limit("LINE"), 0
+    most, length = limits.limit("LINE"), 0
     with suppress(OSError), source.open() as file:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(limits.CHUNK):
             first, *others = chunk.split(b"\n")
             length = max([length + len(first), *map(len, others)])
             if length > most:
-                refuse(source.name, f"has a line of more than {most:,} bytes", "LINE")
+                limits.refuse(source.name, f"has a line of more than {most:,} bytes", "LINE")
             length = len(others[-1]) if others else length
 
 
@@ -603,16 +557,12 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
             codecs.lookup(encoding)
         except LookupError:
             raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
-        sources = [sniff(Source(source.name, _decode(source, encoding))) for source in sources]
+        for number, source in enumerate(sources):
+            with replace(source, compression="gzip" if by_magic(source.start) == "gzip" else "").open() as file:
+                data = file.read()
+            try:
+                sources[number] = sniff(Source(source.name, data.decode(encoding).encode()))
+            except (UnicodeError, LookupError) as error:
+                problem = f"{source.name} is not written in {encoding} ({error}); try another encoding"
+                raise InputError(problem) from None
     return [replace(source, separator=mark, header=int(header)) for source in sources]
-
-
-def _decode(source: Source, encoding: str) -> bytes:
-    """Return the text in UTF-8."""
-    packed = "gzip" if by_magic(source.start) == "gzip" else ""
-    with replace(source, compression=packed).open() as file:
-        data = file.read()
-    try:
-        return data.decode(encoding).encode()
-    except (UnicodeError, LookupError) as error:
-        raise InputError(f"{source.name} is not written in {encoding} ({error}); try another encoding") from None

@@ -107,7 +107,7 @@ def nested_hint(sources: Sequence[Source]) -> Iterator[None]:
 
 def _refuse_one_object(seen: Source) -> None:
     """Say what a file with a single JSON object is: columns, settings or anything else, but no table of votes."""
-    if seen.is_list or not seen.record:
+    if seen.layout == "list" or not seen.record:
         return
     found: Any = None
     with seen.open() as file, suppress(ValueError, RecursionError):

@@ -183,10 +183,10 @@ CHUNK = 2**18  # bytes that ijson reads at once
 def read_records(seen: Source) -> Iterator[Any]:
     """Yield the records of a JSON list or of JSON Lines. A single object is a list of one."""
     with open_export(seen) as file:
-        if seen.is_lines:
+        if seen.layout == "lines":
             yield from json_lines(file)
         else:
-            yield from json_items(file, "item" if seen.is_list else "")
+            yield from json_items(file, "item" if seen.layout == "list" else "")
 
 
 def open_export(source: Source) -> BinaryIO:

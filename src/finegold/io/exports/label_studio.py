@@ -31,7 +31,9 @@ def fits(seen: Source) -> bool:
     record = _as_task(seen.record)
     is_task = "id" in record and isinstance(record.get("data"), dict)
     is_full = is_task and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
-    is_short = seen.record.keys() >= SHORT if seen.is_list else seen.is_delimited and set(seen.columns) >= SHORT
+    is_short = (
+        seen.record.keys() >= SHORT if seen.layout == "list" else seen.is_delimited and set(seen.columns) >= SHORT
+    )
     return is_full or is_short
 
 
@@ -43,7 +45,7 @@ def _as_task(record: Any) -> Any:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    is_min = seen.is_list and seen.record.keys() >= SHORT
+    is_min = seen.layout == "list" and seen.record.keys() >= SHORT
     if (first := seen.record.get(ANNOTATIONS[1])) and "completed_by" not in first[0]:
         text = f"{seen.name} does not say who annotated, as Label Studio before 1.0 does not"
         text = f"{text}; the completions of a task are taken as those of the annotators 1, 2, ..."

@@ -39,7 +39,7 @@ def fits(seen: Source) -> bool:
         return False
     roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
     is_inner = all(isinstance(value, dict | list | None) for value in seen.record.values())
-    if not (len(roles) < 2 if _is_record(seen.record) else is_inner and not seen.is_list and not roles):
+    if not (len(roles) < 2 if _is_record(seen.record) else is_inner and seen.layout != "list" and not roles):
         return False
     with suppress(DamagedExport):
         tasks = [value for _, value in islice(_tasks(seen), SAMPLE) if value not in (None, {}, [])]
@@ -69,7 +69,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 def _tasks(seen: Source) -> Iterator[tuple[Any, Any]]:
     """Yield the id and the content of every task. The id of a row is None. The object may be larger than memory."""
-    if seen.is_list or _is_record(seen.record):
+    if seen.layout == "list" or _is_record(seen.record):
         yield from ((None, record) for record in base.read_records(seen))
     else:
         with base.open_export(seen) as file:
