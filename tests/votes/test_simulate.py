@@ -118,8 +118,8 @@ def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(monkeypat
     assert len(parts) == 11
     assert np.unique(np.concatenate([part.task for part in parts])).tolist() == list(range(203))
     truths = list(draw_truth(process, 203))
-    assert [part.first for part in parts] == [first for first, _ in truths]
-    assert all(np.array_equal(part.truth, truth) for part, (_, truth) in zip(parts, truths, strict=True))
+    assert [part.first for part in parts] == [first for first, _, _ in truths]
+    assert all(np.array_equal(part.truth, truth) for part, (_, truth, _) in zip(parts, truths, strict=True))
     assert not np.array_equal(parts[0].truth, parts[1].truth)
 
 

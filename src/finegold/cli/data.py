@@ -268,7 +268,7 @@ def _write_simulation(process: Process, n_tasks: int, names: list[str] | None, v
             yield table
 
     def truth_tables() -> Iterator[pl.DataFrame]:
-        for first, codes in draw_truth(process, n_tasks):
+        for first, codes, _ in draw_truth(process, n_tasks):
             yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": named(codes)})
 
     out.write_all(

@@ -111,6 +111,8 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
                 if sum(line.count(b'"') for line in file) % 2:
                     yield InputError(f"{name}: a quotation mark is opened and never closed; repair the file")
     if source.format == "jsonl":
+        import ijson
+
         with source.open() as file:
             for number, line in enumerate(file, start=1):
                 problem = ""
@@ -119,7 +121,8 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
                     if not isinstance(value, dict):
                         problem = f"found {type(value).__name__}"
                 except (ValueError, RecursionError) as error:
-                    if _is_json(source):
+                    with suppress(ijson.JSONError), source.open() as whole:  # objects over several lines
+                        deque(ijson.basic_parse(whole, multiple_values=True), maxlen=0)
                         problem = f"{name} is JSON, but holds no votes that Finegold recognises; expected one object "
                         problem += "per line, a list of rows, or an object of tasks"
                         remedies = [use(format="nested-json", when="if it is an object of tasks")]
@@ -127,18 +130,6 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
                     problem = f"not valid JSON ({error})"
                 if problem:
                     yield InputError(f"{name}, line {number}: {problem}; expected one JSON object per line")
-
-
-def _is_json(source: Source) -> bool:
-    """Return whether the file is JSON although its lines are not: objects over several lines."""
-    import ijson
-
-    with source.open() as file:
-        try:
-            deque(ijson.basic_parse(file, multiple_values=True), maxlen=0)
-        except ijson.JSONError:
-            return False
-    return True
 
 
 def line_of_row(source: Source, row: int) -> int | None:
@@ -496,27 +487,22 @@ def explain_lost_columns(opened: Table, shape: Shape | None = None) -> Iterator[
                 raise InputError(error.problem, error.where, [remedy]) from None
         problem, remedies = error.brief, list(error.remedies)
         if shape is not None:
-            doubt, remedy = _describe_doubt(shape)
-            problem, remedies = f"{problem}. {doubt}", [remedy, *remedies]
+            names = list(map(str, shape.votes))
+            plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
+            if shape.is_transposed or all(map(names_item, shape.votes)):
+                may_be, when = "a table with a row per annotator and a column per task", "if every row is an annotator"
+                given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
+                given |= {"task": ",".join(names)} if plain else {}
+            else:
+                may_be, when = "a table with a column per annotator", "if it is"
+                given = {"wide": True} | ({"task": str(shape.ids)} if str(shape.ids) else {})
+                given |= {"annotator": names} if plain else {}
+            is_clear = not shape.is_transposed and given.get("format") is not None  # the names are those of tasks
+            doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
+            remedies.insert(0, use(when if is_clear else "if it is", **given))
+            problem = f"{problem}. {doubt}"
         elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
             wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
             remedies.append(wide)
         problem = f"{problem}. The columns are {describe_columns(columns, values)}"
         raise InputError(problem, error.where, remedies) from None
-
-
-def _describe_doubt(shape: Shape) -> tuple[str, Remedy]:
-    """Return what a table may be and why that is in doubt, and the options that read it so."""
-    names = list(map(str, shape.votes))
-    plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-    are_items = all(map(names_item, shape.votes))
-    if shape.is_transposed or are_items:
-        problem = f"It may be a table with a row per annotator and a column per task, but {shape.doubt}"
-        when = "if it is" if shape.is_transposed else "if every row is an annotator"
-        tasks = {"task": ",".join(names)} if plain else {}
-        remedy = use(when, format="transposed", annotator=str(shape.ids), **tasks)
-        return problem if shape.is_transposed else shape.doubt, remedy
-    given: dict[str, Any] = {"task": str(shape.ids)} if str(shape.ids) else {}
-    given |= {"annotator": names} if plain else {}
-    problem = f"It may be a table with a column per annotator, but {shape.doubt}"
-    return problem, use("if it is", wide=True, **given)

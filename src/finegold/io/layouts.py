@@ -20,7 +20,6 @@ from finegold.io.columns import (
     TASK,
     TRUTH,
     WIDE_TASK,
-    Role,
     bare_name,
     candidates,
     columns_of,
@@ -90,7 +89,15 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
     labels = drop_missing(cells, options.no_vote)
     words = count_no_votes(cells, labels)
     findings: list[Finding] = []
-    sets = _find_sets(labels, of_export) if options.multi is None else None
+    sets: list[Finding] = []
+    if options.multi is None:
+        texts = [text_of(name) for name in labels.names]
+        n_each = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(texts)).astype(np.int64)
+        if hold_sets(texts, n_each, of_export=of_export):
+            separator = separator_of(texts)
+            shown = min([cell for cell in texts if len(options_of(cell, separator)) > 1] or texts, key=len)
+            text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
+            sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
     are_sets = bool(options.multi or sets)
     if options.no_vote is None:
         findings += find_doubtful_words(words)
@@ -99,8 +106,7 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
             if are_sets or of_export:  # nothing was chosen, which is an answer
                 counts.pop(NOTHING, None)
             findings += find_doubtful_labels(counts, words, is_wide)
-    findings += [sets] if sets else []
-    return Labels(labels, are_sets, Hygiene(findings, words))
+    return Labels(labels, are_sets, Hygiene([*findings, *sets], words))
 
 
 def assemble(
@@ -128,16 +134,14 @@ def assemble(
         return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
     truths = to_list(truth.truth) if truth else []
     written, findings = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
-    encoded = encode_classes(written.labels, written.truths, options.classes, is_text, where)
-    codes = (tasks.codes, annotators.codes, encoded.labels)
+    coded, truth_codes, classes = encode_classes(written.labels, written.truths, options.classes, is_text, where)
+    codes = (tasks.codes, annotators.codes, coded)
     left_out = 0
     if any(ids.size and ids.min() == MISSING for ids in codes[:2]):  # rows without an id, such as blank lines
         whole = (codes[0] != MISSING) & (codes[1] != MISSING)
         codes, left_out = (codes[0][whole], codes[1][whole], codes[2][whole]), int((~whole).sum())
-    gold, unused_gold = (
-        gold_codes(truth, encoded.truths, tasks.names, codes, options.normalise) if truth else (None, [])
-    )
-    names = (tasks.names, annotators.names, encoded.names)
+    gold, unused_gold = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise) if truth else (None, [])
+    names = (tasks.names, annotators.names, classes)
     annotations = Annotations.from_codes(*codes, *names, gold=gold, repeated=options.repeated)
     counts = annotations.counts
     disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if counts.repeated else 0
@@ -149,9 +153,7 @@ def assemble(
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
     if truth:
         findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
-        findings += find_unvoted_gold(
-            written.truths, written.labels.names if options.classes is None else encoded.names
-        )
+        findings += find_unvoted_gold(written.truths, written.labels.names if options.classes is None else classes)
     findings += examine_votes(totals_of(annotations), options.repeated)
     return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
 
@@ -245,10 +247,10 @@ def _assemble_sets(
     flat = np.array([code for some in codes for code in some], dtype=np.int32)
     option = Coded(flat[first[labels.codes[row]] + within_cell], Names(pl.Series(words, dtype=pl.String)))
     written, findings = unify(Spellings(option, []), options.classes, options.normalise, options.alias)
-    encoded = encode_classes(written.labels, [], options.classes, False, lambda vote: where(int(row[vote])))
-    names = [text_of(name) for name in encoded.names]
-    is_nothing = (encoded.labels == MISSING) & (labels.codes[row] != MISSING)
-    label = np.where(is_nothing, np.int32(len(names)), encoded.labels).astype(np.int32)
+    coded, _, classes = encode_classes(written.labels, [], options.classes, False, lambda vote: where(int(row[vote])))
+    names = [text_of(name) for name in classes]
+    is_nothing = (coded == MISSING) & (labels.codes[row] != MISSING)
+    label = np.where(is_nothing, np.int32(len(names)), coded).astype(np.int32)
     # Without rows that lack a task or an annotator, and options that an annotator chose twice for a task.
     votes = np.stack([tasks.codes[row], annotators.codes[row], label])
     votes = votes[:, (votes[:2] != MISSING).all(axis=0)]
@@ -312,7 +314,13 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     with columns_of(opened.name):
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
         role, name = (RESPONDENT, options.annotator) if is_transposed else (WIDE_TASK, options.task)
-        opened, by_row = _find_row_names(opened, role, name, {gold})
+        by_row = find_column([column for column in opened.columns if column != gold], role, name)
+        if by_row is None and isinstance(opened.frame, nw.DataFrame):  # pandas users keep their ids in the index
+            index = nw.maybe_get_index(opened.frame)
+            if index is not None and type(index).__name__ != "RangeIndex" and index.nlevels == 1:
+                native = opened.frame.to_native().reset_index()
+                opened = replace(opened, frame=nw.from_native(native), columns=list(native.columns))
+                by_row = native.columns[0]
         if is_transposed:
             columns = _task_columns(opened.columns, options.task, by_row)
         elif options.annotator is not None:
@@ -324,8 +332,18 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
         if not columns:
             raise InputError(f"no column is left for an annotator among {', '.join(map(str, opened.columns))}")
         table = opened.load([column for column in [by_row, *columns, gold] if column is not None], [by_row])
-        if not is_transposed and options.annotator is None:
-            columns, findings = _find_annotators(table, opened.name, columns, by_row)
+        if not is_transposed and options.annotator is None:  # row numbers, ids and texts are left aside
+            every, columns = columns, voting_columns(table, columns, by_row)
+            voting = set(columns)
+            aside = [column for column in every if column not in voting]
+            people = [column for column in every if bare_name(column) in ANNOTATOR.words]
+            has_labels = any(bare_name(column) in LABEL.words for column in every)
+            if people and (has_labels or people[0] in aside):  # annotators would become votes
+                problem = f"the column {list_names(people[:1])} names annotators, so this is not a wide table"
+                raise InputError(problem, remedies=[leave_out("wide", when="" if has_labels else "if a row is a vote")])
+            if not columns:
+                raise InputError(f"no column is left for an annotator; {list_names(aside)} hold ids or texts")
+            findings = report_columns_aside(opened.name, False, columns, aside)
     n_rows, like = len(table.rows[columns[0]]), table.rows[columns[0]]
     rows = encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
     names = encode_series(names_like(columns, like))
@@ -379,21 +397,6 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     return _with_columns(annotations, opened, *((None, by_row) if is_transposed else (by_row, None)))
 
 
-def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) -> tuple[list[Any], list[Finding]]:
-    """Leave aside row numbers, ids and texts. Refuse a long table, whose annotators would become votes."""
-    votes = voting_columns(table, columns, by_task)
-    voting = set(votes)
-    aside = [column for column in columns if column not in voting]
-    people = [column for column in columns if bare_name(column) in ANNOTATOR.words]
-    has_labels = any(bare_name(column) in LABEL.words for column in columns)
-    if people and (has_labels or people[0] in aside):
-        problem = f"the column {list_names(people[:1])} names annotators, so this is not a wide table"
-        raise InputError(problem, remedies=[leave_out("wide", when="" if has_labels else "if a row is a vote")])
-    if not votes:
-        raise InputError(f"no column is left for an annotator; {list_names(aside)} hold ids or texts")
-    return votes, report_columns_aside(name, False, votes, aside)
-
-
 def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any]:
     """Return the columns that the user lists or that fit patterns; else all but those of people and of times."""
     if tasks is not None and not isinstance(tasks, str):
@@ -409,18 +412,6 @@ def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any
         named = "" if tasks is None else f" that fits {tasks}"
         raise InputError(f"there is no column of a task{named} among {', '.join(map(str, columns))}")
     return chosen
-
-
-def _find_row_names(opened: Table, role: Role, name: Any, others: set[Any]) -> tuple[Table, Any]:
-    """Return the column that names the rows, or None. A pandas index becomes a column."""
-    column = find_column([column for column in opened.columns if column not in others], role, name)
-    if column is not None or not isinstance(opened.frame, nw.DataFrame):
-        return opened, column
-    index = nw.maybe_get_index(opened.frame)
-    if index is None or type(index).__name__ == "RangeIndex" or index.nlevels > 1:
-        return opened, None
-    native = opened.frame.to_native().reset_index()  # pandas users keep their ids in the index
-    return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
 
 
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:

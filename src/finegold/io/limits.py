@@ -228,19 +228,8 @@ PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives
 BYTES_PER_CELL = 200  # that the library and the text need at most
 
 
-def read_sheet(name: str, data: Path | bytes, sheet: str | None = None) -> tuple[str, bytes]:
-    """Return the sheet of this name, or the only one that is not empty, and its text."""
-    text, facts = _read_workbook("write_sheet", name, data, sheet)
-    return facts["sheet"], text
-
-
-def list_sheets(name: str, data: Path | bytes) -> list[str]:
-    """Return the names of the sheets that are not empty."""
-    names: list[str] = _read_workbook("find_sheets", name, data).facts["sheets"]
-    return names
-
-
-def _read_workbook(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
+def read_workbook(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
+    """Return what a job below, which runs in the child, finds in a workbook."""
     if importlib.util.find_spec("fastexcel") is None:
         raise InputError(f"{name} is a workbook; to read it: pip install 'finegold[excel]'")
     max_bytes = min(BYTES_PER_CELL * max(limit("CELLS"), DEFAULTS["CELLS"]), available_memory())

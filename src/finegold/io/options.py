@@ -219,14 +219,13 @@ class ReadOptions:
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults; an empty list says nothing."""
-
-        def says_something(value: Any, default: Any) -> bool:
-            if value is None or isinstance(value, str | int):
-                return bool(value != default)
-            return not hasattr(value, "__len__") or len(value) > 0
-
-        options = [each for each in fields(self) if "option" in each.metadata]
-        return [each.name for each in options if says_something(getattr(self, each.name), each.default)]
+        given = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            is_plain = value is None or isinstance(value, str | int)
+            is_given = value != each.default if is_plain else not hasattr(value, "__len__") or len(value) > 0
+            given += [each.name] if "option" in each.metadata and is_given else []
+        return given
 
 
 class Reading(TypedDict, total=False):

@@ -33,8 +33,7 @@ def as_frame(votes: Any) -> pl.DataFrame:
     if isinstance(votes, np.ndarray) and votes.dtype.names and votes.ndim == 1:
         return pl.DataFrame({name: _column(name, votes[name]) for name in votes.dtype.names})
     if isinstance(votes, Mapping):
-        are_splits = all(_is_data_set(split) or _is_streamed(split) for split in votes.values())
-        return _of_splits(votes) if votes and are_splits else _of_columns(votes)
+        return _of_mapping(votes)
     if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray | np.ndarray):
         return _with_class_names(_of_rows(list(votes)), getattr(votes, "features", None))
     if getattr(votes, "ndim", None) == 2:
@@ -58,11 +57,6 @@ def _is_data_set(votes: Any) -> bool:
     return hasattr(votes, "features") and any(callable(getattr(votes, to, None)) for to in ("to_polars", "to_pandas"))
 
 
-def _is_streamed(votes: Any) -> bool:
-    """Return whether this is a data set whose rows come one by one."""
-    return hasattr(votes, "features") and isinstance(votes, Iterable)
-
-
 def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
     """Replace the codes of classes by their names. The code -1 means that there is no label."""
     classes = {name: list(getattr(feature, "names", None) or ()) for name, feature in dict(features or {}).items()}
@@ -70,15 +64,6 @@ def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
     return frame.with_columns(
         pl.col(name).replace_strict(dict(enumerate(classes[name])), default=None) for name in coded
     )
-
-
-def _of_splits(splits: Mapping[Any, Any]) -> pl.DataFrame:
-    tables = {str(name): as_frame(split) for name, split in splits.items()}
-    table = _join(tables, "the split")
-    if len(tables) > 1:
-        text = f"the splits {', '.join(tables)} are read together; give one of them to read it alone"
-        warnings.warn(text, FinegoldWarning, stacklevel=2)
-    return table
 
 
 def _join(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
@@ -107,17 +92,22 @@ def _of_arrow(votes: Any) -> pl.DataFrame:
         raise InputError(f"the Arrow data of type {type(votes).__name__} are not a table ({reason})") from error
 
 
-def _of_columns(votes: Mapping[Any, Any]) -> pl.DataFrame:
+def _of_mapping(votes: Mapping[Any, Any]) -> pl.DataFrame:
+    """Return a table of columns, or of the splits of a data set, some of which have rows that come one by one."""
     if not votes:
         raise InputError("the dict of columns has no columns; expected at least task, annotator and label")
+    if all(hasattr(part, "features") and (_is_data_set(part) or isinstance(part, Iterable)) for part in votes.values()):
+        table = _join({str(name): as_frame(split) for name, split in votes.items()}, "the split")
+        if len(votes) > 1:
+            text = f"the splits {', '.join(map(str, votes))} are read together; give one of them to read it alone"
+            warnings.warn(text, FinegoldWarning, stacklevel=2)
+        return table
     columns = {str(name): _column(name, values) for name, values in votes.items()}
     first = next(iter(columns))
     for name, column in columns.items():
         if len(column) != len(columns[first]):
-            raise InputError(
-                f'the column "{name}" has {len(column):,} values, but "{first}" has {len(columns[first]):,}; '
-                "the columns of a table have the same length"
-            )
+            problem = f'the column "{name}" has {len(column):,} values, but "{first}" has {len(columns[first]):,}'
+            raise InputError(f"{problem}; the columns of a table have the same length")
     return pl.DataFrame(columns)
 
 

@@ -5,7 +5,8 @@ A sheet may come back from a spreadsheet: as a workbook, with numbers as floats,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import polars as pl
 from polars import selectors
 
 from finegold.errors import InputError, use
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, Role, candidates
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from finegold.io.diagnosis import reading
 from finegold.io.exports import find_export
 from finegold.io.exports.base import DamagedExport, read_records
@@ -142,8 +143,14 @@ def read_answers(
     if isinstance(checks, Mapping):
         rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
     else:
-        opened = open_table(checks)
-        by_task, by_truth = _column(opened, task, TASK), _column(opened, truth, TRUTH)
+        opened, found = open_table(checks), []
+        for name, role in ((task, TASK), (truth, TRUTH)):  # by its name, ignoring case, or else by a usual name
+            alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
+            found += alike or candidates(opened.columns, role)
+            if len(found) != (1 if role is TASK else 2):
+                listed = ", ".join(map(str, opened.columns))
+                raise InputError(f'the sheet has no column "{name}"; its columns are {listed}', opened.name)
+        by_task, by_truth = found
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
         table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
         cells = [table.rows[column].to_list() for column in (by_task, by_truth, *ids)]
@@ -152,7 +159,7 @@ def read_answers(
             ("" if is_missing(a, ()) else text_of(a).strip(), b, c, table.where(i))
             for i, (a, b, c) in enumerate(zip(*cells, strict=True))
         ]
-    drawn = _Spellings(tasks)
+    task_of = _in_known_form(tasks)
     truths: dict[str, str | None] = {}
     for name, answer, _, where in rows:
         blank = is_missing(answer, None) and (is_missing(answer, ()) or text_of(answer) not in words)
@@ -160,44 +167,27 @@ def read_answers(
             if not blank:
                 raise InputError("there is a truth but no task", where, [use(text="fill in the task or remove it")])
             continue
-        name = drawn.find(name)
+        name = task_of(name)
         if name in truths:
             raise InputError(f"the task {name!r} is in the sheet more than once", where, [use(text="keep one row")])
         truths[name] = None if blank else text_of(answer).strip()
     spelled = spelled_alike([each for each in truths.values() if each is not None], known)
-    numbers = _Spellings(map(text_of, known))
-    said = {n: None if t is None else numbers.find(text_of(spelled.get(t, t))) for n, t in truths.items()}
+    class_of = _in_known_form(map(text_of, known))
+    said = {n: None if t is None else class_of(text_of(spelled.get(t, t))) for n, t in truths.items()}
     return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each, ())})
 
 
-def _column(opened: Table, name: str, role: Role) -> Any:
-    """Return the column of a sheet by its name, ignoring case, or else by a usual name."""
-    alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
-    found = alike or candidates(opened.columns, role)
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(map(str, opened.columns))
-    raise InputError(f'the sheet has no column "{name}"; its columns are {listed}', opened.name)
+def _in_known_form(names: Iterable[str]) -> Callable[[str], str]:
+    """Return what finds the name again that a spreadsheet wrote in another way: 7 as 7.0, 007 as 7."""
 
+    def number_of(text: str) -> float | None:
+        try:
+            return float(text)
+        except ValueError:
+            return None
 
-class _Spellings:
-    """Names that a spreadsheet may have written in another way: 7 as 7.0, 007 as 7."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = set(names)
-        numbers: dict[float, str | None] = {}
-        for name in self.names:
-            if (number := _number(name)) is not None:
-                numbers[number] = None if number in numbers else name  # 7 and 007 are two names
-        self.numbers = numbers
-
-    def find(self, name: str) -> str:
-        number = None if name in self.names else _number(name)
-        return name if number is None else self.numbers.get(number) or name
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    known = set(names)
+    n_alike = Counter(map(number_of, known))
+    names_of = {number_of(name): name for name in known if n_alike[number_of(name)] == 1}  # 7 and 007 are two names
+    names_of.pop(None, None)
+    return lambda name: name if name in known else names_of.get(number_of(name), name)

@@ -93,9 +93,7 @@ class Source:
     header: int = 1  # the line of a delimited text with the names of the columns; 0 if there is none
     problem: InputError | None = field(default=None, repr=False, compare=False)  # why it is not a table
     layout: str = ""  # of JSON: list, lines or object
-    record: dict[str, Any] = field(
-        default_factory=dict, repr=False, compare=False
-    )  # the first object
+    record: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # the first object
     members: tuple[str, ...] = ()  # the names in a zip archive
     seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
@@ -403,8 +401,8 @@ def is_workbook(source: Source) -> bool:
 
 def sheet_text(source: Source, sheet: str | None = None) -> Source:
     """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
-    title, text = limits.read_sheet(source.name, source.data, sheet)
-    return sniff(Source(f'{source.name}, sheet "{title}"', text))
+    text, facts = limits.read_workbook("write_sheet", source.name, source.data, sheet)
+    return sniff(Source(f'{source.name}, sheet "{facts["sheet"]}"', text))
 
 
 # What the files are.

@@ -24,7 +24,7 @@ from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export
 from finegold.io.exports.base import Export, ExportOptions
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
-from finegold.io.limits import list_sheets
+from finegold.io.limits import read_workbook
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
 from finegold.io.source import Source, check_source, is_workbook, sheet_text, sources_of, with_dialect
@@ -171,9 +171,9 @@ class Preview(BaseModel):
 
 def preview(path: Path, layout: Layout) -> Preview:
     """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
-    source, sheets = Source(path.name, path), []
+    source, sheets = Source(path.name, path), list[str]()
     with suppress(InputError, OSError):
-        sheets = list_sheets(source.name, source.data) if is_workbook(source) else []
+        sheets = read_workbook("find_sheets", source.name, source.data).facts["sheets"] if is_workbook(source) else []
     try:
         sources = find_sources(path, layout)
         export = find_tool(sources, layout)

@@ -234,20 +234,12 @@ class Annotations:
         if len({len(column) for column in columns}) != 1:
             lengths = ", ".join(f"{len(column):,}" for column in columns)
             raise InputError(f"task, annotator and label must be equally long, but have {lengths} entries")
-        gold = dict(gold or {})
-        task_codes, task_names = encode(columns[0])
-        annotator_codes, annotator_names = encode(columns[1])
-        label_codes, class_names = encode_labels(columns[2], list(gold.values()), classes)
-        return cls.from_codes(
-            task_codes,
-            annotator_codes,
-            label_codes[: len(columns[2])],
-            task_names,
-            annotator_names,
-            class_names,
-            gold=(look_up(list(gold), task_names), label_codes[len(columns[2]) :]),
-            repeated=repeated,
-        )
+        gold, n = dict(gold or {}), len(columns[2])
+        (tasks, task_names), (annotators, annotator_names) = encode(columns[0]), encode(columns[1])
+        labels, class_names = encode_labels(columns[2], list(gold.values()), classes)
+        truths = look_up(list(gold), task_names), labels[n:]
+        names = task_names, annotator_names, class_names
+        return cls.from_codes(tasks, annotators, labels[:n], *names, gold=truths, repeated=repeated)
 
     @classmethod
     def from_matrix(
@@ -320,13 +312,12 @@ class Annotations:
         annotator, annotator_names = _matrix_names(annotators, n_annotators, "annotators")
         label_codes, class_names = encode_labels(label, [], classes)
         empty = np.setdiff1d(np.arange(n_tasks), row)  # a missing vote for each, so that they are listed as unlabelled
+        nobody = np.zeros(len(empty), np.int32)
         votes = cls.from_codes(
             np.append(task[row], task[empty]),
-            np.append(annotator[column], np.zeros(len(empty), np.int32)),
-            np.append(label_codes, np.full(len(empty), MISSING, np.int32)),
-            task_names,
-            annotator_names,
-            class_names,
+            np.append(annotator[column], nobody),
+            np.append(label_codes, nobody + np.int32(MISSING)),
+            *(task_names, annotator_names, class_names),
         )
         return replace(votes, counts=Counts(n_tasks * n_annotators, n_tasks * n_annotators - votes.n_votes))
 

@@ -178,8 +178,16 @@ def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
     column = as_column(values)
     if column.dtype.kind in "iub":
         return encode_integers(column)
-    if column.dtype.kind == "O":
-        return _encode_objects(column)
+    if column.dtype.kind == "O":  # numbers are sorted by value, even if they became text
+        objects = column.tolist()
+        items = of_one_kind(objects)
+        distinct = {item: value for item, value in zip(items, objects, strict=True) if not _absent(item)}
+        try:
+            ordered = sorted(distinct, key=lambda item: distinct[item])
+        except TypeError:  # mixed types, or a type without an order
+            ordered = sorted(distinct, key=text_of)
+        code_of = {name: code for code, name in enumerate(ordered)}
+        return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
     missing = np.zeros(column.size, dtype=bool)
     if column.dtype.kind in "fmM":
         missing = np.asarray(column != column)  # NaN and NaT differ from themselves
@@ -212,8 +220,18 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     codes = np.empty(ends[-1], dtype=np.int32)
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
-    if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:
-        names = _hash(signed, parts).view(np.uint64).astype(dtype)
+    if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:  # a hash table has the names in the order of appearance
+        bits, n = INITIAL_TABLE_BITS, 0
+        hashed, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, sort_votes.EMPTY, np.int32)
+        for piece, part in zip(signed, parts, strict=True):
+            row = 0
+            while row < len(piece):
+                row, n = sort_votes.add_names(piece, row, table, hashed, n, 64 - bits, part)
+                if n == len(hashed):
+                    bits += 1
+                    hashed, table = np.append(hashed, hashed), np.full(2**bits, sort_votes.EMPTY, np.int32)
+                    sort_votes.refill(table, hashed, n, 64 - bits)
+        names = hashed[:n].view(np.uint64).astype(dtype)
         order = np.argsort(names)
         sort_votes.renumber(codes, rank_of(order))
         return codes, names[order]
@@ -224,21 +242,6 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
     in_threads(lambda job: sort_votes.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
     return codes, (np.flatnonzero(present).astype(np.uint64) + lowest).astype(dtype)
-
-
-def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
-    """Write codes in the order of first appearance into `parts`, and return the names in that order."""
-    bits, n = INITIAL_TABLE_BITS, 0
-    names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, sort_votes.EMPTY, np.int32)
-    for piece, codes in zip(pieces, parts, strict=True):
-        row = 0
-        while row < len(piece):
-            row, n = sort_votes.add_names(piece, row, table, names, n, 64 - bits, codes)
-            if n == len(names):
-                bits += 1
-                names, table = np.append(names, names), np.full(2**bits, sort_votes.EMPTY, np.int32)
-                sort_votes.refill(table, names, n, 64 - bits)
-    return names[:n]
 
 
 def rank_of(order: NDArray[Any]) -> Codes:
@@ -283,19 +286,6 @@ def look_up(values: ArrayLike, names: Names | NDArray[Any]) -> Codes:
     written |= {text_of(name): code for code, name in enumerate(known)}
     found = [written.get(text_of(value), written.get(str(value), MISSING)) for value in wanted]
     return np.array(found, dtype=np.int32)
-
-
-def _encode_objects(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    """Encode objects. Numbers are sorted by value, even if they became text."""
-    values = column.tolist()
-    items = of_one_kind(values)
-    distinct = {item: value for item, value in zip(items, values, strict=True) if not _absent(item)}
-    try:
-        ordered = sorted(distinct, key=lambda item: distinct[item])
-    except TypeError:  # mixed types, or a type without an order
-        ordered = sorted(distinct, key=text_of)
-    code_of = {name: code for code, name in enumerate(ordered)}
-    return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
@@ -395,31 +385,22 @@ def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
     values = list(values)
     if not values:
         return np.empty(0, dtype=np.int32)
-    codes = _match_many(values, names.values) if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names) else None
-    if codes is not None:
-        return codes
+    if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names):  # if all are text or all integers, by a join
+        kinds, dtype = set(map(type, values)), names.values.dtype
+        if kinds == {str} if dtype == pl.String else kinds == {int} and dtype.is_integer():
+            with suppress(OverflowError):
+                wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
+                numbers = np.arange(len(names), dtype=np.int32)
+                known = pl.DataFrame({"name": names.values.cast(wanted.schema["name"]), "code": numbers})
+                found = wanted.with_row_index("row").join(known, on="name")  # its table is made of the shorter side
+                codes = np.full(len(values), MISSING, dtype=np.int32)
+                codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
+                return codes
     try:
         set(values)
     except TypeError as error:  # a list or a dict cannot be a name
         raise InputError(f"{error}; expected text, numbers or booleans") from None
     return look_up(values, names)
-
-
-def _match_many(values: list[Any], names: pl.Series) -> Codes | None:
-    """Match by a join, which needs less memory; None unless names and values are all text or all integers."""
-    kinds = {type(value) for value in values}
-    dtype = names.dtype
-    if kinds != {str} if dtype == pl.String else kinds != {int} or not dtype.is_integer():
-        return None
-    try:
-        wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
-    except OverflowError:
-        return None
-    known = pl.DataFrame({"name": names.cast(wanted.schema["name"]), "code": np.arange(len(names), dtype=np.int32)})
-    found = wanted.with_row_index("row").join(known, on="name")  # an inner join makes its table of the shorter side
-    codes = np.full(len(values), MISSING, dtype=np.int32)
-    codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
-    return codes
 
 
 def is_integer_text(name: Any) -> bool:

@@ -344,9 +344,8 @@ def _merged_into(new: dict[str, str], counts: dict[str, int]) -> tuple[dict[str,
     for text, name in sorted(new.items()):
         groups[name].append(text)
     changed = {name: group for name, group in groups.items() if group != [name]}
-    return changed, _count(
-        [[name, *(text for text in group if text != name)] for name, group in changed.items()], counts
-    )
+    merged = [[name, *(text for text in group if text != name)] for name, group in changed.items()]
+    return changed, _count(merged, counts)
 
 
 def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
@@ -408,9 +407,7 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
             unified[role] = integer_names(coded) if is_text else coded
         text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
         if pairs := [group for group in groups if len(group) > 1]:
-            shown = [
-                " = ".join(f'"{texts[code]}"' for code in group[:SHOWN_SPELLINGS]) for group in pairs[:SHOWN_GROUPS]
-            ]
+            shown = [" = ".join(f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]) for group in pairs[:SHOWN_GROUPS]]
             text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
             findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
     if all(coded.names.values.dtype == pl.String for coded in unified.values()):
@@ -452,10 +449,8 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     alike: dict[str, list[int]] = defaultdict(list)
     for code, text in enumerate(texts.to_list()):
         alike[_id_key(text)].append(code)
-    group_of, counts = (
-        np.full(len(texts), MISSING),
-        np.bincount(coded.codes[coded.codes != MISSING], minlength=len(texts)),
-    )
+    group_of = np.full(len(texts), MISSING)
+    counts = np.bincount(coded.codes[coded.codes != MISSING], minlength=len(texts))
     groups = {key: codes for key, codes in alike.items() if len(codes) > 1 or has_spaces[codes[0]]}
     for number, codes in enumerate(groups.values()):
         group_of[codes] = number
@@ -480,22 +475,14 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
 # Which classes are there?
 
 
-class ClassCodes(NamedTuple):
-    """Labels and gold truths as codes of the same classes."""
-
-    labels: Codes
-    truths: Codes
-    names: Names
-
-
 def encode_classes(
     labels: Coded,
     truths: list[Any],
     classes: Sequence[Any] | None,
     is_text: bool,
     where: Callable[[int], str],
-) -> ClassCodes:
-    """Encode labels and truths. The classes are those given, otherwise all labels and truths, sorted."""
+) -> tuple[Codes, Codes, Names]:
+    """Return labels and truths as codes of classes, and these: those given, else all labels and truths, sorted."""
     known = labels.names.to_list()
     if classes is None:
         unseen = match(truths, labels.names) == MISSING
@@ -503,15 +490,13 @@ def encode_classes(
         if new:
             both = known + [_same_type(value, known) for value in new]
             if len({isinstance(value, str) for value in both}) > 1:
-                raise InputError(
-                    f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
-                    "write both in the same way"
-                )
+                problem = f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types"
+                raise InputError(f"{problem}; write both in the same way")
             coded = encode_series(labels.names.of(both))
             labels = Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
             labels = integer_names(labels)
-        return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
+        return labels.codes, match(truths, labels.names), labels.names
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
         raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
@@ -533,7 +518,7 @@ def encode_classes(
     values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(listing)]
     if is_text and all(map(is_integer_text, values)):
         values = [int(value) for value in values]
-    return ClassCodes(renumber(labels.codes, class_of), truth_codes, labels.names.of(values))
+    return renumber(labels.codes, class_of), truth_codes, labels.names.of(values)
 
 
 def _same_type(value: Any, known: list[Any]) -> Any:

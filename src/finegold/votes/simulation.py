@@ -148,20 +148,8 @@ def simulate(
     names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
     if len(names) != n_classes:
         raise InputError(f"there are {n_classes} classes but {len(names)} class names")
-    process = draw_process(
-        n_annotators,
-        n_classes,
-        votes_per_task=votes_per_task,
-        n_prototypes=n_prototypes,
-        prototypes=prototypes,
-        prototype_weights=prototype_weights,
-        annotator_concentration=annotator_concentration,
-        class_weights=class_weights,
-        imbalance=imbalance,
-        activity_spread=activity_spread,
-        missing=missing,
-        seed=seed,
-    )
+    given = votes_per_task, n_prototypes, prototypes, prototype_weights, annotator_concentration, class_weights
+    process = draw_process(n_annotators, n_classes, *given, imbalance, activity_spread, missing, seed)
     parts = list(pieces(process, n_tasks))
     task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
     annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
@@ -178,7 +166,6 @@ def simulate(
 def draw_process(
     n_annotators: int,
     n_classes: int,
-    *,
     votes_per_task: float = 5.0,
     n_prototypes: int = 2,
     prototypes: ArrayLike | None = None,
@@ -213,7 +200,7 @@ def draw_process(
 
 def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
     """Yield tasks 0 to n_tasks - 1 with their votes, piece by piece."""
-    for first, truth, rng in _truths(process, n_tasks):
+    for first, truth, rng in draw_truth(process, n_tasks):
         task, annotator = _who_votes(rng, process, len(truth))
         x = _draw(rng, process.weights, annotator)
         label = _draw(rng, process.prototypes.reshape(-1, len(process.tau)), x * len(process.tau) + truth[task])
@@ -222,12 +209,8 @@ def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
         yield Piece(first, truth, task + np.int32(first), annotator, label)
 
 
-def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes]]:
-    """Yield the first task and the truths of each piece, without drawing votes."""
-    return ((first, truth) for first, truth, _ in _truths(process, n_tasks))
-
-
-def _truths(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.random.Generator]]:
+def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.random.Generator]]:
+    """Yield the first task and the truths of each piece, and what its votes are drawn with."""
     _check_sizes(n_tasks=n_tasks)
     size = max(VOTES_PER_PIECE // int(np.ceil(process.votes_per_task)), 1)
     for index, first in enumerate(range(0, n_tasks, size)):

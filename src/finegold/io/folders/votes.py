@@ -273,16 +273,14 @@ def make_vocabulary(
     def where(row: int) -> str:
         return next(part.name for part in passes if (part.labels == names[row]).any())
 
-    encoded = encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
-
+    label_codes, truths, classes = encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
     tasks = _in_one_kind([part.tasks for part in passes])
     weights = np.concatenate([np.full(len(part.tasks), part.rows / max(len(part.tasks), 1)) for part in passes])
     order = tasks.arg_sort().to_numpy()
     rows_before = np.cumsum(weights[order])
     splits = np.searchsorted(rows_before, rows_before[-1] * np.arange(1, n_ranges) / n_ranges)
     splitters = tasks.gather(order[splits]).unique().sort().to_list()
-    classes = encoded.labels, encoded.names, encoded.truths
-    return Vocabulary(annotators, names, n_labels, *classes, tasks.dtype, splitters, findings)
+    return Vocabulary(annotators, names, n_labels, label_codes, classes, truths, tasks.dtype, splitters, findings)
 
 
 def _codes_in(known: pl.Series, names: pl.Series) -> Codes:
