@@ -92,8 +92,7 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
     sets: list[Finding] = []
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
-        n_each = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(texts)).astype(np.int64)
-        if hold_sets(texts, n_each, of_export=of_export):
+        if hold_sets(texts, sort_votes.count(labels.codes, len(texts)), of_export=of_export):
             separator = separator_of(texts)
             shown = min([cell for cell in texts if len(options_of(cell, separator)) > 1] or texts, key=len)
             text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
@@ -208,19 +207,6 @@ def _with_columns(annotations: Annotations, opened: Table, task: Any, annotator:
 
 
 # Votes that are sets of labels: every option is a class, and an annotator may choose several of them
-
-
-def _find_sets(labels: Coded, of_export: bool = False) -> Finding | None:
-    """Report that the labels are sets, if they are."""
-    cells = [text_of(name) for name in labels.names]
-    counts = sort_votes.count(labels.codes, len(cells))
-    if not hold_sets(cells, counts, of_export=of_export):
-        return None
-    separator = separator_of(cells)
-    several = [cell for cell in cells if len(options_of(cell, separator)) > 1] or cells
-    shown = min(several, key=len)
-    text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
-    return Finding("sets", text, (use(multi=False, text="to take each set as a class"),))
 
 
 def _assemble_sets(
