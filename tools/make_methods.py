@@ -26,7 +26,7 @@ NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unpars
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
 PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
-YEAR = re.compile(r"\b(?:19|20)\d\d\b")  # of a paper
+CITATION = re.compile(r"(?s)[A-Z][\w.-]*(?: [A-Z][\w.-]*)*(?:,|:| et al).*\b(?:19|20)\d\d\b")  # authors, then a year
 USUAL = (
     "Stop when no probability of a class changes by more than this in a sweep.",
     "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
@@ -118,7 +118,7 @@ def _section(name: str, made: type[Method]) -> str:
     if not path.is_file():
         raise FileNotFoundError(f"write the equations of {name} into {path}, then run python tools/make_methods.py")
     equations = path.read_text("utf-8").strip()
-    cited = [" ".join(part.split()) for part in module.split("\n\n") if YEAR.search(part)]
+    cited = [" ".join(part.split()) for part in module.split("\n\n") if CITATION.match(part)]
     source = f"\nSource: {cited[0]}\n" if cited else ""
     return f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n{_settings(made, text)}\n{source}"
 

@@ -113,6 +113,7 @@ def other(files: dict[int, Path], method: str, k: int, folder: Path) -> Cost:
     """The cost where votes with another number of classes have been compiled for."""
     compiled, cache = folder / f"{method}-other", folder / f"{method}-other-{k}"
     if not compiled.exists():
+        compiled.mkdir()  # a method that compiles nothing would not make it
         run(aggregate(files[OTHER], method), compiled)
     shutil.copytree(compiled, cache)
     return run(aggregate(files[k], method), cache)

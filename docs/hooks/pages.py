@@ -29,7 +29,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """README.md is the first page of the site, too."""
     for source, page in ELSEWHERE.items():
-        content = LINK.sub(_moved, (ROOT / source).read_text()).replace('="docs/', '="')  # src and srcset of pictures
+        content = LINK.sub(_moved, (ROOT / source).read_text("utf-8")).replace('="docs/', '="')  # pictures
         files.append(File.generated(config, page, content=content))
     return files
 

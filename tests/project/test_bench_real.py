@@ -9,6 +9,8 @@ import pytest
 
 from finegold.errors import InputError
 
+pytest.importorskip("resource", reason="benchmarks measure processes as POSIX does")
+
 
 def shared_folder(path: Path) -> Path:
     kinds = {"human": [["a", "b"], ["c"]], "experts": [], "llm": [], "systems": [], "weak": [["d"]]}

@@ -4,6 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("resource", reason="benchmarks measure processes as POSIX does")
 ROOT = Path(__file__).parents[2]
 NEED_MORE = {"bench.speed.gpu", "bench.rivals.crowdkit_values"}  # a GPU, or crowd-kit
 

@@ -50,7 +50,7 @@ def test_the_page_on_training_has_the_figures_of_its_example():
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     measured = {name: float(x) for name, x in re.findall(r"^(\S.*?)  .* (0\.\d+)$", done.stdout, re.MULTILINE)}
-    page = (ROOT / "docs" / "guides" / "training.md").read_text()
+    page = (ROOT / "docs" / "guides" / "training.md").read_text("utf-8")
     told = dict(re.findall(r"^\| ([a-z0-9][^|]+?) \|[^|]*\| (0\.\d+) \|$", page, re.MULTILINE))
     assert {name: float(x) for name, x in told.items()} == pytest.approx(measured, abs=0.01)
     assert measured["majority vote"] + 0.03 < measured["aggregated labels"] <= measured["soft labels, weights"]
