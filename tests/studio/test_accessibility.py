@@ -8,7 +8,7 @@ import pytest
 
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_judges import opened
-from tests.support.browser import chromium, new_page  # noqa: F401  # the fixture "browser"
+from tests.support.browser import first_view
 from tests.support.studio_helpers import studio_in_thread
 
 VIEWS = {
@@ -52,7 +52,7 @@ def studio(tmp_path_factory):
         client.judge(client.project, 1, "cat")
         client.at(client.project, "POST", "/predictions?name=model.csv", content=MODEL)
         client.fit(client.project, "ds")
-        client.bad = client.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+        client.bad = client.create("bad.csv")
         pl.DataFrame(simulate_log(draw_judges(4, 3, seed=2), 60, seed=2).columns).write_csv(folder / "log.csv")
         client.log, _ = opened(client, "log.csv")
         yield client
@@ -67,14 +67,12 @@ def wrong_with(page, axe):
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 420)])
 def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
-    with new_page(browser, width, color_scheme=scheme) as page:
+    with first_view(browser, studio, width, color_scheme=scheme) as page:
         found = check_all_views(page, studio, axe, scheme, width)
     assert [f"{view}: {wrong}" for view, all_wrong in found.items() for wrong in all_wrong] == []
 
 
 def check_all_views(page, studio, axe, scheme, width):
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
     found = {"home": wrong_with(page, axe)}
     pictures = os.environ.get("FINEGOLD_PICTURES")  # a folder for screenshots of all views
     for view, sign in VIEWS.items():

@@ -10,7 +10,7 @@ import pytest
 import finegold
 from finegold.io.truth import read_truth
 from tests.support.exports_made import annotation, choices
-from tests.support.studio_helpers import copy_sample, studio_in_thread, wait_until
+from tests.support.studio_helpers import copy_sample, refused, studio_in_thread, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def studio(tmp_path):
 def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
     copy_sample(tmp_path)
     assert [file["name"] for file in studio.good("GET", "/api/folder")["files"]] == ["votes.csv"]
-    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    project = studio.create("votes.csv")
     preview = studio.at(project, "GET", "/preview")
     assert preview["format"] == "CSV table"
     assert preview["rows"][0] == ["0", "0", "dog"]
@@ -73,7 +73,7 @@ def test_an_upload_keeps_its_bytes_so_that_it_can_be_read_again(studio, tmp_path
 
 def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
-    project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+    project = studio.create("bad.csv")
     job = studio.read(project)["job"]
     assert job["state"] == "failed"
     assert job["message"].startswith("bad.csv, row 2 (line 3)")
@@ -81,7 +81,6 @@ def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_pat
 
 
 def test_pages_are_sorted_filtered_and_searched(shared):
-
     def rows(**query):
         return shared.at(shared.project, "GET", "/tasks", params=query)
 
@@ -135,14 +134,12 @@ def test_every_view_of_the_report_is_there(shared):
     assert view("/annotators")["n"] == 30
     assert view("/classes")["names"] == ["cat", "dog", "fox", "owl"]
     assert len(view("/prototypes")["prototypes"]) == 2
-    assert view("/trust")["figures"][0]["value"] == pytest.approx(
-        finegold.agreement(shared.folder / "votes.csv").alpha, abs=1e-4
-    )
+    alpha = finegold.agreement(shared.folder / "votes.csv").alpha
+    assert view("/trust")["figures"][0]["value"] == pytest.approx(alpha, abs=1e-4)
     assert view("/record")["method"] == "ptbcc"
 
 
-def test_the_default_method_is_fitted_where_none_is_named(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_the_default_method_is_fitted_where_none_is_named(studio, project):
     default = [method["name"] for method in studio.good("GET", "/api/methods") if method["is_default"]]
     studio.at(project, "POST", "/fits", json={})
     fitted = next(fit for fit in studio.settled(project)["fits"] if fit["method"] != "mv")
@@ -167,14 +164,12 @@ RECORDS = [
 )
 def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):
     project = studio.upload(name, body.encode())
-    guess = studio.at(project, "GET", "/preview")["guess"]
-    assert studio.read(project, **guess)["job"]["state"] == "done"
+    assert studio.read(project, **studio.at(project, "GET", "/preview")["guess"])["job"]["state"] == "done"
     found = studio.at(project, "GET", "/tasks/0/content")
     assert {one["name"]: one["text"] for one in found} == expected
 
 
-def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, project):
     studio.fit(project)
     first = studio.at(project, "GET", "/next")["tasks"][0]
     before = studio.at(project, "GET", f"/tasks/{first['at']}")["row"]["label"]
@@ -205,8 +200,7 @@ def test_the_plan_is_that_of_finegold_next(shared):
     assert found["n_safe"] == len(plan.safe_tasks())
 
 
-def test_undo_takes_back_the_last_truth_and_then_the_one_before(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_undo_takes_back_the_last_truth_and_then_the_one_before(studio, project):
     studio.judge(project, 1, "cat")
     studio.judge(project, 1, "dog")
     studio.judge(project, 2, "fox")
@@ -219,22 +213,17 @@ def test_undo_takes_back_the_last_truth_and_then_the_one_before(studio, tmp_path
     assert studio.post(undo, json={}).status_code == 409
 
 
-def test_two_tabs_do_not_overwrite_each_other(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_two_tabs_do_not_overwrite_each_other(studio, project):
     assert studio.judge(project, 1, "cat", before=None).status_code == 200
-    late = studio.judge(project, 1, "dog", before=None)
-    assert late.status_code == 409
-    assert late.json()["current"] == "cat"
+    assert refused(studio.judge(project, 1, "dog", before=None), 409)["current"] == "cat"
     assert studio.judge(project, 1, "dog", before="cat").status_code == 200
     first = studio.at(project, "GET", "/next")["actions"][-1]["id"]
     assert studio.post(f"/api/projects/{project}/undo", json={"action": first}).status_code == 409
-    stale = studio.put(f"/api/projects/{project}/votes", json={"version": 1})
-    assert stale.status_code == 409
+    assert studio.put(f"/api/projects/{project}/votes", json={"version": 1}).status_code == 409
     assert studio.gold(project) == {1: "dog"}
 
 
-def test_open_tabs_hear_what_others_do(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_open_tabs_hear_what_others_do(studio, project):
     with studio.stream("GET", f"/api/projects/{project}/events") as stream:
         news = (json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))
         before = next(news)
@@ -244,8 +233,7 @@ def test_open_tabs_hear_what_others_do(studio, tmp_path):
     assert after["version"] > before["version"]
 
 
-def test_a_fit_can_be_watched_and_cancelled(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_a_fit_can_be_watched_and_cancelled(studio, project):
     endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
     fit = studio.at(project, "POST", "/fits", json=endless)["id"]
     wait_until(lambda: len(studio.at(project, "GET")["job"]["steps"]) > 2)
@@ -256,8 +244,7 @@ def test_a_fit_can_be_watched_and_cancelled(studio, tmp_path):
     assert studio.fit(project, "mv")["job"]["state"] == "done"  # the studio goes on
 
 
-def test_methods_are_compared(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_methods_are_compared(studio, project, tmp_path):
     for method in ("ptbcc", "ds"):
         studio.fit(project, method)
     found = studio.at(project, "GET", "/compare")
@@ -266,8 +253,7 @@ def test_methods_are_compared(studio, tmp_path):
     assert found["shares"] == expected
 
 
-def test_a_refit_replaces_the_earlier_fit_of_the_same_kind(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_a_refit_replaces_the_earlier_fit_of_the_same_kind(studio, project):
     for settings in ({}, {"n_prototypes": 3}, {}):
         studio.fit(project, **settings)
     state = studio.settled(project)
@@ -281,12 +267,10 @@ def test_a_refit_replaces_the_earlier_fit_of_the_same_kind(studio, tmp_path):
 
 def test_a_pipeline_posts_votes_and_fetches_labels(studio):
     project = studio.good("POST", "/api/projects", json={"name": "judges"})["id"]
-    votes = [{"task": t, "annotator": a, "label": "yes" if t < 3 else "no"} for t in range(6) for a in ("m1", "m2")]
-    answer = studio.at(project, "POST", "/votes", json={"votes": votes})
-    assert answer == {"accepted": 12, "waiting": 12}
+    votes = [(task, who, "yes" if task < 3 else "no") for task in range(6) for who in ("m1", "m2")]
+    assert studio.post_votes(project, *votes) == {"accepted": 12, "waiting": 12}
     assert studio.fit(project, "mv")["n_waiting"] == 0
-    more = [{"task": "7", "annotator": "m3", "label": "maybe"}, {"task": 0, "annotator": "m1", "label": "no"}]
-    studio.at(project, "POST", "/votes", json={"votes": more})
+    studio.post_votes(project, ("7", "m3", "maybe"), (0, "m1", "no"))
     assert studio.fit(project, "mv")["job"]["state"] == "done"
     rows = studio.at(project, "GET", "/tasks", params={"sort": "task"})["rows"]
     assert [(row["task"], row["label"], row["n_votes"]) for row in rows[1:]] == [
@@ -300,10 +284,8 @@ def test_a_pipeline_posts_votes_and_fetches_labels(studio):
     assert "tied" in rows[0]["doubts"]  # m1 changed their mind
 
 
-def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    more = [{"task": 0, "annotator": "new", "label": "owl"}]
-    studio.at(project, "POST", "/votes", json={"votes": more})
+def test_posted_votes_outlive_another_reading_of_the_file(studio, project):
+    studio.post_votes(project, (0, "new", "owl"))
     for _ in range(2):
         assert studio.fit(project, "mv")["n_waiting"] == 0
         assert studio.at(project, "GET", "/tasks/0")["row"]["n_votes"] == 6
@@ -327,8 +309,7 @@ def test_exports_are_what_finegold_writes(shared, tmp_path):
     assert "sandbox" in report.headers["content-security-policy"]
 
 
-def test_gold_outlives_another_reading_of_the_file(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_gold_outlives_another_reading_of_the_file(studio, project):
     studio.judge(project, 5, "owl")
     studio.read(project, repeated="last")
     assert studio.at(project, "GET", "/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
@@ -349,23 +330,23 @@ def test_the_project_file_keeps_everything_and_belongs_to_one_studio(tmp_path):
         assert studio.at(project, "GET", "/results")["quality"]["n_tasks"] == 300
 
 
-def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
+def test_a_deleted_project_leaves_nothing_behind(studio, project):
     studio.judge(project, 3, "fox")
+    model = b"task,cat,dog,fox,owl\n1,1,0,0,0\n"
+    studio.at(project, "POST", "/predictions?name=bert.csv", content=model)
     studio.at(project, "DELETE")
     store = studio.services.store
-    for table in ("project", "fit", "gold", "action", "posted", "blob", "piece"):
+    for table in ("project", "fit", "gold", "action", "posted", "predictions", "blob", "piece"):
         assert store.rows(f"SELECT * FROM {table}") == [], table
     assert studio.get(f"/api/projects/{project}").status_code == 404
 
 
-@pytest.mark.parametrize("content", [b"no database", b""])
-def test_a_project_file_that_is_none_is_refused_or_begun(tmp_path, content):
-    (tmp_path / "test.studio").write_bytes(content)
-    if content:
-        with pytest.raises(finegold.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
-            pass
-        assert (tmp_path / "test.studio").read_bytes() == content
-    else:
-        with studio_in_thread(tmp_path) as studio:
-            assert studio.good("GET", "/api/projects") == []
+def test_a_project_file_that_is_none_is_refused_and_an_empty_one_begun(tmp_path):
+    path = tmp_path / "test.studio"
+    path.write_bytes(b"no database")
+    with pytest.raises(finegold.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
+        pass
+    assert path.read_bytes() == b"no database"
+    path.write_bytes(b"")
+    with studio_in_thread(tmp_path) as studio:
+        assert studio.good("GET", "/api/projects") == []

@@ -14,26 +14,13 @@ from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
 from tests.studio.test_predictions import MODEL, probabilities
-from tests.studio.test_reading import DIRTY, LATIN, post, workbook
-from tests.support.browser import (  # the fixtures are "browser" and "page"
-    DROP,
-    chromium,  # noqa: F401
-    drop,
-    fits_the_width,
-    new_page,
-    studio_page,  # noqa: F401
-)
+from tests.studio.test_reading import DIRTY, LATIN, workbook
+from tests.support.browser import DROP, current_task, drop, first_view, fits_the_width, new_page, press
 from tests.support.exports_made import annotation, choices
-from tests.support.studio_helpers import OPTION, SAMPLE, running, studio_in_thread
+from tests.support.studio_helpers import OPTION, SAMPLE, running
 
 PLACED = {"task", "annotator", "label", "question", "include", "alias", "encoding", "separator", "header", "format"}
 VIEWS = ["columns", "method", "overview", "tasks", "annotators", "classes", "judge", "export"]
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
-        yield client
 
 
 def open_project(page, studio, view="", **new):
@@ -58,17 +45,6 @@ def open_view(page, name):
     page.goto(re.sub(r"(#/p/\d+).*", rf"\1/{name}", page.url))
 
 
-def current_task(page):
-    return page.get_attribute("#judging", "data-task")
-
-
-def press(page, key):
-    """A key, and the next task."""
-    before = current_task(page)
-    page.keyboard.press(key)
-    page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
-
-
 def test_from_a_dropped_table_to_exported_labels_and_a_restart(browser, tmp_path):
     table = SAMPLE.read_text().replace("task,annotator,label", "unit,who,what", 1)
     with new_page(browser) as page:
@@ -81,7 +57,6 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(browser, tmp_path
             fit(page)
             filter_tasks(page)
             open_view(page, "judge")
-            page.wait_for_selector("#judging")
             judged = []
             for key in "12341":
                 judged.append(current_task(page))
@@ -336,7 +311,6 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
     expect(page.locator("#annotator-votes li").first).to_contain_text("label class")
     expect(page.locator(".beside table.heat tbody tr")).to_have_count(50)
     open_view(page, "judge")
-    page.wait_for_selector("#judging")
     task = current_task(page)
     page.keyboard.press("/")
     page.keyboard.type("CLASS 47")
@@ -355,9 +329,7 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_findings_come_before_the_fit_and_spellings_are_chosen(browser, studio, width, scheme):
     (studio.folder / "v.csv").write_text(DIRTY)
-    with new_page(browser, width, color_scheme=scheme) as page:
-        page.goto(studio.link)
-        page.wait_for_selector("#drop")
+    with first_view(browser, studio, width, color_scheme=scheme) as page:
         project = open_project(page, studio, "/columns", file="v.csv")
         page.click("#read")
         shown = page.locator("#what-was-read")
@@ -388,13 +360,11 @@ def test_findings_come_before_the_fit_and_spellings_are_chosen(browser, studio, 
 
 def test_posted_votes_have_the_same_cards_and_a_batch_is_removed_with_a_button(browser, studio):
     project = studio.good("POST", "/api/projects", json={"name": "posted"})["id"]
-    post(studio, project, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
+    studio.post_votes(project, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
     studio.fit(project, "mv")
-    post(studio, project, ("t2", "ann", "dog"))
-    with new_page(browser, 420, color_scheme="dark") as page:
+    studio.post_votes(project, ("t2", "ann", "dog"))
+    with first_view(browser, studio, 420, color_scheme="dark") as page:
         page.on("dialog", lambda dialog: dialog.accept())
-        page.goto(studio.link)
-        page.wait_for_selector("#drop")
         page.goto(f"{studio.address}/#/p/{project}/method")
         expect(page.locator("#what-was-read")).to_contain_text("2 classes look like 1: cat (2) = Cat (1)")
         assert fits_the_width(page)

@@ -36,15 +36,8 @@ def test_tables_are_opened_again(studio, kind):
     judged = taken(studio, f"judgements.{kind}")
     assert judged.select("unit", "truth").rows()[0] in [(7, "cat"), ("7", "cat")]
     mine = taken(studio, f"with_labels.{kind}")
-    assert mine.columns == [
-        "unit",
-        "worker",
-        "label",
-        "text",
-        "finegold_label",
-        "finegold_confidence",
-        "finegold_is_gold",
-    ]
+    added = ["finegold_label", "finegold_confidence", "finegold_is_gold"]
+    assert mine.columns == ["unit", "worker", "label", "text", *added]
     assert mine["finegold_label"].to_list()[:2] == ["cat", "cat"]
     assert mine["worker"].to_list() == ["x", "y", "x", "y"]
 
@@ -70,8 +63,7 @@ def test_texts_are_searched_and_shown_in_the_rows(studio):
     assert studio.at(studio.project, "GET", "/tasks", params={"search": "7"})["total"] == 1
 
 
-def test_the_votes_of_an_annotator_come_with_those_against_the_label_first(studio):
-    project = studio.read_sample(studio.folder)
+def test_the_votes_of_an_annotator_come_with_those_against_the_label_first(studio, project):
     studio.fit(project, "ds")
     worst = studio.at(project, "GET", "/annotators", params={"descending": False, "most": 1})["rows"][0]
     view = studio.at(project, "GET", f"/annotators/{worst['code']}")

@@ -1,7 +1,5 @@
 """Logs of LLM judges in the studio: how they are recognised and read, their figures, and the view in a browser."""
 
-import csv
-import io
 import json
 
 import polars as pl
@@ -13,13 +11,8 @@ from finegold.studio.gold import set_truth
 from finegold.studio.reading import guess_log
 from finegold.studio.results import MAX_KEPT
 from finegold.votes.simulation import draw_judges, simulate_log
-from tests.support.browser import (  # the fixture is "browser"
-    chromium,  # noqa: F401
-    drop,
-    fits_the_width,
-    new_page,
-)
-from tests.support.studio_helpers import studio_in_thread
+from tests.support.browser import drop, fits_the_width, new_page
+from tests.support.studio_helpers import refused, studio_in_thread
 
 CHARTS = ["judge-position", "judge-pairs", "judge-panels", "judge-ranking"]
 
@@ -39,7 +32,7 @@ def studio(frame, tmp_path_factory):
 
 def opened(studio, name):
     """A project whose file is read as the preview proposes, and the preview."""
-    project = studio.good("POST", "/api/projects", json={"file": name})["id"]
+    project = studio.create(name)
     seen = studio.at(project, "GET", "/preview")
     state = studio.read(project, **seen["guess"])
     assert state["job"]["state"] == "done", state["job"]["message"]
@@ -103,9 +96,8 @@ def test_truths_given_in_the_studio_correct_the_accuracies(studio):
 
 def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
     frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
-    project = studio.good("POST", "/api/projects", json={"file": "known.csv"})["id"]
-    state = studio.read(project, shape="judges", gold="right")
-    assert state["fits"][0]["facts"]["gold"] == 25
+    project = studio.open("known.csv", shape="judges", gold="right")
+    assert studio.at(project, "GET")["fits"][0]["facts"]["gold"] == 25
     assert studio.at(project, "GET", "/judges")["by_gold"]
 
 
@@ -113,9 +105,7 @@ def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
     with_others = pl.concat([frame.head(300), frame.tail(20).with_columns(system_b="system_a")])
     with_others.write_csv(studio.folder / "alike.csv")
     project, _ = opened(studio, "alike.csv")
-    notes = finegold.judges.read(with_others).notes
-    assert notes
-    assert studio.at(project, "GET")["job"]["warnings"] == notes
+    assert studio.at(project, "GET")["job"]["warnings"] == finegold.judges.read(with_others).notes != []
 
 
 def test_truths_that_are_not_of_this_log_are_left_aside(studio):
@@ -126,11 +116,8 @@ def test_truths_that_are_not_of_this_log_are_left_aside(studio):
     assert studio.at(project, "GET", "/judges") == before
 
 
-def test_other_votes_have_no_view_of_judges(studio):
-    project = studio.read_sample(studio.folder)
-    answer = studio.get(f"/api/projects/{project}/judges")
-    assert answer.status_code == 409
-    assert answer.json()["title"] == "This project is not a log of LLM judges"
+def test_other_votes_have_no_view_of_judges(studio, project):
+    refused(studio.get(f"/api/projects/{project}/judges"), 409, "This project is not a log of LLM judges")
     assert not studio.at(project, "GET", "/preview")["is_judge_log"]
 
 
@@ -138,9 +125,8 @@ def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
     broken = frame.with_columns(verdict=pl.when(judge="acme-small").then(pl.lit("ERROR: timeout")).otherwise("verdict"))
     broken.write_csv(studio.folder / "broken.csv")
     project, _ = opened(studio, "broken.csv")
-    found = studio.at(project, "GET", "/judges")
-    failed = {row["judge"]: row["failed"] for row in found["judges"]}
-    assert failed["acme-small"] == 1
+    rows = studio.at(project, "GET", "/judges")["judges"]
+    assert {row["judge"]: row["failed"] for row in rows}["acme-small"] == 1
     assert set(studio.at(project, "GET", "/judges/charts")) == set(CHARTS) - {"judge-panels"}
 
 
@@ -154,8 +140,8 @@ def test_pairwise_exports_are_read_as_judge_logs(studio):
     (studio.folder / "arena.jsonl").write_text("\n".join(map(json.dumps, games)))
     project, seen = opened(studio, "arena.jsonl")
     assert seen["format"] == "Arena export"
-    found = studio.at(project, "GET", "/judges")
-    assert [one["system"] for one in found["ranking"]] == ["good", "base", "bad"]
+    ranking = studio.at(project, "GET", "/judges")["ranking"]
+    assert [one["system"] for one in ranking] == ["good", "base", "bad"]
 
 
 @pytest.mark.parametrize(
@@ -175,9 +161,7 @@ def test_what_a_judge_log_looks_like(columns, is_log):
 
 
 def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
-    project = studio.good("POST", "/api/projects", json={"file": "log.csv"})["id"]
-    wanted = {"shape": "judges", "judges": {"order": "cost"}}
-    job = studio.read(project, **wanted)["job"]
+    job = studio.read(studio.create("log.csv"), shape="judges", judges={"order": "cost"})["job"]
     assert job["state"] == "failed"
     assert 'the column "cost" has other values than AB and BA' in job["message"]
 
@@ -195,7 +179,7 @@ def page(request, browser, studio):
 
 
 def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame):
-    drop(page, "dropped.csv", csv_text(frame))
+    drop(page, "dropped.csv", frame.write_csv())
     expect(page.locator("#column-shape")).to_have_value("judges")
     expect(page.locator("#column-annotator")).to_have_value("judge")
     page.click("#read")
@@ -221,24 +205,15 @@ def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
     page.goto(f"{studio.address}/#/p/{project}/judges")
     for note in found["notes"]:
         expect(page.locator("main .note").first).to_contain_text(note)
-    row = page.locator("#judges tbody tr", has_text="copy").first
-    expect(row).to_contain_text("acme-large")
+    expect(page.locator("#judges tbody tr", has_text="copy").first).to_contain_text("acme-large")
 
 
 def test_names_of_judges_and_systems_are_text(page, studio, frame):
     evil = "<img src=x onerror=\"window.evil='yes'\">"
     table = frame.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
-    drop(page, "evil.csv", csv_text(table))
+    drop(page, "evil.csv", table.write_csv())
     page.click("#read")
     expect(page.locator("#leaderboard tbody tr").first).to_contain_text(evil)
     expect(page.locator("#chart-judge-ranking svg")).to_be_visible()
     assert page.locator("main img").count() == 0
     assert page.evaluate("window.evil") is None
-
-
-def csv_text(frame):
-    out = io.StringIO()
-    rows = csv.writer(out)
-    rows.writerow(frame.columns)
-    rows.writerows(frame.iter_rows())
-    return out.getvalue()

@@ -3,25 +3,10 @@
 import json
 from contextlib import contextmanager
 
-import pytest
-
 from finegold.studio.gold import set_truth
 from finegold.studio.services import Holds
-from tests.support.studio_helpers import studio_in_thread
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("studio")
-    with studio_in_thread(folder) as client:
-        yield client
-
-
-@pytest.fixture
-def project(studio):
-    return studio.read_sample(studio.folder)
 
 
 def queue(studio, project, who=""):
@@ -33,13 +18,11 @@ def first(studio, project, who=""):
 
 
 def act(studio, project, what, task, who="", **more):
-    headers = {"x-finegold-reviewer": who}
-    return studio.at(project, "POST", f"/{what}", json={"task": task, **more}, headers=headers)
+    return studio.at(project, "POST", f"/{what}", json={"task": task, **more}, headers={"x-finegold-reviewer": who})
 
 
 def undo(studio, project, who=""):
-    headers = {"x-finegold-reviewer": who}
-    return studio.at(project, "POST", "/undo", json={}, headers=headers)["action"]
+    return studio.at(project, "POST", "/undo", json={}, headers={"x-finegold-reviewer": who})["action"]
 
 
 def test_undo_after_a_skip_undoes_the_skip_and_keeps_the_judgement_before(studio, project):
@@ -60,8 +43,7 @@ def test_skipped_tasks_are_remembered_and_come_last(studio, project):
     task = first(studio, project, "ann")
     act(studio, project, "skip", task, "ann")
     found = queue(studio, project, "ann")
-    assert found["skipped"] == 1
-    assert task not in [one["name"] for one in found["tasks"]]
+    assert (found["skipped"], task in [one["name"] for one in found["tasks"]]) == (1, False)
     assert first(studio, project, "bob") == task  # a skip is the reviewer's own
     for name in range(300):
         if name != task:
@@ -93,15 +75,12 @@ def test_a_task_that_was_sent_back_returns_when_it_has_more_votes(studio, projec
     task = first(studio, project)
     act(studio, project, "send_back", task)
     found = queue(studio, project)
-    assert found["sent_back"] == 1
-    assert found["tasks"][0]["name"] != task
+    assert (found["sent_back"], found["tasks"][0]["name"] == task) == (1, False)
     text = studio.get(f"/api/projects/{project}/export/sent_back.csv").text
     assert [line.split(",")[0] for line in text.splitlines()] == ["task", str(task)]
-    votes = [{"task": task, "annotator": f"new{i}", "label": label} for i, label in enumerate(["cat", "dog"])]
-    studio.at(project, "POST", "/votes", json={"votes": votes})
+    studio.post_votes(project, (task, "new0", "cat"), (task, "new1", "dog"))
     studio.fit(project, "mv")
-    names = [one["name"] for one in studio.at(project, "GET", "/next?most=100")["tasks"]]
-    assert task in names
+    assert task in [one["name"] for one in studio.at(project, "GET", "/next?most=100")["tasks"]]
     undo(studio, project)
     assert queue(studio, project)["sent_back"] == 0
 
@@ -159,28 +138,28 @@ def test_undo_of_a_changed_judgement_gives_it_back_to_its_reviewer(studio, proje
 
 
 def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, project):
+    def to_learn():
+        return queue(studio, project)["to_learn"]
+
     studio.fit(project, "ds")
-    assert queue(studio, project)["to_learn"] == 0
+    assert to_learn() == 0
     act(studio, project, "gold", 1, label="cat")
-    assert queue(studio, project)["to_learn"] == 1
+    assert to_learn() == 1
     studio.fit(project, "ds")
-    assert queue(studio, project)["to_learn"] == 0
+    assert to_learn() == 0
     act(studio, project, "gold", 1, label="dog")  # as many truths as before, but another one
-    assert queue(studio, project)["to_learn"] == 1
+    assert to_learn() == 1
     undo(studio, project)
-    assert queue(studio, project)["to_learn"] == 0
-
-
-def test_truths_of_the_file_are_nothing_to_learn(studio):
+    assert to_learn() == 0
     body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
-    project = studio.upload("votes.csv", body)
+    project = studio.upload("votes.csv", body)  # whose truths are nothing to learn
     assert studio.read(project, gold="gold")["job"]["state"] == "done"
     studio.fit(project, "ds")
-    assert queue(studio, project)["to_learn"] == 0
+    assert to_learn() == 0
     act(studio, project, "gold", 1, label="dog")
-    assert queue(studio, project)["to_learn"] == 1
+    assert to_learn() == 1
     undo(studio, project)
-    assert queue(studio, project)["to_learn"] == 0
+    assert to_learn() == 0
 
 
 def test_the_next_task_needs_one_result_in_memory(studio, project):
@@ -209,9 +188,8 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(PIXEL)
     (studio.folder / "page.csv").write_text(TABLE)
-    project = studio.good("POST", "/api/projects", json={"file": "page.csv"})["id"]
-    guess = studio.at(project, "GET", "/preview")["guess"]
-    studio.read(project, **guess)
+    project = studio.create("page.csv")
+    studio.read(project, **studio.at(project, "GET", "/preview")["guess"])
     (studio.folder / "page.csv").rename(studio.folder / "moved.csv")
     picture = f"/api/projects/{project}/media?path=images/7.png"
     assert content(studio, project, 0) == [
@@ -226,10 +204,10 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
     assert [one[1] for one in content(studio, project, 2)] == ["text", "text", "text"]
     assert studio.get(picture).content == PIXEL
     assert studio.get(picture).headers["content-type"] == "image/png"
-    for path in ("../secret.png", ".hidden/9.png", "moved.csv", "images", str(studio.folder / "../secret.png")):
-        assert studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404, path
     (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
-    assert studio.get(f"/api/projects/{project}/media", params={"path": "link.png"}).status_code == 404
+    outside = ("../secret.png", ".hidden/9.png", str(studio.folder / "../secret.png"), "link.png")
+    for path in (*outside, "moved.csv", "images"):
+        assert studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404, path
     studio.at(project, "PATCH", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
     shown = studio.at(project, "GET", "/tasks/0/content")
     assert [one["text"] for one in shown] == ["Is it a cat?", "images/7http://a.example/7", "It purrs"]
@@ -237,31 +215,24 @@ def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_fo
 
 def test_other_servers_are_asked_for_images_only_after_consent(studio, project):
     assert studio.at(project, "GET")["remote"] is False
-    assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
-    studio.at(project, "PATCH", json={"remote": True})
-    policy = studio.get("/").headers["content-security-policy"]
-    assert "img-src * data:;" in policy
-    assert "script-src 'self'" in policy
-    studio.at(project, "PATCH", json={"remote": False})
-    assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
+    for consents, images in ((None, "'self'"), (True, "*"), (False, "'self'")):
+        studio.at(project, "PATCH", json={"remote": consents})
+        policy = studio.get("/").headers["content-security-policy"]
+        assert f"img-src {images} data:;" in policy
+        assert "script-src 'self'" in policy
 
 
 def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
     studio.fit(project, "ds")
+    assert studio.at(project, "GET")["blind"] is True  # as new projects are
     (hidden, *_), n_open = queue(studio, project)["tasks"], queue(studio, project)["left"]
-    kept = {"code", "task", "n_votes"}
-    assert {name for name, value in hidden["row"].items() if value} <= kept
+    assert {name for name, value in hidden["row"].items() if value} <= {"code", "task", "n_votes"}
     assert (hidden["probabilities"], hidden["predictions"]) == ([], [])
-    studio.at(project, "PATCH", json={"blind": False})
+    assert studio.at(project, "PATCH", json={"blind": False})["blind"] is False
+    assert studio.at(project, "PATCH", json={"name": "new"})["blind"] is False  # the switch is kept
     shown = queue(studio, project)
     assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
     assert len(shown["tasks"][0]["row"]["votes"]) == 5
-
-
-def test_new_projects_are_judged_blindly_and_the_switch_is_kept(studio, project):
-    assert studio.at(project, "GET")["blind"] is True
-    assert studio.at(project, "PATCH", json={"blind": False})["blind"] is False
-    assert studio.at(project, "PATCH", json={"name": "new"})["blind"] is False
 
 
 def test_judgements_are_exported_with_who_said_what_and_when(studio, project):
@@ -269,7 +240,6 @@ def test_judgements_are_exported_with_who_said_what_and_when(studio, project):
     text = studio.get(f"/api/projects/{project}/export/judgements.csv").text
     head, row = [line.split(",") for line in text.splitlines()]
     assert head == ["task", "truth", "label_then", "reviewer", "at", "note"]
-    assert row[:2] == ["1", "cat"]
-    assert row[3] == "ann"
-    rows = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text.splitlines()
-    assert json.loads(rows[0])["reviewer"] == "ann"
+    assert (row[:2], row[3]) == (["1", "cat"], "ann")
+    text = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text
+    assert json.loads(text.splitlines()[0])["reviewer"] == "ann"

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import chromium, new_page  # noqa: F401  # the fixture "browser"
+from tests.support.browser import current_task, new_page, press
 from tests.support.studio_helpers import studio_in_thread
 
 
@@ -33,29 +33,18 @@ def opened(browser, studio):
         yield open_page
 
 
-def task_of(page):
-    page.wait_for_selector("#judging")
-    return page.get_attribute("#judging", "data-task")
-
-
-def press(page, key):
-    before = task_of(page)
-    page.keyboard.press(key)
-    page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
-
-
 def test_ten_tasks_are_judged_blindly_with_undo_after_a_skip(opened, studio):
     page = opened("judge")
-    task_of(page)
+    current_task(page)
     assert page.locator("#judging .vote, #judging .share, #judging .badge").count() == 0
     expect(page.locator("#refit")).to_have_count(0)
     judged = []
     for key in "1234123412":
-        judged.append(task_of(page))
+        judged.append(current_task(page))
         press(page, key)
     expect(page.locator("#judged")).to_have_text("10 truths")
     expect(page.locator("#last .vote")).to_have_count(5)  # the votes are shown after the decision
-    skipped = task_of(page)
+    skipped = current_task(page)
     press(page, "s")
     expect(page.locator("#aside")).to_contain_text("1 skipped")
     page.keyboard.press("u")
@@ -63,7 +52,7 @@ def test_ten_tasks_are_judged_blindly_with_undo_after_a_skip(opened, studio):
     expect(page.locator("#judged")).to_have_text("10 truths")
     press(page, "u")
     expect(page.locator("#judged")).to_have_text("9 truths")
-    assert task_of(page) == judged[-1]
+    assert current_task(page) == judged[-1]
     page.keyboard.press("n")
     page.keyboard.type("are these 1 or 2 cats?")
     page.keyboard.press("Escape")
@@ -86,7 +75,7 @@ def test_two_reviewers_judge_at_once_under_their_names(opened, studio):
     seen = {"ann": [], "bob": []}
     for _ in range(3):
         for name, page in (("ann", ann), ("bob", bob)):
-            seen[name].append(task_of(page))
+            seen[name].append(current_task(page))
             press(page, "1")
     assert set(seen["ann"]).isdisjoint(seen["bob"])
     who = {str(one["task"]): one["reviewer"] for one in studio.at(studio.project, "GET", "/gold")}
@@ -100,7 +89,7 @@ def test_who_judges_blindly_is_shown_no_lists_until_the_owner_opens_them(opened,
     ann, place = opened("tasks", "ann"), f"/api/projects/{studio.project}"
     expect(ann.locator("main")).to_contain_text("This project is judged blindly")
     ann.goto(f"{studio.address}/#/p/{studio.project}")
-    task_of(ann)
+    current_task(ann)
     expect(ann.locator(".tabs a")).to_have_text(["Judge", "Measure"])
     studio.good("PATCH", place, json={"blind": False})
     expect(ann.locator(".tabs a")).to_have_count(7)
@@ -117,7 +106,7 @@ def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio)
     page = opened("judge", project=project)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    expect(page.locator("#judging .content")).to_contain_text(f"text {task_of(page)}")
+    expect(page.locator("#judging .content")).to_contain_text(f"text {current_task(page)}")
     expect(page.locator("#judging .content .note")).to_contain_text("127.0.0.1:9")
     assert not [url for url in asked if url.endswith(".png")]
     page.click("#load-remote")
@@ -127,4 +116,4 @@ def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio)
     page.fill("#template", "Look: {text}")
     page.locator("#template").blur()
     page.reload()
-    expect(page.locator("#judging .content")).to_have_text(f"Look: text {task_of(page)}")
+    expect(page.locator("#judging .content")).to_have_text(f"Look: text {current_task(page)}")

@@ -20,8 +20,8 @@ from finegold.studio.serve import install_shortcut
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_walks import votes_for_sets
 from tests.studio.test_week import posts, texts, votes
-from tests.support.browser import chromium, fits_the_width, new_page  # noqa: F401 (a fixture)
-from tests.support.studio_helpers import WAIT, get, studio_in_thread
+from tests.support.browser import first_view, fits_the_width, new_page
+from tests.support.studio_helpers import WAIT, get, refused, studio_in_thread
 
 COLUMNS = {"task": "Post No.", "annotator": "Annotator", "label": "Verdict"}
 PNG = bytes.fromhex(
@@ -56,21 +56,17 @@ def add(studio, project, text, **params):
 
 
 def test_votes_are_compared_with_those_that_are_there_before_they_are_taken(studio, project):
-    first = (studio.folder / "monday.csv").read_text().splitlines()[1].split(",")
+    row, repeated = (studio.folder / "monday.csv").read_text().splitlines()[1:3]
+    first = row.split(",")
     other = next(name for name in ("hateful", "offensive") if name != first[2])
-    rows = [
-        f"{first[0]},{first[1]},{other}",
-        (studio.folder / "monday.csv").read_text().splitlines()[2],
-        "500,new,hatefull",
-    ]
-    text = "\n".join(["Post No.,Annotator,Verdict", *rows, "501,new,"])
+    rows = [f"{first[0]},{first[1]},{other}", repeated, "500,new,hatefull", "501,new,"]
+    text = "\n".join(["Post No.,Annotator,Verdict", *rows])
     seen = add(studio, project, text).json()
     assert (seen["votes"], seen["new"], seen["changed"], seen["repeated"], seen["missing"]) == (3, 1, 1, 1, 1)
     assert (seen["new_tasks"], seen["new_annotators"], seen["new_classes"]) == (1, 1, ["hatefull"])
     assert seen["near"] == {"hatefull": "hateful"}
     assert seen["examples"] == [{"task": first[0], "annotator": first[1], "before": first[2], "after": other}]
-    assert studio.at(project, "GET", "/posted") == []
-    assert studio.at(project, "GET")["n_waiting"] == 0
+    assert (studio.at(project, "GET", "/posted"), studio.at(project, "GET")["n_waiting"]) == ([], 0)
 
 
 def test_votes_that_wait_are_compared_too_and_the_last_arrival_is_undone(studio, project):
@@ -95,17 +91,12 @@ def test_pasted_rows_need_no_header(studio, project, text):
 
 
 def test_a_file_without_the_columns_is_refused_with_the_names_of_the_columns(studio, project):
-    answer = add(studio, project, "x,y\n1,2\n")
-    assert answer.status_code == 422
-    assert "Post No., Annotator, Verdict" in answer.json()["detail"]
+    refused(add(studio, project, "x,y\n1,2\n"), 422, detail="Post No., Annotator, Verdict")
 
 
 def test_only_rare_names_that_differ_in_a_letter_or_two_are_near():
-    assert near_spellings(["hatefull", "hatful", "offensvie", "cat"], ["hateful", "offensive", "bat"]) == {
-        "hatefull": "hateful",
-        "hatful": "hateful",
-        "offensvie": "offensive",
-    }
+    near = near_spellings(["hatefull", "hatful", "offensvie", "cat"], ["hateful", "offensive", "bat"])
+    assert near == {"hatefull": "hateful", "hatful": "hateful", "offensvie": "offensive"}
     assert near_spellings(["grade 10"], ["grade 11"]) == {}
 
 
@@ -121,22 +112,15 @@ def test_texts_of_a_second_table_are_joined_by_the_id_of_the_task(studio, projec
     images = studio.good("POST", place, params={"name": "images", "take": True})
     assert (images["matched"], images["without"], images["unmatched"]) == (2, 58, 1)
     shown = studio.at(project, "GET", "/tasks/0/content")
-    assert [(item["name"], item["kind"]) for item in shown] == [
-        ("Text", "text"),
-        ("Priority", "text"),
-        ("images", "image"),
-    ]
-    picture = studio.get(shown[2]["href"])
-    assert picture.content == PNG
+    assert [f"{item['name']}: {item['kind']}" for item in shown] == ["Text: text", "Priority: text", "images: image"]
+    assert studio.get(shown[2]["href"]).content == PNG
     studio.good("DELETE", f"{place}/{studio.good('GET', place)[0]['id']}")
     assert [item["name"] for item in studio.at(project, "GET", "/tasks/0/content")] == ["images"]
 
 
 def test_a_table_of_other_tasks_says_what_both_are_called(studio, project):
     answer = studio.post(f"/api/projects/{project}/items", params={"name": "other.csv"}, content=b"id,text\nx9,hello\n")
-    assert answer.status_code == 422
-    assert "it has x9" in answer.json()["detail"]
-    assert "tasks are called 1" in answer.json()["detail"]
+    assert "tasks are called 1" in refused(answer, 422, detail="it has x9")["detail"]
 
 
 def test_columns_that_look_like_votes_or_truths_are_not_shown(studio, project):
@@ -147,15 +131,14 @@ def test_columns_that_look_like_votes_or_truths_are_not_shown(studio, project):
 
 def test_a_template_with_an_unknown_field_is_refused(studio, project):
     answer = studio.patch(f"/api/projects/{project}", json={"template": "{nonexistent}"})
-    assert answer.status_code == 422
-    assert answer.json()["title"] == "There is no field {nonexistent}"
+    refused(answer, 422, "There is no field {nonexistent}")
     assert studio.get(f"/api/projects/{project}/tasks/0/content", params={"template": "{x}"}).status_code == 422
 
 
 def test_html_of_a_task_neither_runs_nor_loads_anything(browser, studio, project):
     asked = []
     html = "<b id='bold'>fat</b><img src='http://foreign.example/x.png'><script>parent.document.title = 'run'</script>"
-    body = f"Post No.,Page\n{','.join(['1', chr(34) + html + chr(34)])}\n"
+    body = f'Post No.,Page\n1,"{html}"\n'
     studio.at(project, "POST", "/items", params={"name": "pages.csv", "take": True}, content=body.encode())
     studio.at(project, "PATCH", json={"template": "html: {Page}"})
     with new_page(browser) as page:
@@ -192,15 +175,9 @@ def test_a_random_sample_is_checked_blindly_and_its_answers_are_the_measurement(
     truths = posts(range(1, 61))
     for done in range(30):
         next_ = studio.good("GET", f"{place}/next")
-        assert next_["done"] == done
-        assert (next_["task"]["row"]["label"], next_["task"]["row"]["votes"], next_["task"]["probabilities"]) == (
-            "",
-            [],
-            [],
-        )
-        studio.good(
-            "POST", f"{place}/answers", json={"task": next_["task"]["name"], "label": truths[next_["task"]["name"]]}
-        )
+        row, name = next_["task"]["row"], next_["task"]["name"]
+        assert (next_["done"], row["label"], row["votes"], next_["task"]["probabilities"]) == (done, "", [], [])
+        studio.good("POST", f"{place}/answers", json={"task": name, "label": truths[name]})
     studio.good("POST", f"{place}/undo")
     assert studio.good("GET", place)["next_step"] == "Check 1 more task."
     task = studio.good("GET", f"{place}/next")["task"]["name"]
@@ -274,10 +251,8 @@ def test_neither_the_project_nor_its_events_tell_who_judges_blindly_what_labels_
     with client, client.stream("GET", f"/api/projects/{project}/events") as stream:
         event = json.loads(next(stream.iter_lines()).removeprefix("data: "))
         for seen in (event, client.get(f"/api/projects/{project}").json(), client.get("/api/projects").json()[0]):
-            assert [set(fit["facts"]) for fit in seen["fits"]] == [
-                set(fit["facts"]) & {"n_tasks", "n_votes", "n_annotators", "n_classes", "gold", "judged"}
-                for fit in seen["fits"]
-            ]
+            told = {name for fit in seen["fits"] for name in fit["facts"]}
+            assert told == {"n_tasks", "n_votes", "n_annotators", "n_classes", "gold", "judged"}
 
 
 # One sheet
@@ -291,10 +266,8 @@ def test_the_sheet_has_one_row_per_task_with_what_was_decided(studio, project, t
     rows = pl.read_csv(studio.get(f"/api/projects/{project}/export/sheet.csv").content)
     assert rows.columns == ["Post No.", "Text", "Priority", "label", "confidence", "decision", "reviewer", "note"]
     assert rows["Post No."].to_list() == list(range(1, 61))
-    assert rows.filter(pl.col("Post No.") == 3).select("label", "confidence", "decision").rows() == [
-        ("hateful", 1.0, "judged")
-    ]
-    assert rows.filter(pl.col("Post No.") == 5)["decision"].to_list() == ["sent back"]
+    decided = rows.select("label", "confidence", "decision").rows()
+    assert (decided[2], decided[4][2]) == (("hateful", 1.0, "judged"), "sent back")
     path = tmp_path / "sheet.xlsx"
     path.write_bytes(studio.get(f"/api/projects/{project}/export/sheet.xlsx?votes=true").content)
     text = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml").decode()
@@ -350,27 +323,20 @@ CUT = """() => {
 }"""
 
 
-def write_layouts(folder):
-    """A project of posts, one of sets of labels, and a log of LLM judges with long names."""
-    (folder / "sets.csv").write_text(votes_for_sets(range(20)))
-    pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 80, seed=2).columns).write_csv(folder / "log.csv")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1024, 420])
 def test_no_word_is_broken_and_no_column_is_cut(browser, studio, project, width, scheme):
-    write_layouts(studio.folder)
+    (studio.folder / "sets.csv").write_text(votes_for_sets(range(20)))
+    pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 80, seed=2).columns).write_csv(studio.folder / "log.csv")
     studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
     studio.fit(project, "anchored")
     studio.judge(project, 3, "non-hateful")
-    log = studio.good("POST", "/api/projects", json={"file": "log.csv"})["id"]
+    log = studio.create("log.csv")
     studio.read(log, **studio.at(log, "GET", "/preview")["guess"])
     sets = studio.open("sets.csv", task="post", annotator="who", label="topics", multi=True)
     views = [f"{project}/{view}" for view in VIEWS]
     views += [f"{sets}/{view}" for view in ("columns", "tasks", "judge")] + [f"{log}/judges"]
-    with new_page(browser, width, color_scheme=scheme) as page:
-        page.goto(studio.link)
-        page.wait_for_selector("#drop")
+    with first_view(browser, studio, width, color_scheme=scheme) as page:
         assert page.evaluate(BROKEN) == []
         for view in views:
             page.goto(f"{studio.address}/#/p/{view}")

@@ -68,9 +68,8 @@ def test_a_column_called_like_standard_input_does_not_read_it(studio, monkeypatc
 @WITH_PIPES
 def test_a_column_called_like_a_pipe_does_not_block_the_jobs(studio, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
-    assert (
-        read_with_gold(studio, TRANSPOSED, str(tmp_path / "pipe.csv"), shape="transposed")["job"]["state"] == "failed"
-    )
+    state = read_with_gold(studio, TRANSPOSED, str(tmp_path / "pipe.csv"), shape="transposed")
+    assert state["job"]["state"] == "failed"
 
 
 @pytest.mark.parametrize("gold", ["sqlite:///{tmp}/x.db", "duckdb:///{tmp}/x.db", "{tmp}/*.csv", "{tmp}"])
@@ -100,7 +99,7 @@ def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
 def test_a_file_that_became_a_pipe_or_a_link_is_not_opened(studio, tmp_path):
     folder = studio.folder
     (folder / "votes.csv").write_text(LONG.format(gold="gold"))
-    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    project = studio.create("votes.csv")
     (folder / "votes.csv").unlink()
     os.mkfifo(folder / "votes.csv")
     assert studio.get(f"/api/projects/{project}/preview").status_code == 404
@@ -119,9 +118,8 @@ def test_no_wish_about_the_reading_opens_anything(studio, tmp_path, role, value)
     if role == "columns":
         wishes["shape"] = "wide"
     project = studio.upload("votes.csv", LONG.format(gold="gold").encode())
-    job = studio.read(project, **wishes)["job"]
-    assert "s3cret" not in job["message"]
-    assert "unexpected error" not in job["message"]
+    message = studio.read(project, **wishes)["job"]["message"]
+    assert [words for words in ("s3cret", "unexpected error") if words in message] == []
 
 
 @pytest.mark.parametrize("name", ["*", "^.*$", "^t.*$", "a,b"])
@@ -138,27 +136,13 @@ def test_a_column_called_like_a_pattern_is_that_column(studio, name):
 def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
     folder = studio.folder
     (folder / "votes.csv").write_text("task,worker,label\n1,ann,cat\n")
-    for name in ("secret.csv", "votes.csv#x", "votes.csv#"):
-        if name.endswith("#"):
-            (folder / name).mkdir()
-        else:
-            (folder / name).write_text(SECRET)
-    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    (folder / "votes.csv#").mkdir()
+    for name in ("secret.csv", "votes.csv#x"):
+        (folder / name).write_text(SECRET)
+    project = studio.create("votes.csv")
     found = studio.at(project, "GET", "/preview", params={"sheet": sheet})
-    assert (found["problem"], found["rows"]) == (
-        "votes.csv: it is not a workbook, so it has no sheets; leave the sheet out",
-        [],
-    )
-
-
-@pytest.mark.parametrize("name", ["sub/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"])
-def test_a_file_is_named_by_its_name_only(studio, name):
-    folder = studio.folder
-    for place in ("votes.csv", "sub/votes.csv", ".config/secret.json"):
-        (folder / place).parent.mkdir(exist_ok=True)
-        (folder / place).write_text(LONG.format(gold="gold"))
-    assert studio.post("/api/projects", json={"file": name.format(folder=folder)}).status_code == 404
-    assert studio.post("/api/projects", json={"file": "votes.csv"}).status_code == 201
+    said = "votes.csv: it is not a workbook, so it has no sheets; leave the sheet out"
+    assert (found["problem"], found["rows"]) == (said, [])
 
 
 def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
@@ -166,5 +150,5 @@ def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
     (folder / "sub").mkdir()
     (folder / "sub" / "votes.csv").write_text(LONG.format(gold="gold"))
     (folder / "link.csv").symlink_to(folder / "sub" / "votes.csv")
-    project = studio.good("POST", "/api/projects", json={"file": "link.csv"})["id"]
+    project = studio.create("link.csv")
     assert studio.at(project, "GET", "/preview")["rows"]

@@ -7,44 +7,38 @@ import pytest
 
 import finegold
 from finegold.studio.files import LOCK
-from tests.support.studio_helpers import Process, copy_sample, running, studio_in_thread
+from tests.support.studio_helpers import Process, copy_sample, refused, running, studio_in_thread
 
 
 def project_file(folder):
     with studio_in_thread(folder) as studio:
-        project = studio.read_sample(folder)
-        studio.fit(project)
+        studio.fit(studio.read_sample(folder))
     return folder / "test.studio"
 
 
-def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path):
-    path = project_file(tmp_path)
-    content = bytearray(path.read_bytes())
-    content[4096 * 3 : 4096 * 9] = b"\xa5" * (4096 * 6)
-    path.write_bytes(content)
-    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged.*; restore it"), studio_in_thread(tmp_path):
-        pass
-    assert path.read_bytes() == bytes(content)
+def execute(path, sql):
+    with sqlite3.connect(path) as connection:
+        connection.execute(sql)
+    connection.close()
 
 
-def test_a_project_file_that_was_cut_is_called_damaged(tmp_path):
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path, is_cut):
     path = project_file(tmp_path)
-    path.write_bytes(path.read_bytes()[: 4096 * 10])
+    content = path.read_bytes()
+    damaged = content[: 4096 * 10] if is_cut else content[: 4096 * 3] + b"\xa5" * (4096 * 6) + content[4096 * 9 :]
+    path.write_bytes(damaged)
     with pytest.raises(finegold.InputError, match=r"test\.studio is damaged.*; restore it"), studio_in_thread(tmp_path):
         pass
+    assert path.read_bytes() == damaged
 
 
 def test_a_result_whose_bytes_changed_is_called_damaged(tmp_path):
-    path = project_file(tmp_path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE piece SET bytes = zeroblob(length(bytes))")
-    connection.close()
+    execute(project_file(tmp_path), "UPDATE piece SET bytes = zeroblob(length(bytes))")
     with studio_in_thread(tmp_path) as studio:
-        answer = studio.get("/api/projects/1/tasks")
-        assert answer.status_code == 422
-        assert "test.studio is damaged; restore it" in answer.json()["detail"]
-        assert "--" not in answer.json()["detail"]
-        assert studio.good("GET", "/api/projects/1")["id"] == 1
+        answer = refused(studio.get("/api/projects/1/tasks"), 422, detail="test.studio is damaged; restore it")
+        assert "--" not in answer["detail"]
+        assert studio.at(1, "GET")["id"] == 1
 
 
 def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monkeypatch):
@@ -55,16 +49,11 @@ def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monk
             raise sqlite3.DatabaseError("database disk image is malformed")
 
         monkeypatch.setattr(studio.services.store, "project", broken)
-        answer = studio.get(f"/api/projects/{project}")
-        assert answer.status_code == 507
-        assert answer.json()["title"] == "The project file is damaged"
+        refused(studio.get(f"/api/projects/{project}"), 507, "The project file is damaged")
 
 
 def test_a_project_file_of_another_version_is_refused(tmp_path):
-    path = project_file(tmp_path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    execute(project_file(tmp_path), "PRAGMA user_version = 99")
     with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 3"), studio_in_thread(tmp_path):
         pass
 
@@ -92,11 +81,8 @@ def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_pat
     with running(alive):
         mine = set(temporary.iterdir()) - left
         with studio_in_thread(tmp_path) as other:
-            assert set(temporary.iterdir()) == {
-                temporary / "finegold-studio-of-somebody",
-                *mine,
-                other.services.files.scratch,
-            }
+            others = temporary / "finegold-studio-of-somebody"
+            assert set(temporary.iterdir()) == {others, *mine, other.services.files.scratch}
     assert [path.name for path in temporary.iterdir()] == ["finegold-studio-of-somebody"]
 
 
@@ -124,7 +110,7 @@ def crashed(tmp_path):
     with studio_in_thread(tmp_path) as studio:
         copy_sample(tmp_path)
         for _ in range(2):
-            studio.good("POST", "/api/projects", json={"file": "votes.csv"})
+            studio.create("votes.csv")
         studio.good("GET", "/api/projects/2/preview")
         with studio.services.files.of(studio.services.store.project(1)):
             as_if_killed(studio, tmp_path / "killed")
@@ -135,20 +121,19 @@ def test_a_file_that_the_studio_did_not_survive_is_not_read_again_by_itself(cras
     read = []
     monkeypatch.setattr("finegold.studio.votes.preview", lambda path: read.append(path))
     with studio_in_thread(crashed) as studio:
-        state = studio.good("GET", "/api/projects/1")
+        state = studio.at(1, "GET")
         assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
         assert "ended while it read this file" in state["job"]["message"]
-        answer = studio.get("/api/projects/1/preview")
-        assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it read this file")
+        refused(studio.get("/api/projects/1/preview"), 409, "The studio ended while it read this file")
         assert not read
-        other = studio.good("GET", "/api/projects/2")
+        other = studio.at(2, "GET")
         assert (other["crashed"], other["job"]) == (False, None)
 
 
 def test_a_file_that_the_studio_did_not_survive_is_read_when_somebody_asks_for_it(crashed):
     with studio_in_thread(crashed) as studio:
         assert studio.good("GET", "/api/projects/1/preview?again=true")["rows"]
-        assert studio.good("GET", "/api/projects/1")["crashed"] is False
+        assert studio.at(1, "GET")["crashed"] is False
         assert studio.good("GET", "/api/projects/1/preview")["rows"]
 
 
@@ -177,9 +162,8 @@ def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(
         with studio_in_thread(killed_by_a_result) as studio:
             studio.services.load_newest()
             answer = studio.get("/api/projects/1/tasks")
-            assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it opened this result")
-            assert "may be damaged" in answer.json()["detail"]
-            assert studio.good("GET", "/api/projects/1")["damaged"] is True
+            refused(answer, 409, "The studio ended while it opened this result", "may be damaged")
+            assert studio.at(1, "GET")["damaged"] is True
     assert not opened
 
 
@@ -188,16 +172,16 @@ def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_f
         fit = studio.get("/api/projects/1/tasks").json()["fit"]
         studio.good("POST", f"/api/projects/1/fits/{fit}/open")
         assert studio.good("GET", "/api/projects/1/tasks")["total"]
-        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+        assert studio.at(1, "GET")["damaged"] is False
     with studio_in_thread(killed_by_a_result) as studio:
         studio.services.load_newest()
-        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+        assert studio.at(1, "GET")["damaged"] is False
 
 
 def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
     with studio_in_thread(tmp_path) as studio:
-        project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+        project = studio.create("bad.csv")
         assert studio.read(project)["job"]["state"] == "failed"
     with studio_in_thread(tmp_path) as studio:
         assert studio.at(project, "GET")["crashed"] is False
@@ -212,4 +196,4 @@ def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
     with pytest.raises(finegold.InputError):
         reading.__exit__(finegold.InputError, finegold.InputError("cancelled"), None)
     with studio_in_thread(tmp_path) as studio:
-        assert studio.good("GET", "/api/projects/1")["crashed"] is False
+        assert studio.at(1, "GET")["crashed"] is False

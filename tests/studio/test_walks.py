@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 import finegold
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_predictions import MODEL
-from tests.support.browser import chromium, new_page  # noqa: F401 (a fixture)
+from tests.support.browser import first_view
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import OPTION, SAMPLE, studio_in_thread
 
@@ -72,9 +72,7 @@ def first_numbers(page, selector):
 
 @pytest.fixture
 def lead(browser, studio):
-    with new_page(browser, 1440) as page:
-        page.goto(studio.link)
-        page.wait_for_selector("#drop")
+    with first_view(browser, studio, 1440) as page:
         yield page
         assert not OPTION.search(page.inner_text("main"))
 
@@ -86,12 +84,10 @@ def test_sets_of_labels_are_read_judged_measured_added_and_exported_as_sets(lead
     facts = state["fits"][0]["facts"]
     assert (facts["n_tasks"], facts["n_votes"]) == (40 * 3, 40 * 3 * 3)
     open_view(lead, studio, project, "columns")
-    expect(lead.locator("#what-was-read p").first).to_have_text(
-        "360 answers by 3 annotators to 120 questions, 2 classes."
-    )
-    expect(lead.locator("#sets")).to_contain_text(
-        "each task of the file is asked about 3 labels (food, sport, war: cold)"
-    )
+    words = "360 answers by 3 annotators to 120 questions, 2 classes."
+    expect(lead.locator("#what-was-read p").first).to_have_text(words)
+    words = "each task of the file is asked about 3 labels (food, sport, war: cold)"
+    expect(lead.locator("#sets")).to_contain_text(words)
 
     # The text of a post is shown with each question about it, and is found by it.
     matched = studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
@@ -117,26 +113,23 @@ def test_sets_of_labels_are_read_judged_measured_added_and_exported_as_sets(lead
     assert row["decision"] == "judged, from the votes"
     votes = pl.read_csv(studio.folder / "sets.csv", infer_schema=False)
     said = votes.row(by_predicate=(pl.col("post") == "p7") & (pl.col("who") == "bo"), named=True)["topics"]
-    written = sheet.row(by_predicate=pl.col("post") == "p7", named=True)["vote of bo"]
-    assert set(written.split(";")) == set(said.split(";"))
+    vote = sheet.row(by_predicate=pl.col("post") == "p7", named=True)["vote of bo"]
+    assert set(vote.split(";")) == set(said.split(";"))
 
     # The labels are those of the library, one row per post in all files.
-    result = finegold.aggregate(
-        studio.folder / "sets.csv", "mv", task="post", annotator="who", label="topics", multi=True
-    )
+    reading = {"task": "post", "annotator": "who", "label": "topics", "multi": True}
+    result = finegold.aggregate(studio.folder / "sets.csv", "mv", **reading)
     studio.at(project, "PUT", f"/fits/{state['base']}/shown")
     labels = export(studio, project, "labels.csv")
-    expected = dict(zip(result.task_names, result.sets(), strict=True))
-    assert {row["post"]: set(filter(None, (row["labels"] or "").split(";"))) for row in labels.to_dicts()} == {
-        task: set(labels) for task, labels in expected.items()
-    }
-    assert [float(row) for row in labels["confidence"]] == pytest.approx(
-        [dict(zip(result.task_names, result.confidence, strict=True))[task] for task in labels["post"]], abs=1e-4
+    expected = {task: set(topics) for task, topics in zip(result.task_names, result.sets(), strict=True)}
+    written = {row["post"]: row["labels"] or "" for row in labels.to_dicts()}
+    assert {task: set(filter(None, text.split(";"))) for task, text in written.items()} == expected
+    sure = dict(zip(result.task_names, result.confidence, strict=True))
+    assert labels["confidence"].cast(float).to_list() == pytest.approx(
+        [sure[task] for task in labels["post"]], abs=1e-4
     )
     beside = export(studio, project, "with_labels.csv")
-    assert {row["post"]: row["finegold_label"] or "" for row in beside.to_dicts()} == {
-        row["post"]: row["labels"] or "" for row in labels.to_dicts()
-    }
+    assert {row["post"]: row["finegold_label"] or "" for row in beside.to_dicts()} == written
 
     # A sample of the questions is measured.
     studio.at(project, "POST", "/audit", json={"n": 10, "seed": 1})
@@ -187,14 +180,12 @@ def test_ordered_classes_keep_their_order_and_have_scores(lead, studio):
     expect(lead.locator("#judged")).to_have_text("1 truth")
     assert list(studio.gold(project).values()) == [5]
     labels, sheet = export(studio, project, "labels.csv"), export(studio, project, "sheet.csv")
-    fits = studio.at(project, "GET")["fits"]
-    assert fits[-1]["facts"]["n_classes"] == 5
+    assert studio.at(project, "GET")["fits"][-1]["facts"]["n_classes"] == 5
     result = finegold.aggregate(studio.folder / "stars.csv", "ds", label="stars", ordered=order)
     expected = dict(zip(result.task_names, result.scores()["score"], strict=True))
-    assert {row["item"]: float(row["score"]) for row in labels.to_dicts()} == pytest.approx(expected, abs=1e-3)
-    assert {row["item"]: float(row["score"]) for row in sheet.to_dicts()} == pytest.approx(expected, abs=1e-3)
-    more = [{"task": "i1", "annotator": "new", "label": 9}]
-    studio.at(project, "POST", "/votes", json={"votes": more})
+    for table in (labels, sheet):
+        assert {row["item"]: float(row["score"]) for row in table.to_dicts()} == pytest.approx(expected, abs=1e-3)
+    studio.post_votes(project, ("i1", "new", 9))
     assert "is not among the classes 1, 2, 3, 4, 5" in studio.fit(project, "ds")["job"]["message"]
 
 
@@ -221,7 +212,7 @@ def test_a_log_of_llm_judges_is_read_judged_measured_extended_and_exported(lead,
     truths = dict.fromkeys(range(60), "A")
     log.filter(pl.col("item") < 50).write_csv(studio.folder / "log.csv")
     log.filter(pl.col("item") >= 50).write_csv(studio.folder / "later.csv")
-    project = studio.good("POST", "/api/projects", json={"file": "log.csv"})["id"]
+    project = studio.create("log.csv")
     lead.goto(f"{studio.address}/#/p/{project}/columns")
     lead.click("#read")
     lead.wait_for_selector("#judges")  # the view of judges opens by itself
@@ -260,7 +251,7 @@ def test_predictions_are_added_judged_measured_and_exported(lead, studio):
     project = studio.read_sample(studio.folder)
     truths = finegold.aggregate(SAMPLE, "mv").labels()
     truths = dict(truths["task", "label"].iter_rows()) | {1001: "fox", 1002: "fox"}
-    studio.good("POST", f"/api/projects/{project}/predictions?name=bert.csv", content=MODEL)
+    studio.at(project, "POST", "/predictions?name=bert.csv", content=MODEL)
     studio.fit(project, "ds")
 
     def overview_says_what_the_store_has(n_tasks):
@@ -276,8 +267,7 @@ def test_predictions_are_added_judged_measured_and_exported(lead, studio):
     assert studio.judge(project, 7, "cat").status_code == 200
     accuracy = measure(studio, project, truths, 12)
     overview_says_what_was_measured(lead, studio, project, accuracy)
-    votes = [{"task": 300, "annotator": 1, "label": "owl"}]
-    studio.at(project, "POST", "/votes", json={"votes": votes})
+    studio.post_votes(project, (300, 1, "owl"))
     assert studio.fit(project, "ds")["fits"][-1]["facts"]["n_tasks"] == 301
     overview_says_what_the_store_has(301)
     sheet = export(studio, project, "sheet.csv")

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from playwright.sync_api import expect
 
-from tests.support.browser import chromium, fits_the_width, new_page  # noqa: F401 (a fixture)
+from tests.support.browser import fits_the_width, new_page
 from tests.support.studio_helpers import running
 
 CLASSES = ("hateful", "non-hateful", "offensive")
@@ -37,9 +37,8 @@ def votes(numbers, seed, mistakes=()):
 
 
 def texts(numbers):
-    rows = [
-        f'{number},"Post number {number}: **what** somebody wrote, as long as posts are.",low' for number in numbers
-    ]
+    words = "**what** somebody wrote, as long as posts are."
+    rows = [f'{number},"Post number {number}: {words}",low' for number in numbers]
     return "\n".join(["Post No.,Text,Priority", *rows]) + "\n"
 
 
@@ -86,9 +85,8 @@ class Lead:
         if PICTURES:
             self.page.wait_for_timeout(300)
             self.page.evaluate("document.getElementById('toasts').replaceChildren()")
-            self.page.evaluate(
-                "document.querySelectorAll('small code').forEach((one) => (one.textContent = 'finegold.studio'))"
-            )
+            name_file = "(one) => (one.textContent = 'finegold.studio')"
+            self.page.evaluate(f"document.querySelectorAll('small code').forEach({name_file})")
             self.page.screenshot(path=Path(PICTURES) / f"{self.n:02}_{name}.png", animations="disabled")
 
     def fitted(self, n_fits):
@@ -191,9 +189,8 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#judging .content")).to_contain_text("what** somebody wrote")
         page.click("#judge-settings summary")
         page.fill("#template", "{nonexistent}")
-        expect(page.locator("#template-preview")).to_contain_text(
-            "There is no field {nonexistent}. The template can use {task}, {Text}"
-        )
+        words = "There is no field {nonexistent}. The template can use {task}, {Text}"
+        expect(page.locator("#template-preview")).to_contain_text(words)
         lead.picture("template_error")
         assert lead.get("")["template"] == ""
         page.fill("#template", "markdown: {Text}")
@@ -268,9 +265,8 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#measure-state")).to_contain_text("0 of 20 random tasks checked. Check 20 more tasks.")
         wrong = audit_of(browser, studio, lead, links)
         expect(page.locator("#agreement")).to_have_text("They agree on 9 of 10 tasks that several checked (90 %).")
-        expect(page.locator("#measure-state")).to_have_text(
-            "19 of 20 random tasks checked. Settle 1 disagreement of the auditors."
-        )
+        words = "19 of 20 random tasks checked. Settle 1 disagreement of the auditors."
+        expect(page.locator("#measure-state")).to_have_text(words)
         lead.picture("disagreement")
         page.click(f'.disagreement >> text="{posts([int(wrong)])[int(wrong)]}"')
         expect(page.locator("#measure-state")).to_contain_text("20 of 20 random tasks checked.")
@@ -280,9 +276,8 @@ def walk(browser, studio, link, tmp_path):
         expect(page.locator("#measured .judge-name")).to_have_text(f"{100 * low:.1f} % to {100 * high:.1f} %")
         lead.picture("measured")
         lead.open("overview")
-        expect(page.locator("h1")).to_have_text(
-            f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on 20 random tasks"
-        )
+        words = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on 20 random tasks"
+        expect(page.locator("h1")).to_have_text(words)
         expect(page.locator(".head")).not_to_contain_text("check a hundred")
         lead.picture("overview_measured")
         lead.open("measure")
@@ -311,17 +306,8 @@ def walk(browser, studio, link, tmp_path):
         loading.value.save_as(path)
         sheet = pl.read_excel(path, infer_schema_length=None)
         people = [f"vote of {name}" for name in (*PEOPLE, "zoe")]
-        assert sheet.columns == [
-            "Post No.",
-            "Text",
-            "Priority",
-            *people,
-            "label",
-            "confidence",
-            "decision",
-            "reviewer",
-            "note",
-        ]
+        decided = ["label", "confidence", "decision", "reviewer", "note"]
+        assert sheet.columns == ["Post No.", "Text", "Priority", *people, *decided]
         assert sheet.height == 120
         assert sheet.filter(pl.col("note") == "The picture is missing.")["Post No."].cast(pl.String).to_list() == [task]
         assert sheet.filter(pl.col("decision") == "judged").height == len(lead.get("/gold"))

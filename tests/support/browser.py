@@ -47,14 +47,32 @@ def new_page(browser, width=1280, **more):
     assert complaints == []
 
 
-@pytest.fixture(name="page")
-def studio_page(browser, studio):
-    """The studio's first view. Nothing that it shows names an option of the command line."""
-    with new_page(browser) as page:
+@contextmanager
+def first_view(browser, studio, width=1280, **more):
+    with new_page(browser, width, **more) as page:
         page.goto(studio.link)
         page.wait_for_selector("#drop")
         yield page
+
+
+@pytest.fixture(name="page")
+def studio_page(browser, studio):
+    """The studio's first view. Nothing that it shows names an option of the command line."""
+    with first_view(browser, studio) as page:
+        yield page
         assert not OPTION.search(page.inner_text("main"))
+
+
+def current_task(page):
+    page.wait_for_selector("#judging")
+    return page.get_attribute("#judging", "data-task")
+
+
+def press(page, key):
+    """A key, and the next task."""
+    before = current_task(page)
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
 
 
 def drop(page, name, text):

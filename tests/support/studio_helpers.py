@@ -30,6 +30,15 @@ def get(address, **more):
     return httpx.get(address, timeout=WAIT, verify=False, **more)
 
 
+def refused(answer, status, title=None, detail=""):
+    """Check that a request was refused with this title and these words, and return the body of the answer."""
+    assert answer.status_code == status, answer.text
+    body = answer.json()
+    assert title in (None, body["title"])
+    assert detail in body["detail"]
+    return body
+
+
 def copy_sample(folder):
     shutil.copy(SAMPLE, folder / "votes.csv")
     return folder / "votes.csv"
@@ -78,9 +87,13 @@ class Client(httpx.Client):
 
     def open(self, name, **reading):
         """A new project of a file in the folder, once it is read."""
-        project = self.good("POST", "/api/projects", json={"file": name})["id"]
+        project = self.create(name)
         assert self.read(project, **reading)["job"]["state"] == "done"
         return project
+
+    def create(self, file):
+        """A new project of a file in the folder."""
+        return self.good("POST", "/api/projects", json={"file": file})["id"]
 
     def upload(self, name, body):
         return self.good("POST", f"/api/uploads?name={name}", content=body)["id"]
@@ -105,6 +118,10 @@ class Client(httpx.Client):
 
         wait_until(is_over)
         return state
+
+    def post_votes(self, project, *votes):
+        named = [dict(zip(("task", "annotator", "label"), vote, strict=True)) for vote in votes]
+        return self.at(project, "POST", "/votes", json={"votes": named})
 
     def gold(self, project):
         return {one["task"]: one["label"] for one in self.at(project, "GET", "/gold")}

@@ -116,7 +116,6 @@ def fields(project: ProjectId, services: ServicesDep) -> list[str]:
 
 
 def check_template(services: Services, project: int, template: str) -> None:
-    """Refuse a template with a field that no task has."""
     names = fields(project, services)
     unknown = next((field for field in FIELD.findall(template) if field not in names), None)
     if unknown is not None:
@@ -213,7 +212,14 @@ async def add_items(
             files = sorted(file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file())
             table = pl.DataFrame({KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]})
         else:
-            table = _read_texts(path)
+            # Columns that look like votes or truths are left out: these would influence who judges.
+            opened = open_table(str(path))
+            columns = [str(column) for column in opened.columns]
+            votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+            kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
+            texts = [selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for each in kept]
+            with reading(opened.sources[0]):
+                table = opened.scans[0].select(texts).collect()
         n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
         wanted = KEY if path.is_dir() else task
         key = wanted if wanted in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
@@ -251,17 +257,6 @@ def remove_items(project: ProjectId, layer: int, store: StoreDep) -> None:
     """Remove a table or a folder of texts and images."""
     with store.changing(project):
         store.run("DELETE FROM layer WHERE project = ? AND id = ?", project, layer)
-
-
-def _read_texts(path: Path) -> pl.DataFrame:
-    """Return a table as texts, without columns that look like votes or truths: these would influence who judges."""
-    opened = open_table(str(path))
-    columns = [str(column) for column in opened.columns]
-    votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-    kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
-    texts = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in kept]
-    with reading(opened.sources[0]):
-        return opened.scans[0].select(texts).collect()
 
 
 def keep_items(services: Services, project: int, name: str, table: pl.DataFrame, batch: int | None = None) -> None:

@@ -187,22 +187,33 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     written = rows_with_names(store, "SELECT task, text FROM note WHERE project = ?", project)
     notes = {text_of(each["task"]): each["text"] for each in written}
     decided: list[tuple[Any, ...]] = []
-    for code, task in zip(codes.tolist(), map(text_of, tasks), strict=True):
+    for code, name in zip(codes.tolist(), map(text_of, tasks), strict=True):
         has_votes = code < len(shown.result.gold)
         is_known = has_votes and shown.result.gold[code] != MISSING
         decision = "known truth" if is_known else "from the votes" if has_votes else "from predictions"
-        label, sure, who = shown.class_texts[labelled.label_codes[code]], round(float(shown.confidence[code]), 6), None
-        if task in given:
-            label, sure, decision, who = text_of(given[task]["label"]), 1.0, "judged", given[task]["reviewer"]
-        elif task in back:
-            decision, who = "sent back", back[task]["reviewer"]
-        decided.append((label, sure, decision, who, notes.get(task)))
+        text, sure, who = shown.class_texts[labelled.label_codes[code]], round(float(shown.confidence[code]), 6), None
+        if name in given:
+            text, sure, decision, who = text_of(given[name]["label"]), 1.0, "judged", given[name]["reviewer"]
+        elif name in back:
+            decision, who = "sent back", back[name]["reviewer"]
+        decided.append((text, sure, decision, who, notes.get(name)))
     parts = [pl.DataFrame({by_task: tasks}, strict=False)]
     fields = [name for name in contents.names if name not in (by_task, *DECIDED)]
     if fields:
         parts.append(pl.DataFrame(contents.table(tasks), schema=dict.fromkeys(fields, pl.String)))
-    if with_votes:
-        parts.append(_votes_by_task(shown, codes))
+    if with_votes:  # a column per annotator, with several votes joined by a comma
+        votes = shown.votes
+        if votes.n_annotators > MOST_ANNOTATORS:
+            most = f"at most {MOST_ANNOTATORS} become columns. Export the votes instead."
+            raise Problem(409, "There are too many annotators for a sheet", f"There are {votes.n_annotators:,}; {most}")
+        task, annotator, label = votes.votes()
+        long = pl.DataFrame({KEY: task, "who": annotator, "vote": np.array(shown.class_texts, dtype=object)[label]})
+        joined = long.group_by(KEY, "who", maintain_order=True).agg(pl.col("vote").cast(pl.String).str.join(", "))
+        people = [text_of(name) for name in to_list(votes.annotator_names)]
+        wide = joined.pivot(on="who", on_columns=list(range(len(people))), index=KEY, values="vote")
+        wide = wide.rename({str(code): f"{VOTE_OF}{name}" for code, name in enumerate(people)})
+        wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
+        parts.append(wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY))
     if json.loads(row["reading"] or "{}").get("ordered"):
         scores = to_polars(scores_table(labelled)).select(pl.col("score").round(4))
         parts.append(scores[codes.tolist()])
@@ -214,28 +225,12 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     asked = [questions.split(text_of(name)) for name in tasks]
     asked_about = [questions.options[option] if option >= 0 else None for _, option in asked]
     answers = [name for name in others if name.startswith(VOTE_OF) or name == "label"]
-    joined = {name: pl.col(name).drop_nulls().unique(maintain_order=True).str.join(", ") for name in others[-3:]}
-    joined |= {name: pl.col(KEY).filter(pl.col(name) == "yes").str.join(SEPARATOR) for name in answers}
-    joined["confidence"] = pl.col("confidence").product()
-    columns = [joined.get(name, pl.col(name).first()).alias(name) for name in others]
+    combined = {name: pl.col(name).drop_nulls().unique(maintain_order=True).str.join(", ") for name in others[-3:]}
+    combined |= {name: pl.col(KEY).filter(pl.col(name) == "yes").str.join(SEPARATOR) for name in answers}
+    combined["confidence"] = pl.col("confidence").product()
+    columns = [combined.get(name, pl.col(name).first()).alias(name) for name in others]
     of_file = pl.Series(by_task, [name for name, _ in asked], dtype=pl.String)
     return sheet.with_columns(of_file, pl.Series(KEY, asked_about)).group_by(by_task, maintain_order=True).agg(columns)
-
-
-def _votes_by_task(shown: Browser, codes: Any) -> pl.DataFrame:
-    """Return a column per annotator with their votes on these tasks, several joined by a comma."""
-    votes = shown.votes
-    if votes.n_annotators > MOST_ANNOTATORS:
-        most = f"at most {MOST_ANNOTATORS} become columns. Export the votes instead."
-        raise Problem(409, "There are too many annotators for a sheet", f"There are {votes.n_annotators:,}; {most}")
-    task, annotator, label = votes.votes()
-    long = pl.DataFrame({KEY: task, "who": annotator, "vote": np.array(shown.class_texts, dtype=object)[label]})
-    joined = long.group_by(KEY, "who", maintain_order=True).agg(pl.col("vote").cast(pl.String).str.join(", "))
-    people = [text_of(name) for name in to_list(votes.annotator_names)]
-    wide = joined.pivot(on="who", on_columns=list(range(len(people))), index=KEY, values="vote")
-    wide = wide.rename({str(code): f"{VOTE_OF}{name}" for code, name in enumerate(people)})
-    wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
-    return wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY)
 
 
 def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:

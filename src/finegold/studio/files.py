@@ -79,7 +79,6 @@ class Files:
 
     @asynccontextmanager
     async def received(self, request: Request, suffix: str = "") -> AsyncIterator[Path]:
-        """Yield the body of a request as a file."""
         with self.temporary(suffix) as path:
             with path.open("wb") as file:
                 async for chunk in request.stream():

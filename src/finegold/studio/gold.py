@@ -18,16 +18,7 @@ from pydantic import BaseModel, Field
 from finegold.io.truth import read_truth
 from finegold.studio.files import FILE_BODY, columns_of
 from finegold.studio.problems import Problem
-from finegold.studio.services import (
-    FileName,
-    Name,
-    ProjectId,
-    Reviewer,
-    Scalar,
-    ServicesDep,
-    Shown,
-    StoreDep,
-)
+from finegold.studio.services import FileName, Name, ProjectId, Reviewer, Scalar, ServicesDep, Shown, StoreDep
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, Codes, match, to_list
@@ -145,12 +136,6 @@ def tasks_aside(store: Store, project: int, kind: str, reviewer: str | None = No
         "GROUP BY task ORDER BY min(at)"
     )
     return {row["task"]: int(row["n"]) for row in rows_with_names(store, which, project, kind, reviewer, reviewer)}
-
-
-def last_actions(store: Store, project: int, reviewer: str) -> list[Action]:
-    """Return the newest actions of a reviewer that can be undone."""
-    which = "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT 20"
-    return [Action(**row) for row in rows_with_names(store, which, project, reviewer)]
 
 
 def set_truth(

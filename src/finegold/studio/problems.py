@@ -82,30 +82,27 @@ def problem_response(problem: Problem) -> Response:
     return Response(content, problem.status, headers, media_type="application/problem+json")
 
 
-def problem_of(error: Exception) -> Problem:
-    """Return what a response says about an error."""
+async def handle_error(request: Request, error: Exception) -> Response:
     match error:
         case Problem():
-            return error
+            problem = error
         case FinegoldError():
-            return Problem(422 if isinstance(error, InputError) else 500, "The request failed", words_of(error))
+            problem = Problem(422 if isinstance(error, InputError) else 500, "The request failed", words_of(error))
         case RequestValidationError():
             fields = [f"{'.'.join(map(str, field['loc']))}: {field['msg']}" for field in error.errors()]
-            return Problem(422, "The request is not valid", "; ".join(fields))
+            problem = Problem(422, "The request is not valid", "; ".join(fields))
         case HTTPException():
-            return Problem(error.status_code, str(error.detail))
+            problem = Problem(error.status_code, str(error.detail))
         case sqlite3.OperationalError():
             detail = f"{error}. Check that its disk has space and can be written to."
-            return Problem(507, "The project file cannot be written", detail)
+            problem = Problem(507, "The project file cannot be written", detail)
         case sqlite3.DatabaseError() if not isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             detail = f"{error}. Stop the studio and restore the project file from a backup."
-            return Problem(507, "The project file is damaged", detail)
-    detail = "This is a bug in Finegold; the terminal shows the details. Please report it."
-    return Problem(500, "An unexpected error occurred", detail)
-
-
-async def handle_error(request: Request, error: Exception) -> Response:
-    response = problem_response(problem_of(error))
+            problem = Problem(507, "The project file is damaged", detail)
+        case _:
+            detail = "This is a bug in Finegold; the terminal shows the details. Please report it."
+            problem = Problem(500, "An unexpected error occurred", detail)
+    response = problem_response(problem)
     response.headers.update(getattr(error, "headers", None) or {})  # of an HTTPException
     return response
 

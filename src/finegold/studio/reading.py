@@ -120,7 +120,6 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def title_of(option: str) -> str:
-    """Return what the form calls an option of the reader."""
     return {"alias": "Spellings", "header": "Names of the columns"}.get(option) or option.replace("_", " ").capitalize()
 
 
@@ -179,12 +178,11 @@ def preview(path: Path, layout: Layout) -> Preview:
         export = find_tool(sources, layout)
         seen = _preview_table(path, sources) if export is None else _preview_export(path.name, export, sources[0])
     except InputError as error:
-        seen = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
         error = rename_files(error, {f"{path.parent}{os.sep}": ""})
-        seen.problem, seen.repair = words_of(error), choices_that_repair(error)
-    seen.sheets = sheets
-    seen.guess = seen.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
-    return seen
+        seen = {"problem": words_of(error), "repair": choices_that_repair(error)}
+    guess = seen.pop("guess", Reading()).model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
+    nothing: dict[str, Any] = {"format": "", "is_export": False, "columns": [], "rows": [], "open": []}
+    return Preview(file=path.name, guess=guess, sheets=sheets, **nothing | seen)
 
 
 def find_sources(path: Path, layout: Layout) -> list[Source]:
@@ -203,7 +201,7 @@ def find_tool(sources: list[Source], layout: Layout) -> Export | None:
     return find_export(sources, layout.format, may_be_table=layout.header == 0)
 
 
-def _preview_table(path: Path, sources: list[Source]) -> Preview:
+def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
     """Guess the column of each role by its name, unless the values show that a row holds several votes."""
     opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
@@ -214,24 +212,17 @@ def _preview_table(path: Path, sources: list[Source]) -> Preview:
     if log is not None:
         guess = Reading(shape="judges", **log)
     elif shape is not None and not shape.doubt:
-        kind, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        guess = Reading.model_validate({"shape": kind, names: shape.ids, "columns": shape.votes})
+        rows_are, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
+        guess = Reading.model_validate({"shape": rows_are, names: shape.ids, "columns": shape.votes})
     else:
         roles: dict[str, Any] = {}
         for role in (TASK, ANNOTATOR, LABEL):
             free = [column for column in columns if column not in roles.values()]
             roles[role.name] = next(iter(candidates(free, role)), None)
         guess, unknown = Reading(**roles), [name for name, column in roles.items() if column is None]
-    return Preview(
-        file=path.name,
-        format="Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table",
-        is_export=False,
-        columns=columns,
-        rows=_texts(head),
-        guess=guess,
-        open=unknown,
-        is_judge_log=log is not None,
-    )
+    kind = "Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table"
+    found = {"format": kind, "columns": columns, "rows": _texts(head), "guess": guess, "open": unknown}
+    return found | {"is_judge_log": log is not None}
 
 
 def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
@@ -278,7 +269,7 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
     return read(find_sources(path, options), watch=watch, gold=gold, **given)
 
 
-def _preview_export(file: str, export: Export, seen: Source) -> Preview:
+def _preview_export(file: str, export: Export, seen: Source) -> dict[str, Any]:
     batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
@@ -289,20 +280,19 @@ def _preview_export(file: str, export: Export, seen: Source) -> Preview:
         counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
         questions = [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
     is_log = export.name in JUDGE_EXPORTS
-    return Preview(
-        file=file,
-        format=f"{export.title} export",
-        is_export=True,
-        columns=shown,
-        rows=_texts(votes.select(shown).head(SHOWN_ROWS)),
-        guess=Reading(shape="judges" if is_log else "long", question=questions[0].name if len(questions) > 1 else None),
-        open=[],
-        questions=questions,
-        includes=list(export.include),
-        has_gold=export.has_gold,
-        writes_back=export.name in TOOLS,
-        is_judge_log=is_log,
-    )
+    question = questions[0].name if len(questions) > 1 else None
+    return {
+        "format": f"{export.title} export",
+        "is_export": True,
+        "columns": shown,
+        "rows": _texts(votes.select(shown).head(SHOWN_ROWS)),
+        "guess": Reading(shape="judges" if is_log else "long", question=question),
+        "questions": questions,
+        "includes": list(export.include),
+        "has_gold": export.has_gold,
+        "writes_back": export.name in TOOLS,
+        "is_judge_log": is_log,
+    }
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:

@@ -214,7 +214,18 @@ def charts_script() -> Response:
 def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
     """Summarise a result, and what changed since the result shown before if both have the same votes."""
     result, doubts = browser.result, browser.doubts
-    bound = result.steps[-1].bound
+    bound, votes, hygiene = result.steps[-1].bound, browser.votes.votes_per_class, browser.votes.hygiene
+    # The classes with the most votes, and rare ones that look like misspelled ones.
+    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES].tolist()
+    counted: list[list[Any]] = [[str(browser.classes[code]), int(votes[code])] for code in most]
+    near: dict[str, str] = {}
+    for name, n in counted:
+        others = [other for other, more in counted if more >= OFTEN * n and other not in near]
+        near |= near_spellings([name], others)
+    findings = [
+        {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
+        for each in hygiene.findings
+    ]
     return {
         "n_tasks": len(result.label_codes),
         "n_votes": int(result.votes_per_task.sum()),
@@ -228,25 +239,9 @@ def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, 
         "bound": bound if math.isfinite(bound) else None,
         "notes": list(result.notes),
         "counts": asdict(result.counts),
-        "hygiene": _hygiene(browser),
+        "hygiene": {**hygiene.as_json(), "findings": findings, "classes": counted, "near": near},
         "changes": _changes(browser, before) if before is not None else None,
     }
-
-
-def _hygiene(browser: Browser) -> dict[str, Any]:
-    """Return what the reader noticed, the classes with the most votes, and rare ones that look like misspelled ones."""
-    votes, hygiene = browser.votes.votes_per_class, browser.votes.hygiene
-    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES].tolist()
-    counted: list[list[Any]] = [[str(browser.classes[code]), int(votes[code])] for code in most]
-    near: dict[str, str] = {}
-    for name, n in counted:
-        others = [other for other, more in counted if more >= OFTEN * n and other not in near]
-        near |= near_spellings([name], others)
-    findings = [
-        {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
-        for each in hygiene.findings
-    ]
-    return {**hygiene.as_json(), "findings": findings, "classes": counted, "near": near}
 
 
 def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:

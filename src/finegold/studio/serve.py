@@ -181,7 +181,6 @@ def plan(
 
 
 def _free_port(host: str, port: int | None) -> int:
-    """Return the given port if it is free; without one, return any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family) as probe:
@@ -210,7 +209,6 @@ class Server(uvicorn.Server):
 
 
 def serve(wanted: Plan, *, open_browser: bool) -> None:
-    """Run the studio until Ctrl-C."""
     services = Services(wanted.project, wanted.folder, wanted.rules.most_bytes, wanted.file)
     try:
         rules = wanted.rules
@@ -239,53 +237,47 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
 
 def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys.platform) -> Path:
     """Write a launcher that starts the studio in a folder, and return its path. An earlier one is replaced."""
-    home, folder = home or Path.home(), folder.resolve()
-    if "\n" in str(folder):
-        raise OutputError(f"{folder!s} has a line break in its name; start the studio in another folder")
-    try:
-        if platform == "win32":
-            link = home / "Desktop" / f"{NAME}.lnk"
-            values = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
-            environment = os.environ | {name: str(value) for name, value in values.items()}
-            command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
-            subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
-            return link
-        return _mac(folder, home / "Applications" / f"{NAME}.app") if platform == "darwin" else _linux(folder, home)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise OutputError(f"the shortcut cannot be written: {error}") from None
-
-
-def _linux(folder: Path, home: Path) -> Path:
-    """Write a desktop entry for the menu, and one on the desktop if there is such a folder."""
 
     def escaped(part: str) -> str:  # as the Desktop Entry Specification says
         for mark in ("\\", '"', "`", "$"):
             part = part.replace(mark, f"\\{mark}")
         return part.replace("\\", "\\\\").replace("%", "%%")
 
-    command = " ".join(f'"{escaped(part)}"' for part in COMMAND)
-    lines = [
-        *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
-        *(f"Exec={command}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),
-    ]
-    shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    entry, desktop = shared / "applications" / "finegold-studio.desktop", home / "Desktop"
-    for path in [entry, *([desktop / entry.name] if desktop.is_dir() else [])]:
-        _write(path, "\n".join(lines), is_program=True)
-    return entry
-
-
-def _mac(folder: Path, app: Path) -> Path:
-    """Write an application that opens a terminal window, which ends the studio when it is closed."""
-    values = {"CFBundleName": NAME, "CFBundleExecutable": "start", "CFBundleIdentifier": "finegold.studio"}
-    keys = "".join(f"<key>{key}</key><string>{value}</string>" for key, value in values.items())
-    head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-    _write(app / "Contents" / "Info.plist", f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n')
-    place = app / "Contents" / "MacOS"
-    _write(place / "start", '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n', is_program=True)
-    script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
-    _write(place / "studio.command", script, is_program=True)
-    return app
+    home, folder = home or Path.home(), folder.resolve()
+    if "\n" in str(folder):
+        raise OutputError(f"{folder!s} has a line break in its name; start the studio in another folder")
+    try:
+        if platform == "win32":
+            link = home / "Desktop" / f"{NAME}.lnk"
+            given = {"FINEGOLD_LINK": link, "FINEGOLD_PYTHON": COMMAND[0], "FINEGOLD_FOLDER": folder}
+            environment = os.environ | {name: str(value) for name, value in given.items()}
+            command = ["powershell", "-NoProfile", "-NonInteractive", "-Command", LINK]
+            subprocess.run(command, env=environment, check=True, timeout=60, capture_output=True)
+            return link
+        if platform == "darwin":  # an application that opens a terminal window, which ends the studio when it is closed
+            app = home / "Applications" / f"{NAME}.app"
+            values = {"CFBundleName": NAME, "CFBundleExecutable": "start", "CFBundleIdentifier": "finegold.studio"}
+            keys = "".join(f"<key>{key}</key><string>{value}</string>" for key, value in values.items())
+            head, place = '<?xml version="1.0" encoding="UTF-8"?>\n', app / "Contents" / "MacOS"
+            _write(app / "Contents" / "Info.plist", f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n')
+            start = '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n'
+            _write(place / "start", start, is_program=True)
+            script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
+            _write(place / "studio.command", script, is_program=True)
+            return app
+        # A desktop entry for the menu, and one on the desktop if there is such a folder.
+        start = " ".join(f'"{escaped(part)}"' for part in COMMAND)
+        lines = [
+            *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
+            *(f"Exec={start}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),
+        ]
+        shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        entry, desktop = shared / "applications" / "finegold-studio.desktop", home / "Desktop"
+        for path in [entry, *([desktop / entry.name] if desktop.is_dir() else [])]:
+            _write(path, "\n".join(lines), is_program=True)
+        return entry
+    except (OSError, subprocess.SubprocessError) as error:
+        raise OutputError(f"the shortcut cannot be written: {error}") from None
 
 
 def _write(path: Path, text: str, *, is_program: bool = False) -> None:

@@ -30,6 +30,7 @@ from finegold.votes.encoding import MISSING, match
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
 LINE_LENGTH = 140  # of the text in a row of tasks
+LAST_ACTIONS = "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT 20"
 
 Codes = NDArray[np.int64]
 First = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
@@ -283,7 +284,7 @@ def next_tasks(
         to_learn=int(np.count_nonzero(truths != used)) if len(truths) == len(used) else len(given),
         classes=[plain_name(name) for name in shown.classes],
         tasks=[blinded(task) for task in tasks] if store.project(project)["blind"] else tasks,
-        actions=gold.last_actions(store, project, reviewer),
+        actions=[gold.Action(**action) for action in gold.rows_with_names(store, LAST_ACTIONS, project, reviewer)],
     )
 
 
@@ -308,7 +309,6 @@ def _lines(shown: Browser, contents: Contents, codes: list[int]) -> list[dict[st
 
 
 def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
-    """Return the tasks that an annotator voted on, and the classes that they voted for."""
     places = np.flatnonzero(votes.annotator == annotator)
     cells = np.searchsorted(votes.cell_ptr, places, side="right") - 1
     tasks = np.searchsorted(votes.task_ptr, cells, side="right") - 1

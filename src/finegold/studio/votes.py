@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from finegold.api.job import Job
@@ -33,7 +32,7 @@ from finegold.studio.services import FileName, Id, JobState, ProjectId, Scalar, 
 from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names, is_integer_text, match, text_of, to_list
+from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
 from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
@@ -332,13 +331,11 @@ def all_votes(services: Services, project: int) -> tuple[Annotations | None, lis
 
 
 def _posted(store: Store, project: int, which: str) -> tuple[list[int], list[Any]]:
-    """Return the batches for which a condition holds, and their votes."""
     batches = store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
     return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 
 
 def _add_batch(store: Store, project: int, votes: Sequence[Any], source: str = "", facts: Any = None) -> int:
-    """Add votes that came from a file, or were posted, and return the id of their batch."""
     with store.changing(project):
         content = {"votes": json.dumps(votes, allow_nan=False, default=str), "facts": json.dumps(facts)}
         return store.insert("posted", project=project, n_votes=len(votes), at=now(), source=source, **content)
@@ -419,7 +416,17 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
         raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
     given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
     kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
-    columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
+    columns = []
+    for values, names in zip(zip(*given, strict=True), kinds, strict=True):
+        column = np.empty(len(values), dtype=object)  # otherwise NumPy would convert numbers to text where both occur
+        column[:] = values
+        # As in a file, 7, 7.0 and "7" are one name, and 0.5 makes no other name a float, unless those so far are.
+        if names is None or not names.values.dtype.is_float():
+            for at, value in enumerate(values):
+                if value is not None and not isinstance(value, bool):
+                    text = text_of(value)
+                    column[at] = int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
+        columns.append(column)
     new = Annotations.from_arrays(*columns, repeated="last")
     joined = new if votes is None else merge(votes, new, repeated="last").votes
     # All votes are examined again; of what was noticed in the file, only what concerns the file is kept.
@@ -441,18 +448,3 @@ def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> lis
     counts = Counter(text_of(label) for label in given if label is not None)
     class_of = spelled_alike([text for text, _ in counts.most_common()], classes)
     return [None if label is None else class_of[text_of(label)] for label in given]
-
-
-def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
-    """Return an object array: otherwise NumPy would convert numbers to text where both occur.
-
-    As in a file, 7, 7.0 and "7" are one name, and 0.5 does not make others floats, unless the names so far are floats.
-    """
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    if names is None or not names.values.dtype.is_float():
-        for at, value in enumerate(values):
-            if value is not None and not isinstance(value, bool):
-                text = text_of(value)
-                column[at] = int(text) if is_integer_text(text) and abs(int(text)) < 2**63 else text
-    return column

@@ -256,7 +256,6 @@ class Contents:
         self.names = list(dict.fromkeys(name for names in self._names for name in names))
 
     def table(self, tasks: Sequence[Any]) -> list[dict[str, str]]:
-        """Return the fields of some tasks that are not blank."""
         keys = [self.questions.split(text_of(task))[0] for task in tasks]
         fields: dict[str, dict[str, str]] = {key: {} for key in keys}
         for rows in self._files:

@@ -48,6 +48,22 @@ export function toast(text, kind = "") {
   setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 3500);
 }
 
+// Run one piece of work at a time, so that an early key press is not applied to the wrong task; then `after`.
+export function oneAtATime(state, after) {
+  return async (work) => {
+    if (state.busy) return;
+    state.busy = true;
+    try {
+      await work();
+    } catch (problem) {
+      toast(problem.message, "bad");
+    } finally {
+      state.busy = false;
+      await after();
+    }
+  };
+}
+
 export function downloadLink(address, text, props = {}) {
   return h("a", { class: "button", href: address, download: "", ...props }, text);
 }

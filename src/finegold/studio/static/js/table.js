@@ -10,6 +10,16 @@ export function sortHead(name, text, asked, change, kind = "") {
   return h("th", { class: kind, "aria-sort": direction }, h("button", { class: "sort", onclick: turn }, text));
 }
 
+// A field that searches when nobody types any more.
+export function searchField(words, placeholder, value, change) {
+  let typing = null;
+  const oninput = (event) => {
+    clearTimeout(typing);
+    typing = setTimeout(() => change({ search: event.target.value }), 200);
+  };
+  return h("input", { type: "search", value, placeholder, "aria-label": words, oninput });
+}
+
 export function pager(total, first, most, go) {
   const last = Math.min(first + most, total);
   if (!total) return null;

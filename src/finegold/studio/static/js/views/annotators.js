@@ -5,7 +5,7 @@ import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { badge, colour, empty, heatMap, range } from "../parts.js";
-import { pager, sortHead } from "../table.js";
+import { pager, searchField, sortHead } from "../table.js";
 
 const PAGE = 25;
 const VOTES = 10;
@@ -63,17 +63,7 @@ export async function render(root, { project, params }) {
     );
   }
 
-  let typing = null;
-  const search = h("input", {
-    type: "search",
-    value: asked.search,
-    placeholder: "Search annotators",
-    "aria-label": "Search annotators",
-    oninput: (event) => {
-      clearTimeout(typing);
-      typing = setTimeout(() => change({ search: event.target.value }), 200);
-    },
-  });
+  const search = searchField("Search annotators", "Search annotators", asked.search, change);
   await load();
   fill(
     root,
@@ -151,7 +141,7 @@ function votesCard(project, view) {
   return place;
 }
 
-export function mixture(weights) {
+function mixture(weights) {
   return h(
     "div",
     { class: "stack tight" },

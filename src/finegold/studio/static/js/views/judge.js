@@ -2,7 +2,7 @@
 
 import { get, post, put } from "../api.js";
 import { contentOf } from "../content.js";
-import { fill, h, toast } from "../dom.js";
+import { fill, h, oneAtATime, toast } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { aboutCards, historyCard, settingsCard } from "../judging.js";
 import { classLabel, empty } from "../parts.js";
@@ -35,20 +35,11 @@ export async function render(root, { project }) {
     fill(words, `The tasks are sorted by how much your judgement helps; ${number(state.queue.left)} ${state.queue.left === 1 ? "has" : "have"} no truth. Every answer is saved at once.`);
     fill(side, sidePart());
   }
-  // One request at a time, so that an early key press is not applied to the wrong task.
-  async function once(work) {
-    if (state.busy) return;
-    state.busy = true;
-    try {
-      await keepNote();
-      await work();
-    } catch (problem) {
-      toast(problem.message, "bad");
-    } finally {
-      state.busy = false;
-      await load();
-    }
-  }
+  const alone = oneAtATime(state, load);
+  const once = (work) => alone(async () => {
+    await keepNote();
+    await work();
+  });
   const give = (label) => {
     const task = current();
     if (!task) return null;

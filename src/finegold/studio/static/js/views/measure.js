@@ -2,7 +2,7 @@
 
 import { del, get, post } from "../api.js";
 import { contentOf } from "../content.js";
-import { fill, h, toast } from "../dom.js";
+import { fill, h, oneAtATime, toast } from "../dom.js";
 import { ago, count, number, percent } from "../format.js";
 import { card, classLabel, empty, field, range } from "../parts.js";
 import { isOwner, judgesBlindly, reviewer } from "../reviewer.js";
@@ -21,18 +21,7 @@ export async function render(root, { project }) {
     state.next = state.audit || !mayLook ? await get(`${base}/next`).catch(() => null) : null;
     draw();
   }
-  async function once(work) {
-    if (state.busy) return;
-    state.busy = true;
-    try {
-      await work();
-    } catch (problem) {
-      toast(problem.message, "bad");
-    } finally {
-      state.busy = false;
-      await load();
-    }
-  }
+  const once = oneAtATime(state, load);
   const give = (label) => state.next?.task && once(() => post(`${base}/answers`, { task: state.next.task.name, label }));
   const undo = () => once(() => post(`${base}/undo`));
 

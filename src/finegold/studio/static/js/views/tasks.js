@@ -5,7 +5,7 @@ import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number } from "../format.js";
 import { badge, classLabel, empty, meter, select } from "../parts.js";
-import { pager, sortHead } from "../table.js";
+import { pager, searchField, sortHead } from "../table.js";
 import { taskCard } from "../task.js";
 
 const PAGE = 25;
@@ -80,17 +80,7 @@ export async function render(root, { project, params, rest }) {
     return empty("No task matches these filters", "Remove a filter, or search for something else.", h("button", { onclick: () => location.assign(`#/p/${project.id}/tasks`) }, "Clear the filters"));
   }
 
-  let typing = null;
-  const search = h("input", {
-    type: "search",
-    value: asked.search,
-    placeholder: "Search names and texts",
-    "aria-label": "Search tasks",
-    oninput: (event) => {
-      clearTimeout(typing);
-      typing = setTimeout(() => change({ search: event.target.value }), 200);
-    },
-  });
+  const search = searchField("Search tasks", "Search names and texts", asked.search, change);
   const filters = h(
     "div",
     { class: "filters" },
