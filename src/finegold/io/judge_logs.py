@@ -355,7 +355,22 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     if is_pairwise:
         is_placed = tuple(bare_name(chosen.get(role)) for role in ("system_a", "system_b")) not in UNPLACED
         read_log = pairwise_log(table, name, reading, is_placed=is_placed)
-        notes += [] if "repeat" in chosen else _about_repeats(read_log, name)
+        # Two verdicts per judge and item that contradict each other more than chance need an order, if none is known.
+        columns = {"item": read_log.item, "judge": read_log.judge, "answer": read_log.answer}
+        calls = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1))
+        twice = calls.group_by("item", "judge").agg(pl.len(), pl.n_unique("answer")).filter(pl.col("len") == 2)
+        is_known = "repeat" in chosen or len(set(read_log.first.tolist())) > 1
+        if not is_known and 2 * twice.height >= MOSTLY * max(calls.height, 1):
+            problem = (
+                "there are two verdicts per judge and item, and no column says in which order the answers were shown"
+            )
+            by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
+            if (2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()).any():
+                share = by_judge["n_apart"].sum() / twice.height
+                reason = "contradict each other, as they do if answers are swapped in the second"
+                remedies = [use(order=Placeholder("COLUMN")), use("if they are repeats", repeat=Placeholder("COLUMN"))]
+                raise InputError(f"{problem}; {share:.0%} of them {reason}", name, remedies)
+            notes.append(f"{problem}: they count as repeats")
     else:
         read_log = pointwise_log(table, name, reading)
         if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
@@ -486,23 +501,6 @@ def _read_calls(
         if n := n_before - table.height:
             notes.append(f"{n:,} verdicts compare a system with itself and are left out")
     return opened.name, chosen if calls is None else chosen | {"tool": "tool"}, table
-
-
-def _about_repeats(log: JudgeLog, source: str) -> list[str]:
-    """Refuse two verdicts per judge and item that contradict each other more than chance, if no order is known."""
-    columns = {"item": log.item, "judge": log.judge, "answer": log.answer}
-    calls = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1))
-    twice = calls.group_by("item", "judge").agg(pl.len(), pl.n_unique("answer")).filter(pl.col("len") == 2)
-    if len(set(log.first.tolist())) > 1 or 2 * twice.height < MOSTLY * max(calls.height, 1):
-        return []
-    problem = "there are two verdicts per judge and item, and no column says in which order the answers were shown"
-    by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
-    if (2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()).any():
-        share = by_judge["n_apart"].sum() / twice.height
-        problem += f"; {share:.0%} of them contradict each other, as they do if answers are swapped in the second"
-        repeats = use("if they are repeats", repeat=Placeholder("COLUMN"))
-        raise InputError(problem, source, [use(order=Placeholder("COLUMN")), repeats])
-    return [f"{problem}: they count as repeats"]
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -737,11 +735,9 @@ def _orders(table: pl.DataFrame) -> SmallCodes | None:
         if (sides[0] | sides[1] | column.is_null()).all():
             return np.where(column.is_null(), -1, sides[1].cast(pl.Int8)).astype(np.int8)
     words = {value: value.strip().casefold() for value in column.drop_nulls().unique()}
-    known = dict(ORDERS)
-    if set(words.values()) <= {"0", "1"}:
-        known |= {"0": 0, "1": 1}
-    elif set(words.values()) <= {"1", "2"}:
-        known |= {"1": 0, "2": 1}
+    first = "0" if set(words.values()) <= {"0", "1"} else "1"  # numbers from 0 or from 1
+    numbers = {first: 0, str(int(first) + 1): 1}
+    known = ORDERS | (numbers if set(words.values()) <= numbers.keys() else {})
     if not words or any(word not in known for word in words.values()):
         return None
     codes: SmallCodes = _replace(column, {value: known[word] for value, word in words.items()}, -1, pl.Int8)
@@ -772,13 +768,11 @@ def _with_errors(table: pl.DataFrame, codes: SmallCodes) -> SmallCodes:
 
 def _sides(meaning: SmallCodes, orders: SmallCodes, flip: NDArray[np.bool_]) -> Codes:
     """Return the side of the item that each verdict is for: 0, 1, 2 for a tie, -1 for a failed call."""
-    shown_first = np.where(orders == B_FIRST, 1, 0)
-    side_of: dict[Meaning, Any] = {Meaning.FIRST: shown_first, Meaning.SECOND: 1 - shown_first}
-    side_of |= {Meaning.SIDE_A: np.zeros_like(shown_first), Meaning.SIDE_B: np.ones_like(shown_first)}
-    sides = np.where(meaning == Meaning.TIE, TIED, MISSING)
-    for code, side in side_of.items():
-        sides = np.where(meaning == code, np.where(flip, 1 - side, side), sides)
-    return sides.astype(np.int32)
+    first = np.where(orders == B_FIRST, 1, 0)
+    is_said = [meaning == code for code in (Meaning.FIRST, Meaning.SECOND, Meaning.SIDE_A, Meaning.SIDE_B)]
+    side = np.select(is_said, [first, 1 - first, 0, 1])
+    is_any = [meaning == Meaning.TIE, np.any(is_said, axis=0)]
+    return np.select(is_any, [TIED, np.where(flip, 1 - side, side)], MISSING).astype(np.int32)
 
 
 def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:

@@ -77,8 +77,27 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
     if not by_name:
         raise InputError("there are no predictions; give the predictions of at least one model")
     models = [_model(name, model, votes) for name, model in by_name.items()]
-    for model in models:
-        _check_tasks(model, votes)
+    for model in models:  # refuse tasks with two rows, and predictions of which no task has votes
+        first: dict[str, int] = {}
+        for row, task in enumerate(model.tasks):
+            if first.setdefault(text_of(task), row) != row:
+                raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
+        codes = match(model.tasks, votes.task_names)
+        n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
+        are_most = 2 * n_unvoted > len(codes) and 2 * n_without > votes.n_tasks
+        if 0 < n_unvoted < len(codes) and (
+            n_unvoted == n_without or are_most
+        ):  # as many on both sides: ids are shifted
+            text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(codes == MISSING))]!r}, and"
+            text = (
+                f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
+            )
+            warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
+        if n_unvoted == len(codes):
+            seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
+            sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
+            problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
+            raise InputError(f"{problem}; check that tasks are written alike ({sides})")
     return align([ModelOutput(model.name, model.tasks, _checked(model, votes)) for model in models], votes)
 
 
@@ -171,23 +190,3 @@ def _checked(model: Model, votes: Annotations) -> Floats:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
         warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
     return np.asarray(ordered / ordered.sum(axis=1, keepdims=True))
-
-
-def _check_tasks(model: Model, votes: Annotations) -> None:
-    """Refuse tasks with two rows, and predictions of which no task has votes."""
-    first: dict[str, int] = {}
-    for row, task in enumerate(model.tasks):
-        if first.setdefault(text_of(task), row) != row:
-            raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
-    codes = match(model.tasks, votes.task_names)
-    n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
-    are_most = 2 * n_unvoted > len(codes) and 2 * n_without > votes.n_tasks
-    if 0 < n_unvoted < len(codes) and (n_unvoted == n_without or are_most):  # as many on both sides: ids are shifted
-        text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(codes == MISSING))]!r}, and"
-        text = f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
-        warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
-    if n_unvoted == len(codes):
-        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
-        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
-        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
-        raise InputError(f"{problem}; check that tasks are written alike ({sides})")

@@ -34,31 +34,25 @@ NESTED = "<nested>"  # stands for a field that holds a list or an object
 IMPORT_ID = "<ImportId>"  # stands for a row of Qualtrics below the header
 LAST = "nested-json"  # a reader of any tool's JSON, so that all others are asked before it
 
-# The module of each format, and names of columns, fields or archive members of which one group is in every file of the
-# tool. A name may begin or end with *.
-MARKS: dict[str, tuple[str, Sequence[tuple[str, ...]]]] = {
-    "label-studio": (
-        "label_studio",
-        [("id", "annotations"), ("id", "completions"), ("task", "result"), ("id", "annotation_id", "lead_time")],
-    ),
-    "prodigy": ("prodigy", [("_input_hash", "answer")]),
-    "doccano": (
-        "doccano",
-        [*(("id", name) for name in ("label", "cats", "labels", "annotations")), ("*.jsonl",), ("*.json",), ("*.csv",)],
-    ),
-    "argilla": ("argilla", [("fields", "responses"), ("*.responses.users",)]),
-    "inspect": ("inspect_ai", [("status", "eval"), ("header.json",), ("_journal/start.json",)]),
-    "mturk": ("mturk", [("HITId", "WorkerId", "AssignmentId")]),
-    "toloka": ("toloka", [("ASSIGNMENT:*",)]),
-    "appen": ("appen", [("_unit_id",)]),
-    "qualtrics": ("qualtrics", [("StartDate",), (IMPORT_ID,), ("V*",)]),
-    "sagemaker": ("sagemaker", [("answers",), ("datasetObjectId",), ("*-metadata",)]),
-    "mt-bench": ("judges", [("question_id", "judge")]),
-    "judgebench": ("judges", [("pair_id", "judgments")]),
-    "alpaca-eval": ("judges", [("instruction", "preference")]),
-    "arena": ("judges", [("judge", "games", "model"), ("winner",)]),
-    "zooniverse": ("zooniverse", [("user_name", "subject_ids", "annotations")]),
-    LAST: ("nested_json", [(NESTED,)]),
+# The module of each format, and names of columns, fields or archive members, of which one group is in every file of the
+# tool; "|" is between the groups. A name may begin or end with *.
+MARKS = {
+    "label-studio": ("label_studio", "id annotations | id completions | task result | id annotation_id lead_time"),
+    "prodigy": ("prodigy", "_input_hash answer"),
+    "doccano": ("doccano", "id label | id cats | id labels | id annotations | *.jsonl | *.json | *.csv"),
+    "argilla": ("argilla", "fields responses | *.responses.users"),
+    "inspect": ("inspect_ai", "status eval | header.json | _journal/start.json"),
+    "mturk": ("mturk", "HITId WorkerId AssignmentId"),
+    "toloka": ("toloka", "ASSIGNMENT:*"),
+    "appen": ("appen", "_unit_id"),
+    "qualtrics": ("qualtrics", f"StartDate | {IMPORT_ID} | V*"),
+    "sagemaker": ("sagemaker", "answers | datasetObjectId | *-metadata"),
+    "mt-bench": ("judges", "question_id judge"),
+    "judgebench": ("judges", "pair_id judgments"),
+    "alpaca-eval": ("judges", "instruction preference"),
+    "arena": ("judges", "judge games model | winner"),
+    "zooniverse": ("zooniverse", "user_name subject_ids annotations"),
+    LAST: ("nested_json", NESTED),
 }
 
 
@@ -146,7 +140,8 @@ def _export_of(seen: Source) -> Export | None:
             return any(name.endswith(mark[1:]) for name in names)
         return any(name.startswith(mark[:-1]) for name in names) if mark.endswith("*") else mark in names
 
-    marked = [name for name, (_, groups) in MARKS.items() if any(all(map(is_there, group)) for group in groups)]
+    groups_of = {name: [group.split() for group in marks.split("|")] for name, (_, marks) in MARKS.items()}
+    marked = [name for name, groups in groups_of.items() if any(all(map(is_there, group)) for group in groups)]
     for name in marked:
         if name != LAST and export_named(name).fits(seen):
             return export_named(name)

@@ -319,11 +319,10 @@ def _read(
         records = base.read_records(seen)
     else:
         records = base.read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
-
-    def numbered(pair: tuple[int, Any]) -> Iterator[tuple[int, Call]]:
-        return ((pair[0], call) for call in calls_of(pair[1], options, seen))
-
-    made = list(base.with_numbers(enumerate(records, start=1), numbered))
+    made: list[tuple[int, Call]] = []  # the number of the record, and the call
+    by_record = base.with_numbers(records, lambda record: [list(calls_of(record, options, seen))])
+    for number, calls in enumerate(by_record, start=1):
+        made += [(number, call) for call in calls]
     is_right: set[tuple[str, str]] = set()  # forms and verdicts; few of them differ
     for number, call in made:
         for said in (call.verdict, call.gold):

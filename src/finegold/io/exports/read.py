@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -52,7 +53,8 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
         raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
     name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
     wanted = export_options.question
-    questions: dict[str, QuestionVotes] = {}
+    n_votes: Counter[str] = Counter()  # by question
+    questions: dict[str, dict[tuple[str, bool], Encoder]] = {}  # the columns of each, which are encoded batch by batch
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
     for batch in _batches(export, sources, export_options, options.watch):
         for (key,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
@@ -60,16 +62,22 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
                 common.append(part)
                 continue
             question = str(key)
+            n_votes[question] += int((part.get_column("label").fill_null("") != "").sum())
             if question not in questions:
-                questions[question] = QuestionVotes(name, question)
-            questions[question].add(part, keep=wanted in (None, ALL, question))
+                questions[question] = {
+                    (column, is_id): Encoder(pl.String(), is_id=is_id, is_text=True)
+                    for column, is_id in COLUMNS.items()
+                }
+            for (column, _), encoder in questions[question].items():
+                if wanted in (None, ALL, question):  # votes for another question are only counted
+                    encoder.add(part.get_column(column))
     if not questions:
         left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
         if left_out:
             raise InputError(f"{name} holds no votes; left out were {left_out}")
         raise InputError(f"{name} holds no votes", remedies=[Remedy(text=export.remedy)])
-    by_votes = sorted(questions.values(), key=lambda votes: -votes.n_votes)
-    listed = ", ".join(map(str, by_votes[:MOST_LISTED]))
+    most = n_votes.most_common(MOST_LISTED)
+    listed = ", ".join(f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})' for question, n in most)
     listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
     if wanted is None and len(questions) > 1:
         one = use(question=Placeholder("NAME"), text="for one of them")
@@ -80,12 +88,14 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
         meant = f'; did you mean "{near[0]}"?' if near else ""
         raise InputError(f'{name} has no question "{wanted}"; it has {listed}{meant}')
     annotations = {}
-    for question, votes in sorted(questions.items()):
+    for question, encoders in sorted(questions.items()):
         if wanted not in (None, ALL, question):
             continue
-        for part in common:
-            votes.add(part)
-        table = votes.finish()
+        for (column, _), encoder in encoders.items():
+            for part in common:
+                encoder.add(part.get_column(column))
+        coded = {key: encoders.pop(key).finish() for key in list(encoders)}
+        table = Table(coded=coded, origin=f'{name}, question "{question}"' if question else name)
         if len(questions) > 1 and wanted == ALL:
             cells = drop_missing(table.values("label"), options.no_vote)
             if not len(cells.names):  # the other questions can still be read
@@ -138,30 +148,6 @@ def _batches(
             raise damage.of_tool(seen, export) from None
     if waiting:
         yield from join_waiting()
-
-
-class QuestionVotes:
-    """The votes for one question, as columns that are encoded batch by batch."""
-
-    def __init__(self, name: str, question: str) -> None:
-        self.name, self.question, self.n_votes = name, question, 0
-        self.columns = {
-            (column, is_id): Encoder(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
-        }
-
-    def __str__(self) -> str:
-        return f'"{self.question}" ({self.n_votes:,} {"vote" if self.n_votes == 1 else "votes"})'
-
-    def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
-        """Add votes. Votes for a question that was not chosen are only counted."""
-        self.n_votes += int((batch.get_column("label").fill_null("") != "").sum())
-        for (column, _), grown in self.columns.items() if keep else ():
-            grown.add(batch.get_column(column))
-
-    def finish(self) -> Table:
-        coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
-        title = f'{self.name}, question "{self.question}"' if self.question else self.name
-        return Table(coded=coded, origin=title)
 
 
 def _assemble(table: Table, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:

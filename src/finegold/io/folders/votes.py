@@ -16,7 +16,7 @@ from __future__ import annotations
 import shutil
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -35,7 +35,7 @@ from finegold.io.diagnosis import reading
 from finegold.io.layouts import refuse_lost_ids
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source
-from finegold.io.tables import Table, open_sources, open_table
+from finegold.io.tables import open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.kernels.sort_votes import count
 from finegold.system.files import move, temporary_name
@@ -92,7 +92,22 @@ def read_votes(
     truth = None if options.gold in (None, False) else read_gold(options.gold, options.no_vote)
     missing = None if options.no_vote is None else list(options.no_vote)
 
-    jobs = [(part, tuple(columns), missing, scratch / f"part-{n}") for n, part in enumerate(_parts_of(opened))]
+    first = opened.sources[0]
+    parts: list[tuple[Source, int, int | None]] = []  # a file, the first row and the number of rows; None: to the end
+    for source, scan in zip(opened.sources, opened.scans, strict=True):
+        if not isinstance(source.data, Path):
+            raise InputError(f"{source.name} cannot be read by other machines; name files on a disk that all see")
+        if source.is_delimited != first.is_delimited:
+            raise InputError(f"{first.name} and {source.name} are of different formats; convert one of them")
+        source = replace(source, seen={})  # the first bytes of many files are not sent to the workers
+        if source.format not in ("parquet", "arrow"):
+            parts.append((source, 0, None))
+            continue
+        with reading(source):
+            rows = int(scan.select(pl.len()).collect().item())
+        starts = range(0, rows, MOST_ROWS_PER_PART)
+        parts += [(source, start, min(MOST_ROWS_PER_PART, rows - start)) for start in starts]
+    jobs = [(*part, tuple(columns), missing, scratch / f"part-{number}") for number, part in enumerate(parts)]
     if not jobs:
         raise InputError("the files hold no rows; expected at least one vote")
     passes = cluster.map(read_part, jobs)
@@ -153,35 +168,6 @@ def read_votes(
 
 
 @dataclass(frozen=True)
-class Part:
-    source: Source
-    first: int = 0
-    rows: int | None = None  # None: to the end
-
-    def where(self, row: int) -> str:
-        rows, whole = self.first + row + 1, open_sources([self.source])
-        return replace(whole, lengths=[rows]).where(rows - 1)
-
-
-def _parts_of(opened: Table) -> Iterator[Part]:
-    """Yield all parts, in the order of the rows."""
-    first = opened.sources[0]
-    for source, scan in zip(opened.sources, opened.scans, strict=True):
-        if not isinstance(source.data, Path):
-            raise InputError(f"{source.name} cannot be read by other machines; name files on a disk that all see")
-        if source.is_delimited != first.is_delimited:
-            raise InputError(f"{first.name} and {source.name} are of different formats; convert one of them")
-        source = replace(source, seen={})  # the first bytes of many files are not sent to the workers
-        if source.format not in ("parquet", "arrow"):
-            yield Part(source)
-            continue
-        with reading(source):
-            rows = int(scan.select(pl.len()).collect().item())
-        for start in range(0, rows, MOST_ROWS_PER_PART):
-            yield Part(source, start, min(MOST_ROWS_PER_PART, rows - start))
-
-
-@dataclass(frozen=True)
 class FirstPass:
     """What a worker returns of a part, whose votes it has stored."""
 
@@ -195,24 +181,38 @@ class FirstPass:
     no_vote: dict[str, int] = field(default_factory=dict)  # words that mean "no vote" and how often each occurs
 
 
-def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | None, folder: Path) -> FirstPass:
+def read_part(
+    source: Source,
+    first: int,
+    n_rows: int | None,
+    columns: tuple[Any, Any, Any],
+    missing: list[Any] | None,
+    folder: Path,
+) -> FirstPass:
     """Read a part, and store its votes. Rows without a task or an annotator have no label either and are left out."""
-    opened = open_sources([part.source])
-    if part.rows is not None:
-        scan = opened.scans[0].slice(part.first, part.rows)
-        opened = replace(opened, scans=[scan])
+
+    def where(row: int) -> str:
+        return replace(whole, lengths=[first + row + 1]).where(first + row)
+
+    whole = open_sources([source])
+    opened = whole if n_rows is None else replace(whole, scans=[whole.scans[0].slice(first, n_rows)])
     table = opened.encode([*columns[:2]], [columns[2]])
     tasks, annotators, cells = table.ids(columns[0]), table.ids(columns[1]), table.values(columns[2])
     labels = drop_missing(cells, missing)
-    refuse_lost_ids("task", tasks.codes, labels.codes, part.where)
-    refuse_lost_ids("annotator", annotators.codes, labels.codes, part.where)
+    refuse_lost_ids("task", tasks.codes, labels.codes, where)
+    refuse_lost_ids("annotator", annotators.codes, labels.codes, where)
     complete = np.flatnonzero((tasks.codes != MISSING) & (annotators.codes != MISSING))
     task, annotator, label = (coded.codes[complete] for coded in (tasks, annotators, labels))
-    task_names, people = (_as_ids(coded.names.values, part.source.name) for coded in (tasks, annotators))
-    classes = labels.names.values
+    task_names, people, classes = (coded.names.values for coded in (tasks, annotators, labels))
+    for dtype in (task_names.dtype, people.dtype):
+        if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):
+            problem = f"tasks and annotators must be text or whole numbers to be read by a cluster, but are {dtype}"
+            remedy = use(text="so that this machine reads the votes", output="labels.parquet")
+            raise InputError(problem, source.name, [remedy])
+    task_names, people = (ids if ids.dtype.is_integer() else ids.cast(pl.String) for ids in (task_names, people))
     _store(folder, tasks=task_names, annotators=people, labels=classes, task=task, annotator=annotator, label=label)
     return FirstPass(
-        name=part.source.name,
+        name=source.name,
         rows=len(tasks.codes),
         annotators=people,
         voted=np.flatnonzero(count(annotator[label != MISSING], len(people))).astype(np.int32),
@@ -221,15 +221,6 @@ def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | No
         tasks=task_names.gather(np.sort(task[:: max(len(task) // ROWS_SAMPLED, 1)])),
         no_vote=count_no_votes(cells, labels),
     )
-
-
-def _as_ids(names: pl.Series, file: str) -> pl.Series:
-    if names.dtype.is_integer() or names.dtype == pl.String:
-        return names
-    if names.dtype in (pl.Categorical, pl.Enum):
-        return names.cast(pl.String)
-    problem = f"tasks and annotators must be text or whole numbers to be read by a cluster, but are {names.dtype}"
-    raise InputError(problem, file, [use(text="so that this machine reads the votes", output="labels.parquet")])
 
 
 # ---- The vocabulary that all parts share
