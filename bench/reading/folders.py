@@ -49,7 +49,8 @@ def write_votes(folder: Path, n_votes: int, n_files: int = 10) -> Path:
 
 
 def finegolds_own(cluster: Cluster, votes: Path, scratch: Path) -> dict[str, Any]:
-    remote = read_votes(cluster, votes, ReadOptions(), scratch, fewest_votes=2**16)
+    sizes = {"fewest_votes": 2**16, "rows_per_range": ROWS_PER_RANGE}
+    remote = read_votes(cluster, votes, ReadOptions(), scratch, **sizes)
     blocks = [stored.load(index, np.float64) for index, stored in enumerate(remote.blocks)]
     return {"annotator": np.concatenate([block.annotator for block in blocks]), "n_tasks": remote.n_tasks}
 

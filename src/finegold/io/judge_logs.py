@@ -117,10 +117,8 @@ class JudgeLog:
         return int((self.answer == MISSING).sum())
 
     def __repr__(self) -> str:
-        return (
-            f"JudgeLog({self.kind}, {self.n_verdicts:,} verdicts, {self.n_items:,} items, {self.n_judges:,} judges, "
-            f"{self.n_failed:,} failed)"
-        )
+        sizes = f"{self.n_verdicts:,} verdicts, {self.n_items:,} items, {self.n_judges:,} judges"
+        return f"JudgeLog({self.kind}, {sizes}, {self.n_failed:,} failed)"
 
     def failures(self) -> dict[str, dict[str, int]]:
         """Return the number of failed calls of each judge, by reason.
@@ -130,14 +128,11 @@ class JudgeLog:
         dict
             Judge -> reason (error, refusal, unreadable, empty) -> number of calls.
         """
-        counts = {
-            reason: np.bincount(self.judge[self.failure == code], minlength=self.n_judges)
-            for code, reason in FAILURES.items()
-        }
-        return {
-            name: {reason: int(count[j]) for reason, count in counts.items() if count[j]}
-            for j, name in enumerate(self.judge_names)
-        }
+        counts: dict[str, dict[str, int]] = {name: {} for name in self.judge_names}
+        for code, reason in FAILURES.items():
+            for j, n in enumerate(np.bincount(self.judge[self.failure == code], minlength=self.n_judges).tolist()):
+                counts[self.judge_names[j]] |= {reason: n} if n else {}
+        return counts
 
     def calls(self) -> pl.DataFrame:
         """Return the log as a table with one row per call.
@@ -298,20 +293,11 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
     if sources and (export := find_export(sources[:1])) is not None and export.name == "inspect":
         votes = read(sources, repeated="all")  # a verdict of each scorer per sample
         task, annotator, label = votes.votes()
-        return JudgeLog(
-            kind="pointwise",
-            item=task,
-            judge=annotator,
-            answer=label,
-            first=np.full(len(task), -1, np.int8),
-            failure=np.zeros(len(task), np.int8),
-            cost=np.full(len(task), np.nan),
-            item_names=to_list(votes.task_names),
-            judge_names=[str(name) for name in to_list(votes.annotator_names)],
-            class_names=to_list(votes.class_names),
-            gold=votes.gold,
-            notes=[f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()],
-        )
+        first, failure, cost = np.full(len(task), -1, np.int8), np.zeros(len(task), np.int8), np.full(len(task), np.nan)
+        items, judges, labels = map(to_list, (votes.task_names, votes.annotator_names, votes.class_names))
+        scores = (task, annotator, label, first, failure, cost)
+        left_out = [f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()]
+        return JudgeLog("pointwise", *scores, items, list(map(str, judges)), labels, votes.gold, notes=left_out)
     # Files of truths among others: by their names, or with votes of people in columns.
     truths = [
         source
@@ -588,18 +574,11 @@ def pairwise_log(
         a, b = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("length_a", "length_b"))
         of_items |= {"length_a": np.where(flip, b, a), "length_b": np.where(flip, a, b)}
     by_position = reading.verdicts == "position"
-    log = _make_log(
-        table,
-        items,
-        source,
-        np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8),
-        of_items,
-        kind="pairwise",
-        answer=_sides(meaning, orders if by_position else np.zeros_like(orders), flip),
-        first=np.where(orders < 0, -1, np.where(flip, 1 - orders, orders)).astype(np.int8),
-        class_names=[*(systems if len(systems) == 2 else ("A", "B")), TIE],
-        system_names=systems,
-    )
+    failure = np.where(meaning >= Meaning.ERROR, meaning, 0).astype(np.int8)
+    answer = _sides(meaning, orders if by_position else np.zeros_like(orders), flip)
+    first = np.where(orders < 0, -1, np.where(flip, 1 - orders, orders)).astype(np.int8)
+    names = {"class_names": [*(systems if len(systems) == 2 else ("A", "B")), TIE], "system_names": systems}
+    log = _make_log(table, items, source, failure, of_items, kind="pairwise", answer=answer, first=first, **names)
     return replace(log, notes=_doubts(log)) if by_position else log
 
 
@@ -658,18 +637,10 @@ def pointwise_log(table: pl.DataFrame, source: str, reading: LogReading | None =
     )
     failures = {text: 0 if isinstance(said, str) else int(said) for text, said in meaning.items()}
     failure = _with_errors(table, _replace(verdicts, failures, int(Meaning.EMPTY), pl.Int8))
-    return _make_log(
-        table,
-        table.get_column("item"),
-        source,
-        failure,
-        {"gold": gold} if len(gold) else {},
-        kind="pointwise",
-        answer=np.where(failure > 0, MISSING, answer).astype(np.int32),
-        first=np.full(table.height, -1, np.int8),
-        class_names=class_names,
-        is_ordered=is_scores,
-    )
+    answer = np.where(failure > 0, MISSING, answer).astype(np.int32)
+    about = {"kind": "pointwise", "class_names": class_names, "is_ordered": is_scores}
+    of_items, first = {"gold": gold} if len(gold) else {}, np.full(table.height, -1, np.int8)
+    return _make_log(table, table["item"], source, failure, of_items, answer=answer, first=first, **about)
 
 
 def _make_log(

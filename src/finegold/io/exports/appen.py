@@ -47,7 +47,7 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     for name in questions:
         labels[name] = base.replace_cells(
             table[name],
-            "\n",  # between several answers
+            "\n",
             lambda cell: base.join_labels([part.strip() for part in cell.splitlines() if part.strip()]),
         )
         if name + GOLD in table.columns:

@@ -14,12 +14,8 @@ from finegold.io.source import Source
 REMEDY = "export it again: dataset.records.to_json(FILE) in Python"
 RESPONSES, SUGGESTION = ".responses", ".suggestion"
 SUGGESTED, SOME_AGENT = "suggested", "suggestion"
-NO_VOTES = {  # by status
-    "draft": "drafts",
-    "discarded": "discarded responses",
-    "pending": "pending responses",
-    SUGGESTED: "suggestions of models",
-}
+NO_VOTES = {"draft": "drafts", "discarded": "discarded responses", "pending": "pending responses"}  # by status
+NO_VOTES |= {SUGGESTED: "suggestions of models"}
 
 
 def fits(seen: Source) -> bool:

@@ -36,6 +36,7 @@ MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
 Answers = Mapping[str, pl.Series]  # by question
+Read = Callable[[Source, "ExportOptions"], Iterator[pl.DataFrame]]
 
 
 # The contract.
@@ -80,7 +81,7 @@ class Export:
     title: str  # for messages
     remedy: str  # where to click for a good export: the end of every complaint about a damaged one
     fits: Callable[[Source], bool]
-    read: Callable[[Source, ExportOptions], Iterator[pl.DataFrame]]
+    read: Read
     include: tuple[str, ...] = ()  # what the option `include` can bring in: "predictions", "rejected", ...
     takes_task: bool = False  # whether the option `task` can choose a field
     has_gold: bool = False
@@ -134,9 +135,7 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
             raise DamagedExport("a name or a label is not valid Unicode text") from None
 
 
-def by_record(
-    votes_of: Callable[[Any, ExportOptions], Iterable[Vote]],
-) -> Callable[[Source, ExportOptions], Iterator[pl.DataFrame]]:
+def by_record(votes_of: Callable[[Any, ExportOptions], Iterable[Vote]]) -> Read:
     """Return the `read` of a tool that writes JSON records, given the votes of one record."""
     return lambda seen, options: in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
 

@@ -1,9 +1,8 @@
 """Judgements of LLM judges as their benchmarks write them: MT-bench, JudgeBench, AlpacaEval, Arena and Arena-Hard.
 
-Each record becomes one `Call` per game, and the calls become a `JudgeLog` (see `io/judge_logs.py`), for the command
-`judges` as for the votes here. A judge may play two games on a pair of answers, the second with the positions
-exchanged. What it says in both is its vote; if it contradicts itself it saw no difference, as MT-bench itself counts.
-The option `include` takes "games" to make a vote of each.
+Each record becomes one `Call` per game, and the calls become a `JudgeLog` (see `io/judge_logs.py`). A judge may play
+two games on a pair of answers, the second with the positions exchanged. What it says in both is its vote; if it
+contradicts itself it saw no difference, as MT-bench itself counts.
 """
 
 from __future__ import annotations

@@ -169,7 +169,21 @@ def _are_votes(values: Sequence[Any], field: str = "") -> bool:
     if not labels or not all(isinstance(v, str | int) or (isinstance(v, float) and v.is_integer()) for v in labels):
         return False
     if isinstance(values[0], dict):
-        return len(set(map(text_of, labels))) < len(labels) and _have_annotators_as_keys(values)
+        # Tell annotators from fields of a record, which have values of their own, and from classes with counts.
+        labels_of: dict[str, list[str]] = defaultdict(list)
+        for task in values:
+            for annotator, label in task.items():
+                labels_of[annotator].append(text_of(label))
+        are_numbers = all(isinstance(label, int | float | None) for task in values for label in task.values())
+        is_dense = len({frozenset(task) for task in values}) == 1
+        are_people = all(PEOPLE.fullmatch(key) or (key.isdecimal() and not is_dense) for key in labels_of)
+        if len(set(map(text_of, labels))) == len(labels) or (are_numbers and not are_people):
+            return False
+        sets = {annotator: set(labels) for annotator, labels in labels_of.items()}
+        return len(sets) == 1 or not any(
+            len(labels) >= MANY and not any(sets[key] & others for other, others in sets.items() if other != key)
+            for key, labels in labels_of.items()
+        )
     if bare_name(field) in ONE_EACH and _repeats([pair for task in pairs for pair in task]):
         return True
     return all(annotator is not None for task in pairs for annotator, _ in task) or any(map(_repeats, pairs))
@@ -179,23 +193,6 @@ def _repeats(pairs: list[Pair]) -> bool:
     """Return whether a label occurs twice: in a list of votes, but never in a set of labels that apply."""
     labels = [text_of(label) for _, label in pairs if label is not None]
     return len(set(labels)) < len(labels)
-
-
-def _have_annotators_as_keys(tasks: Sequence[dict[str, Any]]) -> bool:
-    """Tell annotators from fields of a record, which have values of their own, and from classes with counts."""
-    labels_of: dict[str, list[str]] = defaultdict(list)
-    for task in tasks:
-        for annotator, label in task.items():
-            labels_of[annotator].append(text_of(label))
-    if all(isinstance(label, int | float | None) for task in tasks for label in task.values()):
-        is_dense = len({frozenset(task) for task in tasks}) == 1
-        if not all(PEOPLE.fullmatch(key) or (key.isdecimal() and not is_dense) for key in labels_of):
-            return False
-    sets = {annotator: set(labels) for annotator, labels in labels_of.items()}
-    return len(sets) == 1 or not any(
-        len(labels) >= MANY and not any(sets[key] & others for other, others in sets.items() if other != key)
-        for key, labels in labels_of.items()
-    )
 
 
 REMEDY = 'expected an object of tasks, {"task": {"annotator": "label"}}, or rows with a list or an object of votes'

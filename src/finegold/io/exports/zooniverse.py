@@ -66,11 +66,11 @@ def _label(value: Any) -> Any:
     """Return the answer to a question, the choices of a survey or a drop-down list; None for marks and no answer."""
     labels = []
     for answer in value if isinstance(value, list) else [value]:
+        label = None if isinstance(answer, list) else answer
         if isinstance(answer, dict):  # that of a survey has a choice, that of a drop-down list an option
             option = answer.get("label", answer.get("value")) if "option" in answer else None
-            labels.append(answer.get("choice", option))
-        else:
-            labels.append(None if isinstance(answer, list) else answer)
+            label = answer.get("choice", option)
+        labels.append(label)
     return None if None in labels else base.join_labels(labels)
 
 

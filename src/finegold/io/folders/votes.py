@@ -75,13 +75,7 @@ class RemoteVotes:
 
 
 def read_votes(
-    cluster: Cluster,
-    votes: Any,
-    options: ReadOptions,
-    scratch: Path,
-    *,
-    fewest_votes: int,
-    rows_per_range: int = ROWS_PER_RANGE,
+    cluster: Cluster, votes: Any, options: ReadOptions, scratch: Path, *, fewest_votes: int, rows_per_range: int
 ) -> RemoteVotes:
     opened = open_table(votes)
     with columns_of(opened.name):
@@ -307,15 +301,10 @@ def spread_part(folder: Path, known: Vocabulary, to: Path) -> None:
     order = np.argsort(in_range, kind="stable")  # "first" and "last" vote mean the order of the rows
     annotator_of = _codes_in(known.annotators, _names(folder, "annotators"))
     class_of = known.class_of[_codes_in(known.labels, _names(folder, "labels"))]
-    _store(
-        to,
-        tasks=names,
-        task=task[order],
-        annotator=annotator_of[annotator[order]],
-        label=renumber(label[order], class_of),
-        first_name=np.array(first_name),
-        first_row=np.searchsorted(in_range[order], np.arange(len(first_name))),
-    )
+    first_row = np.searchsorted(in_range[order], np.arange(len(first_name)))
+    task, annotator, label = task[order], annotator_of[annotator[order]], renumber(label[order], class_of)
+    starts = {"first_name": np.array(first_name), "first_row": first_row}
+    _store(to, tasks=names, task=task, annotator=annotator, label=label, **starts)
 
 
 @dataclass(frozen=True)
@@ -352,15 +341,9 @@ def gather_range(
     if truth is not None:
         of_truth = match(to_list(truth.task), votes.task_names)
         gold[of_truth[of_truth != MISSING]] = known.truths[of_truth != MISSING]
-    _store(
-        to,
-        tasks=votes.task_names.values,
-        task_ptr=votes.task_ptr,
-        cell_ptr=votes.cell_ptr,
-        cell_class=votes.cell_class,
-        annotator=np.asarray(votes.annotator_names)[votes.annotator],
-        gold=gold,
-    )
+    arrays = {name: getattr(votes, name) for name in ("task_ptr", "cell_ptr", "cell_class")}
+    people = np.asarray(votes.annotator_names)[votes.annotator]
+    _store(to, tasks=votes.task_names.values, annotator=people, gold=gold, **arrays)
     unlabelled: Any = votes.unlabelled
     left_out, n_gold = votes.counts.repeated, int((gold != MISSING).sum())
     disagreeing = count_disagreeing(task, annotator, label, votes.votes_per_task) if left_out else 0
