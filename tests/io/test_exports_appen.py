@@ -23,7 +23,7 @@ war"
 MOODS = {(11, 501, "good"), (11, 502, "bad"), (12, 501, "bad")}
 
 
-@pytest.mark.filterwarnings("ignore:1 votes hold several labels")
+@pytest.mark.filterwarnings("ignore:1 vote holds several labels")
 def test_every_question_has_a_twin_for_its_gold(tmp_path: Path) -> None:
     path = write(tmp_path / "f123.csv", FULL)
     with pytest.raises(InputError, match=r'\(Appen export\) asks 2 questions: "mood" \(3 votes\), "topic"'):

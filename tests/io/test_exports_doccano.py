@@ -127,7 +127,7 @@ def test_old_versions_name_the_user_of_every_annotation(tmp_path):
         old(7, {"label": 2, "user": 1, "start_offset": 0, "end_offset": 2}),
         old(8),
     ]
-    with pytest.warns(finegold.FinegoldWarning, match="hold several labels"):
+    with pytest.warns(finegold.FinegoldWarning, match="holds? several labels"):
         found = finegold.read(write(tmp_path / "file.json1", lines(records)))
     assert votes_of(found) == {(5, 1, "2"), (5, 2, "3"), (6, 1, "2|3")}
     assert found.counts.left_out == {"marked spans": 1}

@@ -229,7 +229,8 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
             if len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
         ]
         if count := int(votes.votes_per_class()[several].sum()):
-            text = f"{count:,} votes hold several labels, such as {names[several[0]]}"
+            hold = "vote holds" if count == 1 else "votes hold"
+            text = f"{count:,} {hold} several labels, such as {names[several[0]]}"
             text = f"{text}, which is read as a class of its own"
             remedy = use("if annotators may choose several labels", multi=True)
             findings.append(Finding("several labels", text, (remedy,)))
