@@ -16,13 +16,14 @@ from datetime import UTC, datetime
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
 
 from finegold.api import sample as samples
 from finegold.api.job import result_for
+from finegold.api.options import Fitting
 from finegold.api.result import Result
 from finegold.api.sample import Bools, Plan, Sample
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
@@ -30,14 +31,11 @@ from finegold.insight import certify as maths
 from finegold.insight.certify import Acceptance, Interval, Recalibration
 from finegold.io.sheets import read_answers
 from finegold.io.tables import open_table
+from finegold.methods.base import Method
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
-
-if TYPE_CHECKING:
-    from finegold.api.options import Fitting
-    from finegold.methods.base import Method
 
 LEAST_FOR_PART = 20  # checks of a class or a band of confidence that get an interval of their own
 BANDS = (0.0, 0.66, 0.9, 0.99, 1.0)

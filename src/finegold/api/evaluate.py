@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from finegold.api.job import job_of, refuse_for_model, result_for, saved
+from finegold.api.options import Fitting
 from finegold.errors import InputError
 from finegold.insight import comparison, measures
 from finegold.insight.comparison import Comparison, audit_table
 from finegold.insight.measures import Agreement, Level
 from finegold.insight.votes import single_labels, true_answers, votes_of
+from finegold.io.options import Reading
 from finegold.io.truth import TruthSets, match_sets, match_truth
 from finegold.methods.base import Method
 from finegold.methods.lookup import make_method, method_names
@@ -18,10 +20,6 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.sets import refuse_sets, set_figures
 from finegold.results.tables import own_name, with_predicted_tasks
-
-if TYPE_CHECKING:
-    from finegold.api.options import Fitting
-    from finegold.io.options import Reading
 
 Methods = str | Method | Iterable[str | Method]
 MEASURES = ("accuracy", "macro_f1", "log_loss", "calibration_error")

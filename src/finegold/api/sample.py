@@ -11,13 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from finegold.api.job import fit, result_for
+from finegold.api.options import Fitting
 from finegold.errors import InputError, use
 from finegold.insight import certify as maths
 from finegold.insight.certify import CERTAINTY, Acceptance
@@ -27,6 +28,7 @@ from finegold.io.options import ReadOptions
 from finegold.io.sheets import KEY, content_of_votes
 from finegold.io.tables import open_table
 from finegold.io.writers import write_frame
+from finegold.methods.base import Method
 from finegold.methods.lookup import make_method
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
@@ -34,10 +36,6 @@ from finegold.results.tables import with_predicted_tasks
 from finegold.system.files import replacing_all
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
-
-if TYPE_CHECKING:
-    from finegold.api.options import Fitting
-    from finegold.methods.base import Method
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli.messages import count, say, warn
-from finegold.cli.outputs import check_outputs, console, frame_table, frame_writer, print_json, write_all
+from finegold.cli.outputs import check_outputs, console, frame_writer, print_frame, print_json, write_all
 from finegold.errors import InputError
 from finegold.io.verdicts import LogReading
 from finegold.options import options_of
@@ -143,21 +143,21 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
         for one in assessed.judges()
     ]
     shown = [name for name in rows[0] if name == "undecided" or any(row[name] != "–" for row in rows)]
-    log, screen = assessed.log, console()
+    log = assessed.log
     title = (
         f"{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')} on {count(log.n_items, 'item')}, "
         f"{log.n_failed:,} failed; the judges are worth {assessed.effective:.1f} independent ones"
     )
-    screen.print(frame_table(title, pl.DataFrame(rows).select(shown), JUDGES_SHOWN))
+    print_frame(title, pl.DataFrame(rows).select(shown), JUDGES_SHOWN)
     if best:
         columns = {
             "cost per item": [f"{panel.cost:.3g}" for panel in best],
             "accuracy": [with_interval(panel.accuracy) for panel in best],
             "judges": [", ".join(panel.judges) for panel in best],
         }
-        screen.print(frame_table("Best panels for the money", pl.DataFrame(columns), PANELS_SHOWN))
+        print_frame("Best panels for the money", pl.DataFrame(columns), PANELS_SHOWN)
     for comparison in [*([steps] if steps else []), *compared]:
-        screen.print(str(comparison), markup=False, soft_wrap=True)
+        console().print(str(comparison), markup=False, soft_wrap=True)
     for note in assessed.notes:
         warn(note)
 
@@ -184,7 +184,6 @@ def rank(
     people's preferences stand beside them, which the judges make more precise (prediction-powered inference).
     """
     from finegold.judges import rank as rank_log
-    from finegold.votes.frames import to_polars
 
     check_outputs([output, matrix], [], [*logs, gold])
     how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
@@ -194,10 +193,9 @@ def rank(
     if json:
         print_json(ranking.to_dict())
         return
-    screen, n = console(), len(ranking.standings)
-    screen.print(frame_table(f"Ranking of {n:,} systems", ranking.table(), SYSTEMS_SHOWN))
+    n = len(ranking.standings)
+    print_frame(f"Ranking of {n:,} systems", ranking.table(), SYSTEMS_SHOWN)
     if n <= COLUMNS_SHOWN:
-        rates = to_polars(ranking.matrix())
-        screen.print(frame_table("Share of verdicts that the row wins against the column", rates, SYSTEMS_SHOWN))
+        print_frame("Share of verdicts that the row wins against the column", ranking.matrix(), SYSTEMS_SHOWN)
     for note in ranking.notes:
         warn(note)

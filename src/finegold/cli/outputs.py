@@ -284,8 +284,8 @@ def console() -> Any:
     return made
 
 
-def frame_table(title: str, frame: Any, rows: int) -> Any:
-    """Return a table of the first rows of a data frame; its caption has the number of further rows."""
+def print_frame(title: str, frame: Any, rows: int) -> None:
+    """Print the first rows of a data frame; the caption has the number of further rows."""
     from rich.markup import escape
 
     from finegold.votes.frames import to_polars
@@ -301,13 +301,9 @@ def frame_table(title: str, frame: Any, rows: int) -> Any:
     shown = to_polars(frame)
     more = max(len(shown) - rows, 0)
     texts = [[text(name, value) for name, value in row.items()] for row in shown.head(rows).iter_rows(named=True)]
-    left = [name.replace("_", " ") for name in shown.columns if not shown[name].dtype.is_numeric()]
-    headings = [name.replace("_", " ") for name in shown.columns]
-    return _table(title, texts, headings, left, caption=f"{more:,} more" if more else None)
-
-
-def print_frame(title: str, frame: Any, rows: int) -> None:
-    console().print(frame_table(title, frame, rows))
+    headings = {name: name.replace("_", " ") for name in shown.columns}
+    left = [heading for name, heading in headings.items() if not shown[name].dtype.is_numeric()]
+    _print_table(title, texts, list(headings.values()), left, caption=f"{more:,} more" if more else None)
 
 
 def print_figures(
@@ -315,11 +311,10 @@ def print_figures(
 ) -> None:
     """Print a table whose first column, or those in `left`, hold names, and whose other columns hold figures."""
     headings = list(columns) or ["", " "]
-    is_headed = bool(columns)
-    console().print(_table(title, rows, headings, left or headings[:1], show_header=is_headed, **more))
+    _print_table(title, rows, headings, left or headings[:1], show_header=bool(columns), **more)
 
 
-def _table(title: str | None, rows: Iterable[Iterable[str]], headings: list[str], left: Any, **more: Any) -> Any:
+def _print_table(title: str | None, rows: Iterable[Iterable[str]], headings: list[str], left: Any, **more: Any) -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -328,4 +323,4 @@ def _table(title: str | None, rows: Iterable[Iterable[str]], headings: list[str]
         table.add_column(heading, justify="left" if heading in left else "right")
     for row in rows:
         table.add_row(*row)
-    return table
+    console().print(table)
