@@ -17,21 +17,11 @@ class Placeholder(str):
 
 @dataclass(frozen=True)
 class Remedy:
-    """Something that the user can do about a problem.
+    """Something that the user can do about a problem."""
 
-    Parameters
-    ----------
-    options : mapping of str to Any
-        Options by their names in Python, with the values that would help. None leaves an option out.
-    when : str
-        The case in which it helps, such as "if every annotator has a column of their own".
-    text : str
-        What to do where no option helps, such as "save it as UTF-8"; or, beside options, what they then do.
-    """
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-    when: str = ""
-    text: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)  # by their names in Python; None leaves an option out
+    when: str = ""  # the case in which it helps, such as "if every annotator has a column of their own"
+    text: str = ""  # what to do where no option helps, such as "save it as UTF-8", or what the options then do
 
     @property
     def can_be_pasted(self) -> bool:

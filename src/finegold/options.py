@@ -35,48 +35,21 @@ class Constant:
 
 @dataclass(frozen=True)
 class Option:
-    """What an option means and how it is given.
+    """What an option means and how it is given."""
 
-    Parameters
-    ----------
-    help : str
-        One or two sentences for `--help`, the studio's form and the page of options.
-    group : str
-        The heading under which it is listed.
-    kind : str
-        What the command line accepts: a text, a number, a flag without a value, a switch (on, off or not given), one of
-        `choices`, a list with commas, pairs NAME=VALUE that can be repeated, a path, or paths (an option that can be
-        repeated).
-    metavar : str
-        What `--help` shows in place of the value, such as NAME.
-    choices : tuple of str
-        The values that are allowed.
-    low, high : float, optional
-        The range of a number.
-    flag : str
-        How the command line spells it, if not `--` and its name with hyphens.
-    constants : mapping of str to Constant
-        Further flags that stand for one value, such as --no-header.
-    example : str
-        A value that is right, for messages about values that are not.
-    doc : str
-        What Python's documentation says, if more than `help`.
-    surfaces : frozenset of str
-        Where it can be given.
-    """
-
-    help: str
-    group: str = ""
+    help: str  # one or two sentences for `--help`, the studio's form and the page of options
+    group: str = ""  # the heading under which it is listed
     kind: Literal["text", "number", "flag", "switch", "choice", "list", "pairs", "path", "paths"] = "text"
-    metavar: str = ""
-    choices: tuple[str, ...] = ()
-    low: float | None = None
+    # a flag has no value; a switch is on, off or not given; pairs NAME=VALUE and paths can be repeated
+    metavar: str = ""  # what `--help` shows in place of the value, such as NAME
+    choices: tuple[str, ...] = ()  # the values that are allowed
+    low: float | None = None  # the range of a number
     high: float | None = None
-    flag: str = ""
-    constants: Mapping[str, Constant] = field(default_factory=dict)
-    example: str = ""
-    doc: str = ""
-    surfaces: frozenset[Surface] = EVERYWHERE
+    flag: str = ""  # how the command line spells it, if not `--` and its name with hyphens
+    constants: Mapping[str, Constant] = field(default_factory=dict)  # further flags for one value, such as --no-header
+    example: str = ""  # a value that is right, for messages about values that are not
+    doc: str = ""  # what Python's documentation says, if more than `help`
+    surfaces: frozenset[Surface] = EVERYWHERE  # where it can be given
 
     def flag_of(self, name: str) -> str:
         """Return how the command line spells this option, given its name."""

@@ -87,12 +87,10 @@ class MajorityVote(Skilled, mv.MajorityVote):
 
         Parameters
         ----------
-        X : path, data frame or Annotations
-            The votes.
+        X, data : path, data frame or Annotations
+            The votes. `data` is crowd-kit's name.
         skills : mapping or Series, optional
             The skill of each annotator, by name. By default all have the same weight.
-        data : path, data frame or Annotations, optional
-            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `finegold.aggregate`; with skills, of `finegold.read`.
 
@@ -217,14 +215,12 @@ class DawidSkene(Estimator, ds.DS):
 
         Parameters
         ----------
-        X : path, data frame or Annotations
-            The votes.
+        X, data : path, data frame or Annotations
+            The votes. `data` is crowd-kit's name.
         true_labels : mapping or Series, optional
             Known truths: task -> label.
         initial_error : DataFrame, optional
             Known errors of annotators: a pandas frame indexed by worker and label, with one column per true label.
-        data : path, data frame or Annotations, optional
-            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `finegold.aggregate`; with `initial_error`, of `finegold.read`.
 

@@ -56,12 +56,10 @@ class Estimator(metaclass=Listed):
 
         Parameters
         ----------
-        X : path, data frame or Annotations
-            The votes, one per row; columns such as task, worker and label are recognised.
+        X, data : path, data frame or Annotations
+            The votes, one per row; columns such as task, worker and label are recognised. `data` is crowd-kit's name.
         y : path, data frame or mapping, optional
             Known truths of some tasks, the same as `gold` of `finegold.aggregate`.
-        data : path, data frame or Annotations, optional
-            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
 
@@ -86,12 +84,10 @@ class Estimator(metaclass=Listed):
 
         Parameters
         ----------
-        X : path, data frame or Annotations
+        X, data : path, data frame or Annotations
             The new votes.
         y : path, data frame or mapping, optional
             New known truths, the same as `gold` of `Result.update`.
-        data : path, data frame or Annotations, optional
-            Another name for `X`.
         **reading : dict
             Other keywords of `Result.update`.
 

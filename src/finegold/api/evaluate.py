@@ -50,10 +50,9 @@ def evaluate(
     truth_task, truth_label : str, optional
         The columns of the tasks and of the truths in `truth`, if their names do not tell.
     **keywords : dict
-        What a fit takes (`predictions`, `prior`, `engine`, `threads`, `checkpoint`, `resume`, `overwrite`, `on_step`),
-        as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are several methods, each
-        has its own checkpoint, with its name at the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa`
-        are added.
+        What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are
+        several methods, each has its own checkpoint, with its name at the end. With `ordered`, `mean_absolute_error`
+        and `quadratic_kappa` are added.
 
     Returns
     -------
@@ -123,9 +122,8 @@ def compare(
     truth : path, data frame or mapping, optional
         Known truths of some tasks, to judge the labels by. They do not teach the methods.
     **keywords : dict
-        What a fit takes (`predictions`, `prior`, `engine`, `threads`, `checkpoint`, `resume`, `overwrite`, `on_step`),
-        as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are several methods, each
-        has its own checkpoint, with its name at the end.
+        What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there are
+        several methods, each has its own checkpoint, with its name at the end.
 
     Returns
     -------
@@ -222,8 +220,7 @@ def audit(
     labels_task, labels_label : str, optional
         The columns of the tasks and of the labels in `labels`, if their names do not tell.
     **keywords : dict
-        What a fit takes (`gold`, `predictions`, `prior`, `engine`, `threads`), as in `finegold.aggregate`, and how to
-        read the votes, as in `finegold.read`.
+        What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`.
 
     Returns
     -------

@@ -84,26 +84,12 @@ IN_PYTHON = Progress(fitting=_in_python)  # shown in a notebook or on a terminal
 
 @dataclass(frozen=True)
 class Job(FitOptions):
-    """Everything that a fit depends on. `FitOptions` has the method, its settings, gold, engine and the like.
+    """Everything that a fit depends on. `FitOptions` has the method, its settings, gold, engine and the like."""
 
-    Parameters
-    ----------
-    votes : path, paths, data frame, address of a database, or Annotations
-        The votes.
-    reading : ReadOptions or mapping
-        How to read them: keywords of `finegold.read`.
-    on_step : callable, optional
-        Called with a `Step` after each sweep. It may raise an exception to stop the fit.
-    on_read : callable, optional
-        Called with the votes when they are read.
-    progress : Progress
-        Shows the progress of reading and fitting.
-    """
-
-    votes: Any
-    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)
-    on_step: OnStep | None = None
-    on_read: Callable[[Annotations], None] | None = None
+    votes: Any  # a path, paths, a data frame, the address of a database, or Annotations
+    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)  # keywords of `finegold.read`
+    on_step: OnStep | None = None  # called with a `Step` after each sweep; an exception in it stops the fit
+    on_read: Callable[[Annotations], None] | None = None  # called with the votes when they are read
     progress: Progress = field(default_factory=Progress)
 
     @property

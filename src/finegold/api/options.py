@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData, Step
 
 FIT = "Fit"
+IN_CODE = frozenset({"python", "cli"})  # not in the studio
+
+
+def fit_option(default: Any, kind: str, metavar: str, help: str, doc: str = "", **about: Any) -> Any:
+    """Declare an option of the fit."""
+    return option(default, help, group=FIT, kind=kind, metavar=metavar, doc=doc, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +38,14 @@ class FitOptions:
         choices=tuple(REGISTRY),
         doc="A name from `finegold methods`, or a method with its settings, such as `finegold.PTBCC(n_prototypes=3)`.",
     )
-    settings: Mapping[str, Any] | None = option(
+    settings: Mapping[str, Any] | None = fit_option(
         None,
+        "pairs",
+        "NAME=VALUE",
         "A setting of the method, e.g. max_iterations=100. Can be repeated.",
-        group=FIT,
-        kind="pairs",
-        metavar="NAME=VALUE",
+        "Settings of a method that is given by name.",
         flag="--set",
         example="max_iterations=100",
-        doc="Settings of a method that is given by name.",
     )
     gold: Any = option(
         None,
@@ -53,69 +58,51 @@ class FitOptions:
         },
         doc="Known truths of some tasks. They become the labels of these tasks, and the method learns from them.",
     )
-    predictions: Any = option(
+    predictions: Any = fit_option(
         None,
+        "paths",
+        "FILE",
         "Class probabilities of a model: a table with a task column and a column per class. Can be repeated.",
-        group=FIT,
-        kind="paths",
-        metavar="FILE",
-        doc="Class probabilities of one or more models, which are combined with the votes (see `finegold.aggregate`).",
+        "Class probabilities of one or more models, which are combined with the votes (see `finegold.aggregate`).",
     )
-    prior: ResultData | str | Path | None = option(
+    prior: ResultData | str | Path | None = fit_option(
         None,
+        "path",
+        "MODEL",
         "A saved model; what it learned about annotators is the prior for those who vote again.",
-        group=FIT,
-        kind="path",
-        metavar="MODEL",
-        doc="An earlier result, or the file of one. What it learned about annotators is the prior for those who vote "
+        "An earlier result, or the file of one. What it learned about annotators is the prior for those who vote "
         "again.",
     )
-    engine: str | Engine = option(
+    engine: str | Engine = fit_option(
         "local",
+        "choice",
+        "",
         "Where the fit runs.",
-        group=FIT,
-        kind="choice",
+        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object, '
+        "which stays open.",
         choices=tuple(ENGINES),
-        doc='Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine '
-        "object, which stays open.",
     )
-    scheduler: str | None = option(
+    scheduler: str | None = fit_option(
         None,
+        "text",
+        "ADDRESS",
         "The cluster for the engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is started.",
-        group=FIT,
-        metavar="ADDRESS",
-        surfaces=frozenset({"python", "cli"}),
+        surfaces=IN_CODE,
     )
-    threads: int | None = option(
-        None,
-        "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
-        group=FIT,
-        kind="number",
-        metavar="N",
-        low=1,
+    threads: int | None = fit_option(
+        None, "number", "N", "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.", low=1
     )
-    checkpoint: str | Path | None = option(
+    checkpoint: str | Path | None = fit_option(
         None,
+        "path",
+        "FILE",
         "Save unfinished work to this file, every minute and on Ctrl-C.",
-        group=FIT,
-        kind="path",
-        metavar="FILE",
-        doc="A file for unfinished work. If several methods run, each has its own file, with its name at the end.",
-        surfaces=frozenset({"python", "cli"}),
+        "A file for unfinished work. If several methods run, each has its own file, with its name at the end.",
+        surfaces=IN_CODE,
     )
-    resume: bool = option(
-        False,
-        "Continue from the checkpoint, if the file exists.",
-        group=FIT,
-        kind="flag",
-        surfaces=frozenset({"python", "cli"}),
-    )
-    overwrite: bool = option(
-        False,
-        "Discard the work of an earlier run in the checkpoint.",
-        group=FIT,
-        kind="flag",
-        surfaces=frozenset({"python", "cli"}),
+    resume: bool = fit_option(False, "flag", "", "Continue from the checkpoint, if the file exists.", surfaces=IN_CODE)
+    overwrite: bool = fit_option(
+        False, "flag", "", "Discard the work of an earlier run in the checkpoint.", surfaces=IN_CODE
     )
 
 

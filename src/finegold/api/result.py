@@ -78,8 +78,6 @@ class Result(ResultData):
         Remarks on this fit for the user.
     learned : Learned
         What the method learned besides the labels: class prior, prototypes, weights, confusion matrices, statistics.
-    settings : dict
-        The settings of the method.
     known_annotators : int or None
         How many annotators the prior knew; None without a prior.
     temperature : float

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from finegold.api.options import FIT, FitOptions
+from finegold.api.options import FitOptions, fit_option
 from finegold.cli.messages import on_terminal
 from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import REGISTRY
-from finegold.options import Option, option, options_of
+from finegold.options import Option, options_of
 
 if TYPE_CHECKING:
     from finegold.api.job import Job
@@ -39,14 +39,9 @@ KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 class Fit(FitOptions):
     """What every fit takes, and the settings that have options of their own here."""
 
-    seed: int | None = option(
-        None, "The seed of methods that draw random numbers.", group=FIT, kind="number", metavar="N", low=0
-    )
-    paper: bool = option(
-        False,
-        "Use the settings of the tables in the PTBCC paper instead of the recommended ones.",
-        group=FIT,
-        kind="flag",
+    seed: int | None = fit_option(None, "number", "N", "The seed of methods that draw random numbers.", low=0)
+    paper: bool = fit_option(
+        False, "flag", "", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."
     )
     given: tuple[str, ...] = ()  # the names of the options that stand on the command line
 
@@ -54,14 +49,7 @@ class Fit(FitOptions):
 class Group:
     """Options of a command that are the fields of a dataclass. It stands for them in the signature of the command.
 
-    Parameters
-    ----------
-    declared : type
-        A dataclass whose fields are made by `finegold.options.option`.
-    only, but : iterable of str
-        The names of the options that the command has, or does not have.
-    defaults : Any
-        Defaults of this command that differ from those of the dataclass.
+    `only` and `but` name options that the command has or does not have; `defaults` are those that differ here.
     """
 
     def __init__(self, declared: type, *, only: Iterable[str] = (), but: Iterable[str] = (), **defaults: Any) -> None:

@@ -1,10 +1,7 @@
 """Save a ResultData in one file, and load it: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
 
-Names are saved as NPY if they are numbers, dates or truth values, and as JSON if they are text or mixed. The votes are
-saved too, two to six bytes each: `finegold update`, `finegold next` and the report need them.
-
-Names inside the file do not change: `known.*` and `more.*` are the arrays of `Learned`, `more.added` is
-`votes_folded_in`, and the settings also hold the fields of `BESIDE_SETTINGS`.
+Names are arrays if they are numbers, dates or truth values, and JSON otherwise. Votes take two to six bytes each. Names
+inside the file do not change: `known.*` and `more.*` are the arrays of `Learned`, `more.added` is `votes_folded_in`.
 """
 
 from __future__ import annotations
