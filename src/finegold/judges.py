@@ -235,8 +235,12 @@ class JudgeReport:
 
         Parameters
         ----------
-        weights, seed, control_length : str, int, bool
-            As for `finegold.judges.rank`.
+        weights : {"learned", "equal"}, default "learned"
+            Whether judges whose verdicts depend more on the systems count more, and judges that err alike less.
+        seed : int, default 0
+            The seed of the bootstrap.
+        control_length : bool, default False
+            Whether strengths leave aside what the lengths of the answers explain.
 
         Returns
         -------

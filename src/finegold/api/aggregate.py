@@ -142,8 +142,12 @@ def next_votes(
     ----------
     votes : path, paths, data frame, address of a database, Annotations, or Result
         The votes, as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    budget, annotators, safe : int, sequence, float
-        The largest number of votes, who may vote, and the probability of a safe label, as in `Result.next`.
+    budget : int, optional
+        The largest number of votes to plan, one per task. By default there is no limit.
+    annotators : sequence, optional
+        The annotators who may vote next. The default is all, in proportion to their votes so far.
+    safe : float, default 0.95
+        A label with this probability needs no further vote.
     method : str or Method, optional
         The method that is fitted to votes. The default is that of `finegold.aggregate`.
     **keywords : dict

@@ -48,8 +48,12 @@ class MajorityVote(Skilled, mv.MajorityVote):
     on_missing_skill : {"error", "ignore", "value"}, default "error"
         What to do if skills are given, but not for every annotator: raise an error, leave out the votes of those who
         have none, or give them `default_skill`.
-    tolerance, max_iterations, seed : float, int
-        Have no effect: there is only one pass over the votes.
+    tolerance : float, default 1e-3
+        Has no effect: there is only one pass over the votes.
+    max_iterations : int, default 500
+        Has no effect.
+    seed : int, default 0
+        Has no effect.
 
     Examples
     --------
@@ -121,8 +125,12 @@ class Wawa(Skilled, mv.MajorityVote):
 
     Parameters
     ----------
-    tolerance, max_iterations, seed : float, int
-        Have no effect: there are two passes over the votes.
+    tolerance : float, default 1e-3
+        Has no effect: there are two passes over the votes.
+    max_iterations : int, default 500
+        Has no effect.
+    seed : int, default 0
+        Has no effect.
 
     Examples
     --------
