@@ -6,6 +6,8 @@ What a field of a class is, stands in the comment behind it. Docstrings with the
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import re
 from typing import Any
 
@@ -22,6 +24,10 @@ class House(griffe.Extension):
     """Rewrites every docstring after it was read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring and "described" in obj.module.members and (obj.is_class or obj.is_function):
+            obj.docstring.value = (
+                inspect.getdoc(pydoc.locate(obj.path)) or ""
+            )  # as `finegold.system.docstrings` made it
         if obj.docstring and not NUMPYDOC.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value, _names(obj))
 

@@ -112,6 +112,15 @@ def test_docstrings_become_lists_and_code() -> None:
     )
 
 
+def test_short_docstrings_are_shown_as_numpydoc() -> None:
+    import griffe
+    from docstrings import House
+
+    shown = griffe.load("finegold.insight.measures", extensions=griffe.load_extensions(House))["Agreement"]
+    assert "Attributes\n----------\nlevel : {" in shown.docstring.value
+    assert "Returns\n-------\ntuple of two floats\n    The lower" in shown["interval"].docstring.value
+
+
 def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference" / "python.html").ids
     methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods

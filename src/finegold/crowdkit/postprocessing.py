@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from finegold.crowdkit.docstrings import documented
 from finegold.crowdkit.metrics.data import uncertainty
+from finegold.system.docstrings import documented
 
 __all__ = ["entropy_threshold"]
 

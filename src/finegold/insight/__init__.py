@@ -7,21 +7,12 @@ from typing import Any
 
 # The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
 _MODULES = {
-    "Agreement": "measures",
-    "Calibration": "expected",
-    "CorrelatedAnnotators": "correlation",
-    "Trust": "overview",
-    "agreement": "measures",
-    "calibration": "expected",
-    "contested": "majority",
-    "correlated_annotators": "correlation",
-    "coverage": "coverage_table",
-    "expected_accuracy": "expected",
-    "flips": "majority",
-    "n_flips": "majority",
-    "spammers": "spam",
-    "trust": "overview",
-    "why": "majority",
+    **dict.fromkeys(("Agreement", "agreement"), "measures"),
+    **dict.fromkeys(("Calibration", "calibration", "expected_accuracy"), "expected"),
+    **dict.fromkeys(("CorrelatedAnnotators", "correlated_annotators"), "correlation"),
+    **dict.fromkeys(("Trust", "trust"), "overview"),
+    **dict.fromkeys(("contested", "flips", "n_flips", "why"), "majority"),
+    **{"coverage": "coverage_table", "spammers": "spam"},
 }
 
 

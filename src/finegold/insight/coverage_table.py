@@ -21,13 +21,7 @@ from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
-NEVER_VOTED_VALUES: dict[str, Any] = {  # for annotators who never voted; all other columns are zero
-    "polarity": [],
-    "accuracy": None,
-    "accuracy_low": None,
-    "accuracy_high": None,
-    "empirical_accuracy": None,
-}
+UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")  # of annotators who never voted
 
 
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
@@ -107,7 +101,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     if absent:
         names = names.of([*names, *annotations.never_voted])
         for name, values in columns.items():  # rows of the same type for annotators who never voted
-            nothing = NEVER_VOTED_VALUES.get(name, 0)
+            nothing: Any = None if name in UNKNOWN else [] if name == "polarity" else 0
             if isinstance(values, np.ndarray) and nothing is not None:
                 columns[name] = np.append(values, np.full(absent, nothing, values.dtype))
             else:

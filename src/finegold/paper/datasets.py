@@ -19,6 +19,7 @@ import numpy as np
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.read import read
+from finegold.system.docstrings import described
 from finegold.system.files import prepared, replacing
 from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
@@ -109,20 +110,16 @@ def download(address: str, target: Path, check: Check, bar: Bar | None = None) -
         check(temporary)
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class Votes:
     """A data set in memory: the result of `finegold.load_dataset`.
 
-    Attributes
-    ----------
-    info : DataSet
-        Name, title, source and checksums.
-    annotations : Annotations
-        The votes.
-    truth : ndarray of shape (n_tasks,)
-        The true class of each task, as a position in `annotations.class_names`; -1 where it is not known.
-    verified : bool
-        Whether both files have the checksums of the registry.
+    info: Name, title, source and checksums.
+    annotations: The votes.
+    truth (ndarray of shape (n_tasks,)): The true class of each task, as a position in `annotations.class_names`; -1
+        where it is not known.
+    verified: Whether both files have the checksums of the registry.
     """
 
     info: DataSet

@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 DIFFERENCE = "difference"  # columns whose names end with this word show a sign
@@ -38,18 +39,7 @@ class Table:
 
 Block = str | list[str] | Heading | Picture | Table  # a text is a paragraph, a list has an item per text
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-table { display: block; overflow-x: auto; }
-caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-th { border-bottom: 2px solid #333; }
-img { max-width: 100%; height: auto; }
-figure { margin: 1.5rem 0; }
-figcaption, .note { color: #444; font-size: .9rem; }
-"""
+STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
 
 def to_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, bytes]) -> str:
@@ -58,7 +48,7 @@ def to_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, bytes]) 
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{html.escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from finegold.crowdkit.docstrings import Documented
 from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, NotFittedError
 from finegold.fitting.solve import Descent, check_memory, descend
 from finegold.methods.base import Method
+from finegold.system.docstrings import Documented
 from finegold.votes.annotations import Annotations
 
 Codes = NDArray[np.int64]

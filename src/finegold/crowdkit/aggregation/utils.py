@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from finegold.crowdkit.aggregation.base import check_columns
-from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
+from finegold.system.docstrings import documented
 
 __all__ = ["evaluate", "evaluate_equal", "evaluate_in", "get_accuracy", "get_most_probable_labels", "normalize_rows"]
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from finegold.crowdkit.aggregation.base import Floats, encode
 from finegold.crowdkit.aggregation.weighted import MajorityVote, shares, weighted_scores
-from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
+from finegold.system.docstrings import documented
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from finegold.crowdkit.aggregation.utils import get_accuracy
 from finegold.crowdkit.aggregation.weighted import MajorityVote
-from finegold.crowdkit.docstrings import documented
 from finegold.errors import InputError
+from finegold.system.docstrings import documented
 
 __all__ = ["accuracy_on_aggregates"]
 

@@ -17,6 +17,7 @@ from scipy.special import logit, ndtr
 from finegold.errors import InputError
 from finegold.insight.judges.answers import HALF, Share, mean_of
 from finegold.insight.votes import Flags, Floats, Integers
+from finegold.system.docstrings import described
 
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended
@@ -27,21 +28,16 @@ MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
 PRIOR_ANSWERS = 4.0  # answers by chance that are added to those of each judge
 
 
+@described
 @dataclass(frozen=True)
 class Panel:
     """A panel: its members, what it costs per item, and its accuracy on the gold.
 
-    Attributes
-    ----------
-    judges : tuple of str
-        The members.
-    cost : float
-        The price of one item: the sum of the members' prices.
-    accuracy : Share
-        The accuracy of the weighted vote on the items with a known truth, by cross-validation of the
-        choice. An item that no member answered counts as much as chance.
-    n_gold : int
-        The number of these items that it answered.
+    judges: The members.
+    cost: The price of one item: the sum of the members' prices.
+    accuracy: The accuracy of the weighted vote on the items with a known truth, by cross-validation of the choice. An
+        item that no member answered counts as much as chance.
+    n_gold: The number of these items that it answered.
     """
 
     judges: tuple[str, ...]
@@ -50,24 +46,18 @@ class Panel:
     n_gold: int
 
 
+@described
 @dataclass(frozen=True)
 class Cascade:
     """Two cheap judges, and a dear one that is asked only where they disagree.
 
-    Attributes
-    ----------
-    first : tuple of str
-        The cheap judges.
-    then : str
-        The dear judge.
-    asked : float
-        The share of items on which the dear judge is asked.
-    cost, cost_alone : float
-        The price of one item, and that for the dear judge alone.
-    accuracy, alone : float
-        The accuracy of the cascade on the items with a known truth, by cross-validation of the choice, and that of the
-        dear judge alone. It has no interval: on a real panel of many judges, 95 % intervals held it in 80 % of the
-        cases only.
+    first: The cheap judges.
+    then: The dear judge.
+    asked: The share of items on which the dear judge is asked.
+    cost, cost_alone: The price of one item, and that for the dear judge alone.
+    accuracy, alone: The accuracy of the cascade on the items with a known truth, by cross-validation of the choice, and
+        that of the dear judge alone. It has no interval: on a real panel of many judges, 95 % intervals held it in 80 %
+        of the cases only.
     """
 
     first: tuple[str, ...]
@@ -87,20 +77,15 @@ class Cascade:
         )
 
 
+@described
 @dataclass(frozen=True)
 class JudgeComparison:
     """Two judges or panels on the same items.
 
-    Attributes
-    ----------
-    first, second : tuple of str
-        The judges that are compared.
-    n_gold : int
-        The number of items with a known truth that both answered.
-    difference : Share
-        The accuracy of the first minus that of the second.
-    p : float
-        The p-value of no difference.
+    first, second: The judges that are compared.
+    n_gold: The number of items with a known truth that both answered.
+    difference: The accuracy of the first minus that of the second.
+    p: The p-value of no difference.
     """
 
     first: tuple[str, ...]

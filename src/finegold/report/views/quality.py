@@ -24,6 +24,7 @@ BANDS = (
     (0.00, "unsure", "under 66 %"),
 )
 BINS = 20
+MEASURED = ("accuracy", "macro_f1", "log_loss", "calibration_error")
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,9 @@ def _judged(result: ResultData, truth: Codes) -> Judged | None:
         majority = metrics.accuracy(shares, truth)
     return Judged(
         n=n,
-        accuracy=metrics.accuracy(result.posterior, truth),
         confidence=float(result.confidence[truth >= 0].mean()),
-        macro_f1=metrics.macro_f1(result.posterior, truth),
-        log_loss=metrics.log_loss(result.posterior, truth),
-        calibration_error=metrics.calibration_error(result.posterior, truth),
         majority=majority,
+        **{name: getattr(metrics, name)(result.posterior, truth) for name in MEASURED},
     )
 
 

@@ -1,6 +1,6 @@
 """Docstrings of numpydoc, made from short ones: lines such as `name (type): what it is`, after the first paragraph.
 
-Types and defaults come from the code unless they are in brackets. Names that end with _ are attributes.
+Types and defaults come from the code unless they are in brackets.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-__all__ = ["Documented", "documented"]
+__all__ = ["Documented", "described", "documented"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: \((.+?)\))?: (.*(?:\n    .*)*)\n?", re.MULTILINE)  # further lines are indented
 FRAMES = dict.fromkeys(("data", "answers", "probas_", "scores_"), "pandas.DataFrame")  # others are a pandas.Series
@@ -25,30 +26,38 @@ Said = dict[str, tuple[str, str]]  # the type, if it is given, and the descripti
 def documented(function: F) -> F:
     """Expand the docstring of a function."""
     words, said = _parse(function.__doc__)
-    parameters = inspect.signature(function).parameters.values()
-    code = {each.name: (str(each.annotation), each.default) for each in parameters}
+    signature = inspect.signature(function)
+    code = {each.name: (str(each.annotation), each.default) for each in signature.parameters.values()}
     entries = _entries(VOTES | said, code) + ([MORE] if "args" in code else [])
     returned = re.search(r"\(`(\w+_)`\)", words)
     if returned:
         said.setdefault("Returns", (FRAMES.get(returned[1], "pandas.Series"), f"The attribute `{returned[1]}`."))
-    elif inspect.signature(function).return_annotation == "Self":
+    elif signature.return_annotation == "Self":
         said.setdefault("Returns", ("self", "The fitted aggregator."))
     sections = {"Parameters": entries}
-    sections |= {name: ["\n    ".join(said[name])] for name in ("Returns", "Raises") if name in said}
+    for name in ("Returns", "Raises"):
+        if name in said:
+            sections[name] = [f"{said[name][0] or signature.return_annotation}\n    {said[name][1]}"]
     function.__doc__ = function.__doc__ and _page(words, sections)
     return function
 
 
+def described(cls: C) -> C:
+    """Expand the docstring of a class, which describes its attributes, and those of its methods."""
+    words, said = _parse(cls.__doc__)
+    code = {name: (str(kind), inspect.Parameter.empty) for name, kind in inspect.get_annotations(cls).items()}
+    cls.__doc__ = cls.__doc__ and _page(words, {"Attributes": _entries(said, code)})
+    _document_methods(cls)
+    return cls
+
+
 class Documented:
-    """A class whose docstring, and those of its methods, are expanded; subclasses inherit descriptions of names."""
+    """A class whose docstring describes settings, and attributes that end with _; subclasses inherit descriptions."""
 
     _said: ClassVar[Said] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for method in vars(cls).values():
-            if inspect.isfunction(method):
-                documented(method)
         words, own = _parse(cls.__doc__)
         cls._said = {**cls._said, **own}
         annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
@@ -57,6 +66,13 @@ class Documented:
         settings = {name: words for name, words in cls._said.items() if name not in attributes}
         sections = {"Parameters": _entries(settings, code), "Attributes": _entries(cls._said, attributes)}
         cls.__doc__ = cls.__doc__ and _page(words, sections)
+        _document_methods(cls)
+
+
+def _document_methods(cls: type) -> None:
+    for name, method in vars(cls).items():
+        if inspect.isfunction(method) and not name.startswith("_"):
+            documented(method)
 
 
 def _parse(text: str | None) -> tuple[str, Said]:
@@ -73,12 +89,15 @@ def _entries(said: Said, code: Mapping[str, tuple[str, Any]]) -> list[str]:
         annotation, default = code.get(name.partition(",")[0], ("", None))
         if not annotation:
             continue
-        known = FRAMES.get(name, "pandas.Series") if annotation == "Any" else annotation.removesuffix(" | None")
+        known = FRAMES.get(name, "pandas.Series") if annotation == "Any" else annotation
         known = re.sub(r"Literal\[(.*)\]", r"{\1}", known).replace("'", '"')
-        if default is None:
-            known += ", optional"
-        elif default is not inspect.Parameter.empty:
-            known += f", default {getattr(default, '__name__', repr(default))}".replace("'", '"')
+        if default is inspect.Parameter.empty:
+            known = known.replace(" | ", " or ")
+        elif default is None:
+            known = f"{known.removesuffix(' | None')}, optional"
+        else:
+            value = getattr(default, "__name__", repr(default)).replace("'", '"')
+            known = f"{known.removesuffix(' | None')}, default {value}"
         entries.append(f"{name} : {kind or known}\n    {words}")
     return entries
 
