@@ -83,14 +83,13 @@ class Calibration:
         return make_frame(columns, like=self.names)
 
     def figures(self) -> dict[str, float]:
-        names = ("n", "accuracy", "confidence", "ece", "log_loss", "temperature", "ece_after", "log_loss_after")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if isinstance(value, float | int)}
 
     def apply(self, result: AnyResult) -> AnyResult:
         """Return the same labels with calibrated probabilities."""
-        combined = result.combined and replace(
-            result.combined, posterior=temper(result.combined.posterior, self.temperature)
-        )
+        combined = result.combined
+        if combined:
+            combined = replace(combined, posterior=temper(combined.posterior, self.temperature))
         tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), self.temperature)
         posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
         made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
@@ -137,10 +136,8 @@ def _best_temperature(posterior: Floats, truth: Codes) -> float:
         prior = log_temperature**2 / (2 * len(truth))
         return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
 
-    best = minimize_scalar(
-        loss, bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), method="bounded", options={"xatol": 1e-3}
-    )
-    return float(np.exp(best.x))
+    ends = (-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE)
+    return float(np.exp(minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-3}).x))
 
 
 def _cross_fitted(posterior: Floats, truth: Codes, rng: np.random.Generator) -> Floats:

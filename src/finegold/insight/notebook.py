@@ -108,11 +108,8 @@ def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[st
         [
             escape(one["judge"]),
             meter_html(one["accuracy"]["value"]) if one["accuracy"] else "",
-            cell_html(figure_of(one, "accuracy")),
-            cell_html(percent(one["undecided"])),
-            cell_html(figure_of(one, "position_bias")),
-            cell_html(percent(one["swap_consistency"])),
-            cell_html(percent(one["failed"])),
+            *map(cell_html, (figure_of(one, "accuracy"), percent(one["undecided"]), figure_of(one, "position_bias"))),
+            *(cell_html(percent(one[name])) for name in ("swap_consistency", "failed")),
             cell_html("–" if one["cost"] is None else f"{one['cost']:.2g}"),
         ]
         for one in judges[:ROWS_SHOWN]

@@ -292,8 +292,5 @@ def _check_file(expected: FileCheck, path: Path) -> None:
 
 
 def _check_files(entry: DataSet, folder: Path) -> list[FileCheck]:
-    paths = [folder / file for file in FILES]
-    return [
-        FileCheck(entry.name, path.name, str(path), entry.sha256[path.name], sha256(path) if path.is_file() else "")
-        for path in paths
-    ]
+    found = {path: sha256(path) if path.is_file() else "" for path in (folder / file for file in FILES)}
+    return [FileCheck(entry.name, p.name, str(p), entry.sha256[p.name], checksum) for p, checksum in found.items()]

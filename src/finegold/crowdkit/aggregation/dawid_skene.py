@@ -87,11 +87,9 @@ class DawidSkene(BaseProbabilityAggregator):
         """
         votes, gold, strategy = encode(data), None, self.initial_error_strategy
         if not len(votes.tasks):
-            self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
-            self.priors_ = pd.Series(dtype=float, name="prior")
-            self.labels_ = pd.Series(dtype=float, name="agg_label")
-            self.skills_ = pd.Series(dtype=float, name="skill")
-            self.loss_history_ = []
+            self.probas_, self.errors_, self.loss_history_ = pd.DataFrame(), pd.DataFrame(), []
+            nothing = (pd.Series(dtype=float, name=name) for name in ("prior", "agg_label", "skill"))
+            self.priors_, self.labels_, self.skills_ = nothing
             return self
         if true_labels is not None:
             truths = true_labels[true_labels.index.isin(votes.tasks)]

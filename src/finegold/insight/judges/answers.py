@@ -74,19 +74,12 @@ def merge(log: JudgeLog) -> Answers:
     label = np.where(log.answer < len(names), log.answer, MISSING)
     if (label == MISSING).all():
         raise InputError("every verdict is a tie, but no truth is: there is nothing to label by")
-    return Answers(
-        judge,
-        item,
-        counts,
-        points[:, : len(names)],
-        answer,
-        names,
-        np.where(known & (answer != MISSING), credit, np.nan),
-        np.where(known, strict, np.nan),
-        np.where(known, pair, np.nan),
-        calls=_votes(log, log.item, log.judge, label, names, repeated="all"),
-        labelled=np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items)),
-    )
+    credit = np.where(known & (answer != MISSING), credit, np.nan)
+    strict, pair = np.where(known, strict, np.nan), np.where(known, pair, np.nan)
+    calls = _votes(log, log.item, log.judge, label, names, repeated="all")
+    labelled = np.flatnonzero(np.bincount(log.item[label >= 0], minlength=log.n_items))
+    shown = points[:, : len(names)]
+    return Answers(judge, item, counts, shown, answer, names, credit, strict, pair, calls, labelled)
 
 
 def whole(log: JudgeLog, answers: Answers) -> Annotations | None:
