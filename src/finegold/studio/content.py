@@ -7,10 +7,8 @@ added from a second table, or from a folder of files that are called as the task
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
@@ -30,7 +28,7 @@ from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH, content_of_records, 
 from finegold.io.tables import open_sources, open_table
 from finegold.report.views.common import texts
 from finegold.studio.files import FILE_BODY, MEDIA
-from finegold.studio.problems import Problem, rename_files, warnings_in_words
+from finegold.studio.problems import Problem, warnings_in_words
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.studio.services import At, FileName, ProjectId, Services, ServicesDep, Shown, StoreDep
 from finegold.studio.store import now
@@ -280,17 +278,6 @@ class PredictionsFile(BaseModel):
     classes: list[str]
     confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
     warnings: list[str] = Field(default=[], description="What looks wrong with it.")
-
-
-@contextmanager
-def opened_predictions(services: Services, project: int) -> Iterator[list[Path]]:
-    """Yield the paths of a project's files while they are read. Error messages use the files' own names."""
-    rows = services.store.rows("SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project)
-    paths = [services.files.stored(row["file"], row["name"]) for row in rows]
-    try:
-        yield paths
-    except InputError as error:
-        raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in paths}) from error
 
 
 @predictions_router.get("/predictions")

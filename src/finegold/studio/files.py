@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -113,11 +113,6 @@ class Files:
             detail = f"The studio opens data files in {self.folder}; put the file there, or drop it on the page."
             raise Problem(404, "There is no such file in the folder", detail)
         return path
-
-    def subfolders(self) -> Sequence[str]:
-        """List the folders directly in the folder that hold files to be shown."""
-        names = [path.name for path in self.folder.iterdir() if not path.name.startswith(".")]
-        return sorted(name for name in names if self.subfolder(name) is not None)[:MAX_LISTED]
 
     def subfolder(self, name: str) -> Path | None:
         """Return a folder in the folder that holds files to be shown; None if there is none of this name."""

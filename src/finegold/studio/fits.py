@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
@@ -15,13 +16,13 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.job import Job
+from finegold.errors import InputError
 from finegold.kernels.jit import compiling
 from finegold.methods.lookup import make_method, method_class, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Step
-from finegold.studio.content import opened_predictions
 from finegold.studio.gold import merge_truths, truths_of
-from finegold.studio.problems import Problem, no_votes_yet
+from finegold.studio.problems import NO_VOTES, Problem, rename_files
 from finegold.studio.projects import Fit, Project, count_waiting, describe, fits_of
 from finegold.studio.results import summarise_fit
 from finegold.studio.services import FitId, JobState, Name, ProjectId, Scalar, ServicesDep, StoreDep
@@ -104,7 +105,7 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     if prior is not None and store.project(prior)["shown"] is None:
         raise Problem(409, "The prior has no result yet", "Read its votes and fit a method first.")
     if store.project(project)["base"] is None and not count_waiting(store, project):
-        raise no_votes_yet()
+        raise Problem(*NO_VOTES)
     with store.changing(project):
         more = {"settings": json.dumps(wanted.settings), "state": "queued", "started": now()}
         fit = store.insert("fit", project=project, method=method.name, **more)
@@ -127,9 +128,14 @@ def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
         given = workspace.of(project, store.project(project)["base"]).codes_of(truths_of(store, project))
         earlier = None if prior is None else workspace.shown(prior).result
         votes = replace(votes, gold=merge_truths(votes.gold, given))
-        with compiling(say), opened_predictions(services, project) as kept:
-            where: Any = {"engine": wanted.engine, "threads": wanted.threads, "on_step": on_step}
-            result = Job(votes, method=method, prior=earlier, predictions=files or kept, **where).run()
+        rows = store.rows("SELECT name, file FROM predictions WHERE project = ? ORDER BY name", project)
+        kept = [services.files.stored(row["file"], row["name"]) for row in rows]
+        where: Any = {"engine": wanted.engine, "threads": wanted.threads, "on_step": on_step}
+        try:
+            with compiling(say):
+                result = Job(votes, method=method, prior=earlier, predictions=files or kept, **where).run()
+        except InputError as error:  # which uses the files' own names
+            raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in kept}) from error
         job.message = ""
         job.check()
         browser, before = Browser(result), workspace.shown(project)

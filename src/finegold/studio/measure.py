@@ -17,7 +17,7 @@ from finegold.api.certify import certify
 from finegold.api.sample import Plan
 from finegold.api.sample import sample as draw_sample
 from finegold.studio.gold import add_truths
-from finegold.studio.problems import Problem, no_votes_yet
+from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.security import MAX_REVIEWER_LENGTH
 from finegold.studio.services import Name, ProjectId, Reviewer, Scalar, Services, ServicesDep, StoreDep, plain_name
 from finegold.studio.store import Row, Store, now
@@ -143,7 +143,7 @@ def draw_audit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Aud
         raise Problem(422, "An auditor is named twice", "Name each of them once.")
     store, fit = services.store, services.store.project(project)["shown"]
     if fit is None:
-        raise no_votes_yet()
+        raise Problem(*NO_VOTES)
     plan = draw_sample(services.workspace.of(project, fit).result, wanted.n, risk=wanted.risk, seed=wanted.seed).plan
     overlap = wanted.overlap if len(people) > 1 else 0.0
     with store.changing(project):

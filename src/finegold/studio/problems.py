@@ -70,8 +70,7 @@ class Problem(Exception):
         self.status, self.title, self.detail, self.more = status, title, detail, more
 
 
-def no_votes_yet() -> Problem:
-    return Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+NO_VOTES = (409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
 
 
 def problem_response(problem: Problem) -> Response:

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from finegold.studio.content import PredictionsFile, check_template, predictions
-from finegold.studio.files import CRASHED, FILE_BODY, Listed, safe_name
+from finegold.studio.files import CRASHED, FILE_BODY, MAX_LISTED, Listed, safe_name
 from finegold.studio.gold import count_truths
 from finegold.studio.problems import Problem
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
@@ -107,13 +107,14 @@ def me(request: Request) -> Me:
 @router.get("/folder")
 def folder(request: Request, services: ServicesDep) -> Folder:
     """Return the data files of the folder and the path of the project file; reviewers see no files."""
-    is_owner = visitor_of(request).name == OWNER
+    files, is_owner = services.files, visitor_of(request).name == OWNER
+    names = [path.name for path in files.folder.iterdir() if path.name[0] != "."] if is_owner else []
     return Folder(
-        folder=str(services.files.folder),
+        folder=str(files.folder),
         project_file=str(services.store.path),
         upload_limit=services.most_bytes,
-        files=services.files.list() if is_owner else [],
-        folders=[*services.files.subfolders()] if is_owner else [],
+        files=files.list() if is_owner else [],
+        folders=sorted(name for name in names if files.subfolder(name) is not None)[:MAX_LISTED],
     )
 
 

@@ -87,11 +87,8 @@ class Holds:
         return [task for (where, who), (task, end) in held if where == project and who != reviewer and now < end]
 
     def hold(self, project: int, reviewer: str, task: Any | None) -> None:
-        """Hold this task for the reviewer instead of the one before."""
-        if task is None:
-            self._held.pop((project, reviewer), None)
-        else:
-            self._held[project, reviewer] = (task, time.monotonic() + HOLD_SECONDS)
+        """Hold this task for the reviewer instead of the one before; None: no task."""
+        self._held[project, reviewer] = (task, 0.0 if task is None else time.monotonic() + HOLD_SECONDS)
 
 
 class Cancelled(Exception):

@@ -261,7 +261,9 @@ def next_tasks(
     store, holds = services.store, services.holds
     skipped = codes_of(gold.tasks_aside(store, project, gold.SKIP, reviewer))
     sent_back = codes_of(gold.tasks_aside(store, project, gold.SEND_BACK))
-    used, known, order = shown.result.gold, services.workspace.truths_of_file(project), shown.view(by_gain)
+    used, order = shown.result.gold, shown.view(by_gain)
+    base = store.row("SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project)
+    has_gold = base is not None and json.loads(base["facts"])["gold"]  # of the file; else its votes are not needed
     with holds.choosing:
         # Truths are read here: whoever judged a task meanwhile does not hold it any more.
         given = shown.codes_of(gold.truths_of(store, project))
@@ -275,7 +277,8 @@ def next_tasks(
         codes = waiting[np.argsort(np.isin(waiting, list(skipped)), kind="stable")][:most].tolist()
         holds.hold(project, reviewer, shown.task_name(codes[0]) if codes else None)
     tasks = [view_task(services, project, shown, code) for code in codes]
-    truths = gold.merge_truths(np.full_like(used, MISSING) if known is None else known, given)
+    known = services.workspace.votes(project).gold if has_gold else np.full_like(used, MISSING)
+    truths = gold.merge_truths(known, given)
     return Queue(
         left=n_left,
         judged=gold.count_truths(store, project),

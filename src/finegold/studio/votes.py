@@ -221,8 +221,15 @@ async def add_votes(
 
     def add(path: Path) -> Arrival:
         known = read_options(services.store, project)
-        if pasted:
-            _add_header(path, [] if known is None else [known.task, known.annotator, known.label])
+        if pasted:  # name the columns, unless the first row names them
+            with suppress(UnicodeDecodeError):
+                text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
+                first = text.partition("\n")[0].rstrip("\r")
+                separator = next((mark for mark in "\t;," if mark in first), ",")
+                cells, own = first.split(separator), {known.task, known.annotator, known.label} if known else set()
+                is_named = own & {*cells} or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
+                header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
+                path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", "utf-8")
         options = _options_for(path, known)
         with warnings_in_words() as words:
             # Spellings are replaced when the votes are joined with the others.
@@ -269,19 +276,6 @@ def _options_for(path: Path, known: Reading | None) -> Reading:
         places = guess.model_dump(include=PLACES)
     options: Reading = known.model_copy(update={**places, "gold": None, "gold_marks": False})
     return options
-
-
-def _add_header(path: Path, known: list[str | None]) -> None:
-    """Name the columns of pasted rows: the task, the annotator and the label, unless the first row names them."""
-    with suppress(UnicodeDecodeError):
-        text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
-        first = text.partition("\n")[0].rstrip("\r")
-        separator = next((mark for mark in "\t;," if mark in first), ",")
-        cells = first.split(separator)
-        is_named = set(cells) & set(known) or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
-        header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
-        named = text if is_named or len(cells) != 3 else f"{header}\n{text}"
-        path.write_text(named, "utf-8")
 
 
 def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options: Reading) -> dict[str, Any]:

@@ -26,10 +26,10 @@ from finegold.report.views.tasks import REASONS, Doubts, doubts
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks
 from finegold.studio.files import Files
-from finegold.studio.problems import Problem, no_votes_yet
+from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.store import Store
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Codes, match, text_of, to_list
+from finegold.votes.encoding import MISSING, match, text_of, to_list
 from finegold.votes.key import make_key
 
 MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
@@ -51,7 +51,7 @@ class Workspace:
         while True:
             fit = self.store.project(project)["shown"]
             if fit is None:
-                raise no_votes_yet()
+                raise Problem(*NO_VOTES)
             try:
                 return self.of(project, fit)
             except Problem:  # another fit may have replaced this one meanwhile
@@ -69,13 +69,8 @@ class Workspace:
         """Return the votes of a project with the gold of their file."""
         base = self.store.project(project)["base"]
         if base is None:
-            raise no_votes_yet()
+            raise Problem(*NO_VOTES)
         return self.of(project, base).votes
-
-    def truths_of_file(self, project: int) -> Codes | None:
-        """Return the truths that came with the votes; None if there are none, which is known without the votes."""
-        base = self.store.row("SELECT facts FROM fit WHERE id = (SELECT base FROM project WHERE id = ?)", project)
-        return self.votes(project).gold if base is not None and json.loads(base["facts"])["gold"] else None
 
     def contents(self, project: int) -> Contents:
         row = self.store.project(project)
