@@ -142,14 +142,14 @@ def test_who_sees_that_a_reading_has_failed_sees_why(studio, project, monkeypatc
 
     def run_later(sql, *values):
         if "failure = ?" in sql:
-            seen.append(services.jobs.of(project).state)
+            seen.append(services.jobs.latest[project].state)
         return run(sql, *values)
 
     monkeypatch.setattr(services.store, "run", run_later)
     assert "no such column" in studio.read(project, task="no such column")["failure"]
     assert seen == ["running"]
 
-    job = services.jobs.of(project)
+    job = services.jobs.latest[project]
     job.state = "running"
 
     def get_late(project):

@@ -222,7 +222,7 @@ def count_waiting(store: Store, project: int) -> int:
 
 def describe(services: Services, project: int, visitor: Visitor | None = None) -> Project:
     """Return a project, without what would tell a visitor who judges blindly about votes and labels."""
-    job = services.jobs.of(project)  # before the database, which is changed before the state of a job
+    job = services.jobs.latest.get(project)  # before the database, which is changed before the state of a job
     state = None if job is None else job.model_copy()
     with services.store.lock:
         store, row = services.store, services.store.project(project)

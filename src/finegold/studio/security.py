@@ -111,11 +111,6 @@ class Rules:
         """Return a reviewer's token. It is derived from the owner's, so it stays valid as long as that one."""
         return hmac.new(self.token.encode(), b"finegold studio reviewer " + reviewer.encode(), "sha256").hexdigest()
 
-    @property
-    def cookie(self) -> str:
-        """The name of the cookie. It contains the port because browsers share cookies between the ports of a host."""
-        return f"finegold_studio_{self.port}"
-
     def knows_host(self, header: str) -> bool:
         """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
         name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
@@ -131,12 +126,6 @@ class Rules:
         own_names = {socket.gethostname().lower(), socket.getfqdn().lower()}
         return not is_loopback(self.host) and (_address(name) is not None or name in own_names)
 
-    def find(self, session: str) -> Visitor | None:
-        """Return whose session it is, in a time that does not depend on which secret fits."""
-        known = {session_of(token): person for token, person in self.tokens.items()}
-        fitting = [who for own, who in known.items() if secrets.compare_digest(session.encode(), own.encode())]
-        return Visitor(fitting[0], session) if fitting else None
-
 
 def session_of(token: str) -> str:
     """Return the session cookie of a token: it stays valid after a restart but does not reveal the token."""
@@ -149,6 +138,7 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules, invited: Callable[[str], Visitor | None]) -> None:
         """`invited` returns the person who was invited on the page and has this session."""
         self.app, self.rules, self.invited = app, rules, invited
+        self.cookie = f"finegold_studio_{rules.port}"  # browsers share cookies between the ports of a host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -187,7 +177,7 @@ class Guard:
             await self.app({**scope, "visitor": visitor}, receive_limited, send_with_headers)
             return
         # The session cookie, which scripts and other sites cannot use, is set while the browser goes to the first page.
-        cookie = f"{rules.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{self.cookie}={newcomer.session}; Path=/; HttpOnly; SameSite=Strict"
         page = rules.first_page if newcomer.project is None else f"/#/p/{newcomer.project}"
         redirect = [(b"location", page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
         await send_with_headers({"type": "http.response.start", "status": 303, "headers": redirect})
@@ -211,12 +201,15 @@ class Guard:
         if visitor is not None:
             return visitor
         with suppress(CookieError):
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self.rules.cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
             return self._known(str(cookie.value)) if cookie else None
         return None
 
     def _known(self, session: str) -> Visitor | None:
-        return self.rules.find(session) or self.invited(session)
+        """Return whose session it is, in a time that does not depend on which secret fits."""
+        known = {session_of(token): person for token, person in self.rules.tokens.items()}
+        fitting = [who for own, who in known.items() if secrets.compare_digest(session.encode(), own.encode())]
+        return Visitor(fitting[0], session) if fitting else self.invited(session)
 
     def _check(self, scope: Scope, headers: Headers, visitor: Visitor | None) -> None:
         """Refuse a request without a token, of another site, that only the owner may send, or that is too large."""

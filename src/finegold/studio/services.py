@@ -30,6 +30,7 @@ from finegold.studio.workspace import Browser, Workspace
 KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
 SECONDS_BETWEEN_UPDATES = 0.1
+ACTIVE = ("queued", "running")  # states of jobs
 MAX_STEPS = 400  # shown in the progress chart of a job
 
 
@@ -113,10 +114,6 @@ class JobState(BaseModel):
     _project: int = PrivateAttr(default=0)
     _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
 
-    @property
-    def is_active(self) -> bool:
-        return self.state in ("queued", "running")
-
     def check(self) -> None:
         if self._cancelled.is_set():
             raise Cancelled
@@ -136,31 +133,29 @@ class Jobs:
         """`notify` is called with a project when its job changes."""
         self.store, self.notify = store, notify
         self._queue: queue.Queue[tuple[JobState, Callable[[JobState], None]] | None] = queue.Queue()
-        self._of_project: dict[int, JobState] = {}
+        self.latest: dict[int, JobState] = {}  # by project
         self._last_update = 0.0
         self._thread = threading.Thread(target=self._run_queue, name="finegold-studio-jobs", daemon=True)
         self._thread.start()
 
-    def of(self, project: int) -> JobState | None:
-        return self._of_project.get(project)
-
     def close(self) -> None:
-        for job in list(self._of_project.values()):
+        for job in list(self.latest.values()):
             job._cancelled.set()
         self._queue.put(None)
         self._thread.join(timeout=10)
 
     def add(self, project: int, job: JobState, work: Callable[[JobState], None]) -> None:
         job._project = project
-        if not (current := self.of(project)) or not current.is_active:
-            self._of_project[project] = job
+        current = self.latest.get(project)
+        if current is None or current.state not in ACTIVE:
+            self.latest[project] = job
         self._queue.put((job, work))
         self.notify(project)
 
     def active(self, project: int) -> list[JobState]:
         waiting = [entry[0] for entry in list(self._queue.queue) if entry is not None]
-        jobs = [job for job in waiting if job._project == project]
-        return [job for job in [*jobs, *filter(None, [self.of(project)])] if job.is_active]
+        jobs = [job for job in [*waiting, *list(self.latest.values())] if job._project == project]
+        return [job for job in jobs if job.state in ACTIVE]
 
     def cancel(self, project: int, fit: int | None = None) -> None:
         """Cancel the job of this fit, or all jobs of the project. Finished jobs are not changed."""
@@ -179,7 +174,7 @@ class Jobs:
         """Run one job after another; no exception of a job ends the studio."""
         while (entry := self._queue.get()) is not None:
             job, work = entry
-            self._of_project[job._project] = job
+            self.latest[job._project] = job
             state, message = "done", ""
             with warnings_in_words() as words:
                 try:
