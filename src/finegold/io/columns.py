@@ -37,11 +37,10 @@ NAME = Placeholder("NAME")
 
 @dataclass(frozen=True)
 class Role:
-    """A role of a column, the option that names it, and the names that other tools use.
+    """A role of a column, the option that names it, and the names that other tools use."""
 
-    A column with one of the other names has the role only if no column has one of `words`; those of the first set of
-    other names come before those of the second.
-    """
+    # A column with one of the other names has the role only if no column has one of `words`; those of the first set of
+    # other names come before those of the second.
 
     name: str
     option: str  # empty if no option names such columns

@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 # Texts that cannot be read
 
+PANIC = pl.exceptions.PanicException
+UNREADABLE = (pl.exceptions.PolarsError, PANIC, OSError, EOFError, UnicodeError, csv.Error)
+
 
 @contextmanager
 def reading(source: Source) -> Iterator[None]:
@@ -60,14 +63,7 @@ def reading(source: Source) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        OSError,
-        EOFError,
-        UnicodeError,
-        csv.Error,
-    ) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if source.format in ("parquet", "arrow"):
             kind = source.format.capitalize()
@@ -132,17 +128,6 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
                     yield InputError(f"{name}, line {number}: {problem}; expected one JSON object per line")
 
 
-def line_of_row(source: Source, row: int) -> int | None:
-    """Return the line on which data row `row` (from zero) starts, or None if it cannot be found."""
-    try:
-        for number, (line, _) in enumerate(records(source, source.delimiter), start=-1 if source.header else 0):
-            if number == row:
-                return line
-    except (csv.Error, UnicodeError, OSError, EOFError, pl.exceptions.PolarsError):
-        pass
-    return None
-
-
 def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
     """Return what is wrong with the first line of too many or too few fields; None if there is none."""
     width = 0
@@ -150,10 +135,8 @@ def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
         width = width or len(record)
         if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"
-            return InputError(
-                f"{source.name}, line {line}: too {kind} fields, found {len(record)} but the header has {width}; "
-                "repair the line (a value that contains the separator must be quoted)"
-            )
+            problem = f"{source.name}, line {line}: too {kind} fields, found {len(record)} but the header has {width}"
+            return InputError(f"{problem}; repair the line (a value that contains the separator must be quoted)")
     return None
 
 
@@ -164,10 +147,8 @@ LONGEST_NAME = 60  # of a column
 
 
 def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
-    """Return what is wrong with the first line of a text: a title above the names of the columns, or data.
-
-    Options of reading repair it in files of votes; other files have to be repaired themselves.
-    """
+    """Return what is wrong with the first line of a text: a title above the names of the columns, or data."""
+    # Options of reading repair it in files of votes; other files have to be repaired themselves.
     if not source.is_delimited or source.header != 1:
         return None
     lines = source.text.removeprefix(BOM).decode(errors="replace").splitlines()
@@ -437,13 +418,11 @@ def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) ->
         if not shown:
             return f'"{column.name}" (blank)'
         listing = ", ".join(shown)
-        all_differ = " all different," if column.n == len(column.codes) > 1 else ""
         number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
-        return (
-            f'"{column.name}" ({number},{all_differ} such as {listing})'
-            if column.n > len(shown)
-            else (f'"{column.name}" ({number}: {listing})')
-        )
+        if column.n <= len(shown):
+            return f'"{column.name}" ({number}: {listing})'
+        all_differ = " all different," if column.n == len(column.codes) > 1 else ""
+        return f'"{column.name}" ({number},{all_differ} such as {listing})'
 
     pairs = list(zip(columns, values, strict=True))
     more = f", and {len(pairs) - MOST_DESCRIBED:,} more" if len(pairs) > MOST_DESCRIBED else ""

@@ -28,12 +28,11 @@ TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 class Encoder:
-    """A column that is encoded batch by batch.
+    """A column that is encoded batch by batch."""
 
-    Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a text file are taken
-    for integers until another value comes. Text is encoded by Polars, whose dictionary exists as long as the series
-    `anchor`. Other types, such as fractions, dates and booleans, are rare: such a column is kept whole.
-    """
+    # Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a text file are taken
+    # for integers until another value comes. Text is encoded by Polars, whose dictionary exists as long as the series
+    # `anchor`. Other types, such as fractions, dates and booleans, are rare: such a column is kept whole.
 
     def __init__(self, dtype: pl.DataType, *, is_id: bool, is_text: bool) -> None:
         self.dtype, self.is_id, self.is_text = dtype, is_id, is_text

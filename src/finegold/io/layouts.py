@@ -84,11 +84,12 @@ class Labels(NamedTuple):
     hygiene: Hygiene  # what was noticed in them
 
 
-def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of_export: bool = False) -> Labels:
+def read_labels(
+    cells: Coded, options: ReadOptions, findings: list[Finding], *, is_wide: bool = False, of_export: bool = False
+) -> Labels:
     """Return the cells that are votes, and whether they are sets. Report words that may be classes, or no votes."""
     labels = drop_missing(cells, options.no_vote)
     words = count_no_votes(cells, labels)
-    findings: list[Finding] = []
     sets: list[Finding] = []
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
@@ -99,7 +100,7 @@ def read_labels(cells: Coded, options: ReadOptions, *, is_wide: bool = False, of
             sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
     are_sets = bool(options.multi or sets)
     if options.no_vote is None:
-        findings += find_doubtful_words(words)
+        findings = [*findings, *find_doubtful_words(words)]
         if options.classes is None and len(labels.names) <= limit("CLASSES"):
             counts = Spellings(labels, []).frequency()
             if are_sets or of_export:  # nothing was chosen, which is an answer
@@ -118,21 +119,22 @@ def assemble(
     where: Where,
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
-    tasks, annotators, findings_of_ids = unify_ids(tasks, annotators, options.normalise, is_text)
-    labels = labels._replace(hygiene=labels.hygiene.joined(Hygiene(findings_of_ids)))
+    tasks, annotators, findings = unify_ids(tasks, annotators, options.normalise, is_text)
     if options.limit is not None:
         tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
     label = labels.coded.names.values.name
     alias = options.alias.class_of if options.alias else {}
     known = Hygiene(label=label, normalise=options.normalise, alias=alias)
     if labels.are_sets:
-        annotations, findings = _assemble_sets(tasks, annotators, labels.coded, options, where)
+        annotations, more = _assemble_sets(tasks, annotators, labels.coded, options, where)
+        findings += more
         if truth:
             annotations, unused = add_gold_sets(annotations, truth)
             findings += unused
         return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
     truths = to_list(truth.truth) if truth else []
-    written, findings = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
+    written, more = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
+    findings += more
     coded, truth_codes, classes = encode_classes(written.labels, written.truths, options.classes, is_text, where)
     codes = (tasks.codes, annotators.codes, coded)
     left_out = 0
@@ -181,15 +183,15 @@ def _first_tasks(
     return cut(tasks), cut(annotators), votes, truth, lambda row: where(int(rows[row]))
 
 
-def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Where) -> None:
+def refuse_lost_ids(labels: Codes, where: Where, **ids_of: Codes) -> None:
     """Refuse a label without a task or an annotator: it is a mistake in the file."""
-    if ids.size and ids.min() != MISSING:
-        return
-    lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
-    if lost.size:
-        like_that = f" ({lost.size:,} rows are like that)" if lost.size > 1 else ""
-        remedy = use(text=f"fill in the {role} or remove the row{like_that}")
-        raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
+    for role, ids in ids_of.items():
+        if not ids.size or ids.min() == MISSING:
+            lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
+            like_that = f" ({lost.size:,} rows are like that)" if lost.size > 1 else ""
+            remedy = use(text=f"fill in the {role} or remove the row{like_that}")
+            if lost.size:
+                raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
 
 
 def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
@@ -212,10 +214,8 @@ def _with_columns(annotations: Annotations, opened: Table, task: Any, annotator:
 def _assemble_sets(
     tasks: Coded, annotators: Coded, labels: Coded, options: ReadOptions, where: Where
 ) -> tuple[Annotations, list[Finding]]:
-    """Build Annotations whose classes are options, the last of them "": nothing was chosen.
-
-    Rows of one annotator on one task are one answer, so a table may also have a row per chosen option.
-    """
+    """Build Annotations whose classes are options, the last of them "": nothing was chosen."""
+    # Rows of one annotator on one task are one answer, so a table may also have a row per chosen option.
     if options.repeated not in ("first", "all"):
         problem = "with sets of labels, all rows of an annotator on a task are one answer"
         raise InputError(problem, remedies=[leave_out("repeated"), leave_out("multi")])
@@ -271,15 +271,13 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
         opened = lists_as_text(opened, column)
     table = opened.encode([by_task, by_annotator], values, options.watch)
     tasks, annotators = table.ids(by_task), table.ids(by_annotator)
-    labels = read_labels(table.values(by_label), options)
-    labels = labels._replace(hygiene=Hygiene(table.findings()).joined(labels.hygiene))
+    labels = read_labels(table.values(by_label), options, table.findings())
     n_classes = len(labels.coded.names)
     if not labels.are_sets and n_classes > (most := limit("CLASSES")):  # the column probably holds texts or ids
         problem = f'{opened.name} has {n_classes:,} classes in the column "{by_label}", more than {most:,}'
         remedies = [use(label=Placeholder("NAME"), text="to name the column of the labels")]
         raise InputError(f"{problem}, which is the limit", "", [*remedies, use(text=remedy_of("CLASSES"))])
-    refuse_lost_ids("task", tasks.codes, labels.coded.codes, table.where)
-    refuse_lost_ids("annotator", annotators.codes, labels.coded.codes, table.where)
+    refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     annotations = assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
     return _with_columns(annotations, opened, by_task, by_annotator)
@@ -291,11 +289,9 @@ TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime
 
 
 def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) -> Annotations:
-    """Rows are named by their column (or by a pandas index), else by their number, from 0.
-
-    A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
-    they are used only if `gold` asks for them.
-    """
+    """Rows are named by their column (or by a pandas index), else by their number, from 0."""
+    # A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
+    # they are used only if `gold` asks for them.
     findings: list[Finding] = []
     with columns_of(opened.name):
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
@@ -335,13 +331,12 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     names = encode_series(names_like(columns, like))
     names = integer_names(names) if table.is_text else names
     cells, row, column = _cells_of(table, columns)
-    labels = read_labels(cells, options, is_wide=True)
-    labels = labels._replace(hygiene=Hygiene([*findings, *table.findings()]).joined(labels.hygiene))
+    labels = read_labels(cells, options, [*findings, *table.findings()], is_wide=True)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
 
-    refuse_lost_ids(role.name, rows.codes[row], labels.coded.codes, where)
+    refuse_lost_ids(labels.coded.codes, where, **{role.name: rows.codes[row]})
     of_rows, of_columns = Coded(rows.codes[row], rows.names), Coded(names.codes[column], names.names)
     truth_rows: list[int] = []
     if is_transposed:

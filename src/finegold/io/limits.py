@@ -1,15 +1,9 @@
 """What a file may ask for: limits that the environment can raise, and the reading of files that may be hostile.
 
-Text and gzip are measured as they pass by; zip archives say what they unpack to, and Python's reader stops there.
-Workbooks, zstd and the stream form of Arrow are opened in a child process with bounded memory and time
-(`system/child.py`). A child takes some 0.4 s to start, so CSV, JSON, Parquet and Arrow files never start one: Polars
-reads the number of rows from a footer without decoding rows, and a table out of proportion to its file is refused.
-When every bit of a Parquet file is flipped in turn, only a negative number of values in the header of a page ends the
-process; one pattern finds it.
-
-Sheets of Excel and OpenDocument become comma-separated text, which is then read like a CSV file. The library (calamine)
-allocates every cell between the first and the last one that a sheet names, follows the sectors of an old workbook
-wherever they lead, and may never end with damaged XML.
+What may be hostile (workbooks, zstd, streams of Arrow) is parsed in a child process with bounded memory and time
+(`system/child.py`), which takes some 0.4 s to start. Text and gzip are measured as they pass by, zip archives say what
+they unpack to, and Parquet and Arrow say how many rows they have. Sheets become comma-separated text: their library
+allocates every cell between the first and the last one that a sheet names, and may never end with damaged XML.
 """
 
 from __future__ import annotations

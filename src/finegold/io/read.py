@@ -130,7 +130,13 @@ def _checked(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) 
         raise InputError("ordered needs at least two classes, from the lowest to the highest")
     classes = options.ordered if options.classes is None else options.classes
     known = gold if gold is None or options.multi is False else as_texts(gold)
-    return replace(options, gold=known, classes=classes, ordered=None, alias=read_alias(options.alias))
+    return replace(
+        options,
+        gold=known,
+        classes=classes,
+        ordered=None,
+        alias=None if options.alias is None else read_alias(options.alias),
+    )
 
 
 def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
@@ -196,15 +202,13 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
             findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
         if len(opened.sources) > 1:
             refuse_parts_of_one_table(opened, annotations)
-    return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene))
+    return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene)) if findings else annotations
 
 
-def read_alias(alias: Any) -> Alias | None:
-    """Return the class of each spelling, of a mapping or of a table with two columns.
-
-    A table may have no header: its first row is then an alias, which counts if such a label occurs.
-    """
-    if alias is None or isinstance(alias, Alias):
+def read_alias(alias: Any) -> Alias:
+    """Return the class of each spelling, of a mapping or of a table with two columns."""
+    # A table may have no header: its first row is then an alias, which counts if such a label occurs.
+    if isinstance(alias, Alias):
         return alias
     header, name, pairs = None, "the alias", list(alias.items()) if isinstance(alias, Mapping) else []
     if not isinstance(alias, Mapping):

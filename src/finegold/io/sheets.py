@@ -72,11 +72,9 @@ def content_of_records(seen: Source) -> pl.DataFrame | None:
 
 
 def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]) -> pl.DataFrame:
-    """Return what a person who checks these tasks may see of them: columns that are the same in all rows of a task.
-
-    Columns that hold nothing but classes are left out, because they may give the label away. What cannot be read shows
-    nothing: reading the votes reports what is wrong.
-    """
+    """Return what a person who checks these tasks may see of them: columns that are the same in all rows of a task."""
+    # Columns that hold nothing but classes are left out, because they may give the label away. What cannot be read
+    # shows nothing: reading the votes reports what is wrong.
     content = None
     with suppress(InputError, pl.exceptions.PolarsError):
         files = with_dialect(votes, options.encoding, options.separator, options.header)

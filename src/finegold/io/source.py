@@ -79,10 +79,9 @@ MAGIC_FORMATS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A file of votes: where it is, how it is written, and what its beginning shows.
+    """A file of votes: where it is, how it is written, and what its beginning shows."""
 
-    `replace` keeps the bytes that were read, so give a source of other data a `Source` of its own.
-    """
+    # `replace` keeps the bytes that were read, so give a source of other data a `Source` of its own.
 
     name: str  # as the user knows it
     data: Path | bytes
@@ -149,10 +148,8 @@ class Source:
 
     @cached_property
     def delimiter(self) -> str:
-        """The separator that the user names, or the one that the first lines show.
-
-        It is the mark that the header has; of several, one that each line has equally often.
-        """
+        """The separator that the user names, or the one that the first lines show."""
+        # It is the mark that the header has; of several, one that each line has equally often.
         if self.separator:
             return self.separator
         lines = self.text.removeprefix(BOM).decode(errors="replace").splitlines()
@@ -173,8 +170,15 @@ class Source:
         with suppress(InputError, OSError, ValueError, csv.Error, pl.exceptions.PolarsError):
             if self.format == "parquet":
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
-            if self.is_delimited and not self.record:
-                return _first_rows(self)
+            if not self.is_delimited or self.record:
+                return []
+            # The first bytes will do where they hold one row more.
+            beginning = Source(self.name, self.text, header=self.header)
+            for part, most in ((beginning, ROWS + 2), (self, ROWS + 1)):
+                with suppress(csv.Error, UnicodeDecodeError), closing(records(part, self.delimiter)) as lines:
+                    rows = [tuple(row) for _, row in islice(lines, most)]
+                    if part is self or len(rows) == most or self.is_whole:
+                        return rows[: ROWS + 1]
         return []
 
     @property
@@ -240,20 +244,6 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _first_rows(source: Source) -> list[tuple[str, ...]]:
-    """Return the header and the next rows, out of the first bytes where these hold one row more."""
-
-    def rows_of(part: Source, most: int) -> list[tuple[str, ...]]:
-        with closing(records(part, source.delimiter)) as all_rows:
-            return [tuple(row) for _, row in islice(all_rows, most)]
-
-    with suppress(csv.Error, UnicodeDecodeError):
-        rows = rows_of(Source(source.name, source.text, header=source.header), ROWS + 2)
-        if len(rows) == ROWS + 2 or source.is_whole:
-            return rows[: ROWS + 1]
-    return rows_of(source, ROWS + 1)
-
-
 def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
     """Return how JSON is laid out, and its first object; an empty one if it is truncated or odd."""
     text = source.text.removeprefix(BOM).lstrip()
@@ -305,10 +295,8 @@ def is_files(votes: object) -> bool:
 
 
 def sources_of(votes: Any) -> list[Source]:
-    """Return every file meant, in the order given; those of a pattern or a folder are sorted by name.
-
-    Sources that this function made before are returned as they are, so that a file is looked at once.
-    """
+    """Return every file meant, in the order given; those of a pattern or a folder are sorted by name."""
+    # Sources that this function made before are returned as they are, so that a file is looked at once.
     if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
@@ -409,10 +397,8 @@ def sheet_text(source: Source, sheet: str | None = None) -> Source:
 
 
 def sniff(source: Source) -> Source:
-    """Return the source with its format, and with the reason why it is not a table if it is none.
-
-    A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write, becomes UTF-8.
-    """
+    """Return the source with its format, and with the reason why it is not a table if it is none."""
+    # A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write, becomes UTF-8.
     if source.format or source.problem:
         return source
     check_source(source)
@@ -487,10 +473,8 @@ def by_magic(start: bytes) -> str:
 
 
 def check_source(source: Source) -> None:
-    """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage.
-
-    The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not read.
-    """
+    """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage."""
+    # The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not read.
     with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         start = source.start
         magic = by_magic(start)

@@ -11,7 +11,9 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -19,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.diagnosis import line_of_row, ragged_line, reading, wrong_header
+from finegold.io.diagnosis import UNREADABLE, ragged_line, reading, wrong_header
 from finegold.io.encoders import Encoder
 from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
@@ -30,6 +32,7 @@ from finegold.io.source import (
     check_lines,
     is_files,
     lines_of,
+    records,
     sniff,
     sources_of,
 )
@@ -98,7 +101,10 @@ class Table:
             return f"{self.origin}, vote {row + 1:,}"
         for source, length in zip(self.sources, self.lengths, strict=True):
             if row < length:
-                line = line_of_row(source, row) if source.is_delimited else None
+                line = 0
+                with suppress(*UNREADABLE):
+                    lines = records(source, source.delimiter) if source.is_delimited else iter(())
+                    line = next((line for line, _ in islice(lines, row + bool(source.header), None)), 0)
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"the data frame, row {row + 1:,}"
@@ -218,10 +224,8 @@ class Table:
                 yield number, batch.with_columns(texts).cast(schema)
 
     def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
-        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of mixed types.
-
-        Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are written.
-        """
+        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of mixed types."""
+        # Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are written.
         if self.is_text:
             return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
         schemas = []
@@ -249,10 +253,8 @@ class Table:
 
 
 def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
-    """Open files, a stream, a data frame or another object that holds a table.
-
-    `named` are columns that the user names: levels of a pandas index may be among them.
-    """
+    """Open files, a stream, a data frame or another object that holds a table."""
+    # `named` are columns that the user names: levels of a pandas index may be among them.
     if is_files(votes):
         return open_sources(sources_of(votes))
     try:
@@ -431,10 +433,8 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
 
 
 def _header_of(source: Source) -> tuple[bytes | None, list[str]]:
-    """Return the header out of the first bytes, and the names as they are in the file: Polars renames duplicates.
-
-    The first is None where the header is not among these bytes or is blank: then Polars looks at the file.
-    """
+    """Return the header out of the first bytes, and the names as they are in the file: Polars renames duplicates."""
+    # The first is None where the header is not among these bytes or is blank: then Polars looks at the file.
     skipped = max(source.header - 1, 0)
     text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
     match = HEADER.match(text.split(b"\n", skipped)[-1])
@@ -452,10 +452,8 @@ def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> None:
 
 
 def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit: int = 0) -> Iterator[pl.DataFrame]:
-    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed.
-
-    Rows of a delimited text may omit so many of the last cells.
-    """
+    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed."""
+    # Rows of a delimited text may omit so many of the last cells.
 
     def stream(query: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
         for batch in query.collect_batches(engine="streaming", optimizations=pl.QueryOptFlags(**flags)):

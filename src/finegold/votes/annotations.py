@@ -445,11 +445,9 @@ class Repeats(NamedTuple):
 
 
 def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote.
-
-    The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are swapped
-    therefore has no vote.
-    """
+    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote."""
+    # The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are
+    # swapped therefore has no vote.
     of_group, n_groups, (row, count) = _groups(task, annotator, label)
     group = of_group[row]
     most = np.zeros(n_groups, np.int64)
@@ -470,10 +468,8 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
 
 
 def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
-    """Count the pairs of task and annotator that have different labels; rows without a label do not count as votes.
-
-    kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
-    """
+    """Count the pairs of task and annotator that have different labels; rows without a label do not count as votes."""
+    # kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
     before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
     fewer = before > 0
     if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task

@@ -36,11 +36,10 @@ Codes = NDArray[np.int32]
 
 
 class Names:
-    """Names in Polars: distinct ones in sorted order, or one for each row of a table.
+    """Names in Polars: distinct ones in sorted order, or one for each row of a table."""
 
-    `like` is an empty column of the user's own data frame, so that tables for the user hold names as they came in; it
-    is None if they came in Polars or as an array.
-    """
+    # `like` is an empty column of the user's own data frame, so that tables for the user hold names as they came in; it
+    # is None if they came in Polars or as an array.
 
     __slots__ = ("like", "values")
 
@@ -115,11 +114,9 @@ def series_of(values: Any) -> pl.Series:
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
-    """Return a one-dimensional array that keeps the types of the values.
-
-    NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop trailing
-    NULs of text.
-    """
+    """Return a one-dimensional array that keeps the types of the values."""
+    # NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop
+    # trailing NULs of text.
     if isinstance(values, list) and set(map(type, values)) == {str}:
         return _objects(values)  # NumPy would make room for the longest text in every row first
     column = np.asarray(values)
@@ -132,10 +129,8 @@ def as_column(values: ArrayLike) -> NDArray[Any]:
 
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
-    """Return values of one type: unchanged if they have one type, integers if all are whole numbers, otherwise text.
-
-    Missing values become None.
-    """
+    """Return values of one type: unchanged if they have one type, integers if all are whole numbers, otherwise text."""
+    # Missing values become None.
     values = list(values)
     if len(kinds_of(values)) <= 1:
         return values
@@ -273,10 +268,8 @@ def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any
 
 
 def look_up(values: ArrayLike, names: Names | NDArray[Any]) -> Codes:
-    """Return the code of the name that is written like each value, or MISSING.
-
-    "True" matches a boolean name as well as "true", because Python writes it that way.
-    """
+    """Return the code of the name that is written like each value, or MISSING."""
+    # "True" matches a boolean name as well as "true", because Python writes it that way.
     wanted = to_values(as_column(values))
     known = to_list(names)
     if kinds_of(wanted) == kinds_of(known) and len(kinds_of(known)) == 1:
@@ -378,10 +371,8 @@ def is_blank(name: Any) -> bool:
 
 
 def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
-    """Return the code of the name that is written like each value, or MISSING.
-
-    The task 7 of a data frame matches "7" of a text file, but not "007".
-    """
+    """Return the code of the name that is written like each value, or MISSING."""
+    # The task 7 of a data frame matches "7" of a text file, but not "007".
     values = list(values)
     if not values:
         return np.empty(0, dtype=np.int32)

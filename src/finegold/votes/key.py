@@ -13,10 +13,9 @@ from finegold.votes.encoding import MISSING, Codes, Names, encode, match, text_o
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """Known truths as codes of the tasks and classes of some votes.
+    """Known truths as codes of the tasks and classes of some votes."""
 
-    A class that nobody voted for gets a code after those of the other classes, so no label equals it.
-    """
+    # A class that nobody voted for gets a code after those of the other classes, so no label equals it.
 
     codes: Codes  # [T] the true class of each task, MISSING where it is unknown
     class_names: list[Any]  # the classes of the votes, then `n_new_classes` classes that nobody voted for

@@ -122,10 +122,9 @@ def known_options(cell: str, known: set[str]) -> list[str]:
 
 
 def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: bool = False) -> bool:
-    """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or | in most votes.
-
-    An export writes | between the labels of one answer, so one such answer is enough if any of its labels occurs again.
-    """
+    """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or | in most votes."""
+    # An export writes | between the labels of one answer, so one such answer is enough if any of its labels occurs
+    # again.
     if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
         return False
     separator = separator_of(cells)
@@ -210,10 +209,8 @@ class Spellings(NamedTuple):
 def unify(
     spellings: Spellings, classes: Sequence[Any] | None, normalise: bool = False, alias: Alias | None = None
 ) -> tuple[Spellings, list[Finding]]:
-    """Replace labels by the alias, and merge numbers that differ in format only.
-
-    Other spellings of one class are merged if `normalise` is true; otherwise a finding shows them.
-    """
+    """Replace labels by the alias, and merge numbers that differ in format only."""
+    # Other spellings of one class are merged if `normalise` is true; otherwise a finding shows them.
     findings: list[Finding] = []
     if alias is not None:
         known, class_of = spellings.known(), dict(alias.class_of)
@@ -377,10 +374,8 @@ MOST_REPEATED = 0.05  # of the votes on ids that look alike; if merging repeats 
 
 
 def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -> tuple[Coded, Coded, list[Finding]]:
-    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise report them.
-
-    Ids that differ in more than spaces are left as they are if merging them would repeat votes.
-    """
+    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise report them."""
+    # Ids that differ in more than spaces are left as they are if merging them would repeat votes.
     findings: list[Finding] = []
     unified = {"task": tasks, "annotator": annotators}
     for role, other in (("task", "annotator"), ("annotator", "task")):

@@ -104,10 +104,8 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
 
 
 def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Annotations:
-    """Return the answers of both, if votes are sets of labels. If somebody answered a task twice, one answer counts.
-
-    With `repeated="all"`, both answers together are one.
-    """
+    """Return the answers of both, if votes are sets of labels. If somebody answered a task twice, one answer counts."""
+    # With `repeated="all"`, both answers together are one.
     if repeated not in ("first", "last", "all"):
         remedies = [use(repeated="last"), use(repeated="all", text="to join both")]
         raise InputError("sets of labels have no majority of two answers", remedies=remedies)
@@ -164,10 +162,8 @@ def _join_gold_sets(
 
 
 def join_names(old: Names, new: Names) -> Joined:
-    """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones.
-
-    Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
-    """
+    """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones."""
+    # Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
     place = _places(new, old)
     extra = np.flatnonzero(place == MISSING)
     if not extra.size:

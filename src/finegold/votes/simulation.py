@@ -153,14 +153,9 @@ def simulate(
     parts = list(pieces(process, n_tasks))
     task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
     annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
-    truth = np.concatenate([part.truth for part in parts])
-    return Simulation(
-        annotations,
-        truth[np.asarray(annotations.task_names)],
-        process.tau,
-        process.weights[np.asarray(annotations.annotator_names)],
-        process.prototypes,
-    )
+    truth = np.concatenate([part.truth for part in parts])[np.asarray(annotations.task_names)]
+    weights = process.weights[np.asarray(annotations.annotator_names)]
+    return Simulation(annotations, truth, process.tau, weights, process.prototypes)
 
 
 def draw_process(
@@ -245,10 +240,8 @@ def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tupl
 
 
 def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
-    """Draw a category for each entry of `row` from that row of probabilities.
-
-    The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array holds all rows.
-    """
+    """Draw a category for each entry of `row` from that row of probabilities."""
+    # The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array holds all rows.
     n_rows, n = probabilities.shape
     sums = np.cumsum(probabilities, axis=1)
     steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()

@@ -156,7 +156,7 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
     if export.shorten is not None and all(isinstance(name, str) for name in names):
         # A tool may write more than the name of an annotator, which shows when all are known.
         annotators = Coded(annotators.codes, annotators.names.of(export.shorten(names)))
-    labels = read_labels(table.values("label"), options, of_export=True)
+    labels = read_labels(table.values("label"), options, [], of_export=True)
     if not labels.are_sets:
         nobody = labels.coded.names.values == NOTHING  # answers in which nothing was chosen: the task was only asked
         if nobody.any():
@@ -164,8 +164,7 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
             annotators = Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names)
             labels = labels._replace(coded=without(labels.coded, lambda name: name == NOTHING))
         export_options.left_out.update(export_options.empty)
-    refuse_lost_ids("task", tasks.codes, labels.coded.codes, table.where)
-    refuse_lost_ids("annotator", annotators.codes, labels.coded.codes, table.where)
+    refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):

@@ -84,7 +84,7 @@ def aggregate_files(
         raise InputError(f"{chosen.name} {problem}; {remedy}")
     check_folder(target, votes, gold)
     options = ReadOptions(gold=gold, **reading)
-    options = replace(options, alias=read_alias(options.alias))
+    options = replace(options, alias=None if options.alias is None else read_alias(options.alias))
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging)
         sizes = {"fewest_votes": engine.fewest_votes, "rows_per_range": rows_per_range}
