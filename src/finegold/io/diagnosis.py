@@ -429,59 +429,55 @@ def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) ->
     return ", ".join(describe(_column(name, column)) for name, column in pairs[:MOST_DESCRIBED]) + more
 
 
-@contextmanager
-def explain_lost_columns(opened: Table, shape: Shape | None = None) -> Iterator[None]:
-    """Add to the error about columns what the table looks like, and the options that would read it."""
-    try:
-        yield
-    except LostColumnsError as error:
-        columns = opened.columns
-        of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
-        if opened.sources and not error.among and (header := wrong_header(opened.sources[0], of_votes)) is not None:
-            header.where = opened.name
-            raise header from None
-        if len(columns) == 1 and opened.sources and opened.sources[0].separator:
-            problem = f"{error.problem}. The separator leaves one column"
-            raise InputError(problem, error.where, [leave_out("separator")]) from None
-        if len(columns) == 1 and of_votes and len(error.lost) == 3:
-            name = str(columns[0])[:LONGEST_NAME]
-            problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
-            remedy = use("if a character that was not found separates columns", separator=Placeholder("CHARACTER"))
-            raise InputError(problem, opened.name, [remedy] if opened.is_text else []) from None
-        values = opened.head(max(CELLS // len(columns), 100))
-        if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.found:
-            (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice
-            raise InputError(error.problem, error.where, [use(truth_label=str(other))]) from None
-        if of_votes:
-            found = error.found
-            lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in found]  # or several could have it
-            likely = {*error.among, *found.values()} if error.among else {*columns}  # one of these has the role
-            kept = [number for number, name in enumerate(columns) if name in likely]
-            tried = [columns[number] for number in kept], [values[number] for number in kept]
-            proposed = propose_long(*tried, lost, found)
-            if not proposed and not error.among and "annotator" not in found:
-                proposed = propose_wide(*tried)
-            if proposed:
-                remedy = use(text="if these are the columns", **proposed)
-                raise InputError(error.problem, error.where, [remedy]) from None
-        problem, remedies = error.brief, list(error.remedies)
-        if shape is not None:
-            names = list(map(str, shape.votes))
-            plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-            if shape.is_transposed or all(map(names_item, shape.votes)):
-                may_be, when = "a table with a row per annotator and a column per task", "if every row is an annotator"
-                given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
-                given |= {"task": ",".join(names)} if plain else {}
-            else:
-                may_be, when = "a table with a column per annotator", "if it is"
-                given = {"wide": True} | ({"task": str(shape.ids)} if str(shape.ids) else {})
-                given |= {"annotator": names} if plain else {}
-            is_clear = not shape.is_transposed and given.get("format") is not None  # the names are those of tasks
-            doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
-            remedies.insert(0, use(when if is_clear else "if it is", **given))
-            problem = f"{problem}. {doubt}"
-        elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
-            wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
-            remedies.append(wide)
-        problem = f"{problem}. The columns are {describe_columns(columns, values)}"
-        raise InputError(problem, error.where, remedies) from None
+def explain_lost_columns(error: LostColumnsError, opened: Table, shape: Shape | None = None) -> InputError:
+    """Return the error about columns with what the table looks like, and the options that would read it."""
+    columns = opened.columns
+    of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
+    if opened.sources and not error.among and (header := wrong_header(opened.sources[0], of_votes)) is not None:
+        header.where = opened.name
+        return header
+    if len(columns) == 1 and opened.sources and opened.sources[0].separator:
+        problem = f"{error.problem}. The separator leaves one column"
+        return InputError(problem, error.where, [leave_out("separator")])
+    if len(columns) == 1 and of_votes and len(error.lost) == 3:
+        name = str(columns[0])[:LONGEST_NAME]
+        problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
+        remedy = use("if a character that was not found separates columns", separator=Placeholder("CHARACTER"))
+        return InputError(problem, opened.name, [remedy] if opened.is_text else [])
+    values = opened.head(max(CELLS // len(columns), 100))
+    if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.found:
+        (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice
+        return InputError(error.problem, error.where, [use(truth_label=str(other))])
+    if of_votes:
+        found = error.found
+        lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in found]  # or several could have it
+        likely = {*error.among, *found.values()} if error.among else {*columns}  # one of these has the role
+        kept = [number for number, name in enumerate(columns) if name in likely]
+        tried = [columns[number] for number in kept], [values[number] for number in kept]
+        proposed = propose_long(*tried, lost, found)
+        if not proposed and not error.among and "annotator" not in found:
+            proposed = propose_wide(*tried)
+        if proposed:
+            remedy = use(text="if these are the columns", **proposed)
+            return InputError(error.problem, error.where, [remedy])
+    problem, remedies = error.brief, list(error.remedies)
+    if shape is not None:
+        names = list(map(str, shape.votes))
+        plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
+        if shape.is_transposed or all(map(names_item, shape.votes)):
+            may_be, when = "a table with a row per annotator and a column per task", "if every row is an annotator"
+            given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
+            given |= {"task": ",".join(names)} if plain else {}
+        else:
+            may_be, when = "a table with a column per annotator", "if it is"
+            given = {"wide": True} | ({"task": str(shape.ids)} if str(shape.ids) else {})
+            given |= {"annotator": names} if plain else {}
+        is_clear = not shape.is_transposed and given.get("format") is not None  # the names are those of tasks
+        doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
+        remedies.insert(0, use(when if is_clear else "if it is", **given))
+        problem = f"{problem}. {doubt}"
+    elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
+        wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
+        remedies.append(wide)
+    problem = f"{problem}. The columns are {describe_columns(columns, values)}"
+    return InputError(problem, error.where, remedies)

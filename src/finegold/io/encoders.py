@@ -46,15 +46,21 @@ class Encoder:
         self.anchor = pl.Series([], dtype=pl.Categorical(self.dictionary))
 
     def add(self, batch: pl.Series) -> None:
-        if self.holds_integers:
-            if batch.dtype not in TEXT:
-                self._add_integers(batch)
-                return
-            numbers = as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
-            if numbers is not None:
-                self._add_integers(numbers)
-                return
-            known = self._finish_integers()  # another value has come, so all of them are text
+        integers = batch if self.holds_integers else None
+        if self.holds_integers and batch.dtype in TEXT:
+            integers = as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
+        if integers is not None:
+            if batch.null_count():
+                self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
+            numbers = integers.drop_nulls().to_numpy()
+            if len(numbers):
+                fits = INT32.min <= int(numbers.min()) and int(numbers.max()) <= INT32.max
+                # A view would keep the whole batch alive.
+                self.pieces.append(numbers.astype(np.int32) if fits else numbers.copy())
+            self.rows += len(batch)
+            return
+        if self.holds_integers:  # another value has come, so all of them are text
+            known = self._finish_integers()
             self.holds_integers, self.pieces = False, [known.codes.copy()]
             renumber(self.pieces[0], self._codes(known.names.values))
         self.pieces.append(self._codes(batch) if self.dtype in TEXT else batch)
@@ -79,16 +85,6 @@ class Encoder:
         if not self.is_id:
             return coded
         return integer_names(without_blanks(coded)) if self.is_text else without_blanks(coded)
-
-    def _add_integers(self, batch: pl.Series) -> None:
-        if batch.null_count():
-            self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
-        numbers = batch.drop_nulls().to_numpy()
-        if len(numbers):
-            fits = INT32.min <= int(numbers.min()) and int(numbers.max()) <= INT32.max
-            # A view would keep the whole batch alive.
-            self.pieces.append(numbers.astype(np.int32) if fits else numbers.copy())
-        self.rows += len(batch)
 
     def _finish_integers(self) -> Coded:
         if not self.pieces:

@@ -278,7 +278,7 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
         remedies = [use(label=Placeholder("NAME"), text="to name the column of the labels")]
         raise InputError(f"{problem}, which is the limit", "", [*remedies, use(text=remedy_of("CLASSES"))])
     refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
-    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
+    truth = None if options.gold is None else gold_truth(table, tasks, gold, options.gold, options.no_vote)
     annotations = assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
     return _with_columns(annotations, opened, by_task, by_annotator)
 

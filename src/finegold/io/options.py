@@ -205,6 +205,8 @@ class ReadOptions:
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
+        if self.missing is None and not self.keep_missing and self.classes is None and self.alias is None:
+            return None
         from finegold.votes.labels import listed_classes, missing_words
 
         missing = [self.missing] if isinstance(self.missing, str) else self.missing

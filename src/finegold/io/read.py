@@ -7,11 +7,17 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.io.columns import guess_shape, name_annotators_by_file, refuse_parts_of_one_table, report_columns_aside
+from finegold.io.columns import (
+    LostColumnsError,
+    guess_shape,
+    name_annotators_by_file,
+    refuse_parts_of_one_table,
+    report_columns_aside,
+)
 from finegold.io.database_tables import open_database
 from finegold.io.databases import is_database
 from finegold.io.diagnosis import explain_lost_columns
-from finegold.io.exports import ALL, TABLE, TRANSPOSED, find_export, nested_hint
+from finegold.io.exports import ALL, TABLE, TRANSPOSED, add_nested_hint, find_export
 from finegold.io.layouts import read_long, read_wide
 from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
@@ -154,8 +160,11 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     is_plain = options.names_columns or any(not source.header for source in sources)
     export = find_export(sources, options.format, may_be_table=is_plain)
     if export is None:
-        with nested_hint(sources):
+        try:
             return {"": _read_table(open_sources(sources), options)}
+        except InputError as error:
+            add_nested_hint(error, sources)
+            raise
     if options.names_columns:
         problem = f"an export of {export.title} has no columns to name"
         columns: dict[str, Any] = {name: None for name in ("label", "annotator", "wide") if name in options.given()}
@@ -193,11 +202,11 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
         if options.annotator is None and len(opened.sources) > 1:
             opened, findings = name_annotators_by_file(opened, options.task, options.label)
         try:
-            with explain_lost_columns(opened, shape):
-                annotations = read_long(opened, options)
-        except InputError as error:
-            if options.header or not any(dict(each.options) == PLAIN_COLUMNS for each in error.remedies):
-                raise
+            annotations = read_long(opened, options)
+        except LostColumnsError as error:
+            explained = explain_lost_columns(error, opened, shape)
+            if options.header or not any(dict(each.options) == PLAIN_COLUMNS for each in explained.remedies):
+                raise explained from None
             annotations = read_long(opened, replace(options, **PLAIN_COLUMNS))
             findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
         if len(opened.sources) > 1:

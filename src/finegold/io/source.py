@@ -485,7 +485,8 @@ def check_source(source: Source) -> None:
             limits.check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
             return
         packed = magic if magic in ("gzip", "zstd") else ""
-        if not packed and (not limits.Nesting(source.name).add(start) or len(start) < START):
+        is_json = start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{")
+        if not packed and (not is_json or not limits.Nesting(source.name).add(start) or len(start) < START):
             return
         size, nesting = 0, limits.Nesting(source.name)
         try:

@@ -12,7 +12,18 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
-from finegold.io.columns import LABEL, TASK, TRUTH, Role, candidates, columns_of, find_columns, list_names, the_only
+from finegold.io.columns import (
+    LABEL,
+    TASK,
+    TRUTH,
+    LostColumnsError,
+    Role,
+    candidates,
+    columns_of,
+    find_columns,
+    list_names,
+    the_only,
+)
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
@@ -97,8 +108,11 @@ def read_truth(
         truths = [label] if label is not None else candidates(columns, TRUTH) or candidates(columns, LABEL)
         if task is None and len(columns) == 2 and len(truths) == 1 and not candidates(columns, TASK):
             by_name[with_option(TASK)] = next((column for column in columns if column != truths[0]), None)
-        with explain_lost_columns(opened), columns_of(opened.name):
-            by_task, by_truth = find_columns(columns, by_name)
+        try:
+            with columns_of(opened.name):
+                by_task, by_truth = find_columns(columns, by_name)
+        except LostColumnsError as error:
+            raise explain_lost_columns(error, opened) from None
         table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
         return one_per_task(table, table.ids(by_task), by_truth, missing)
     except InputError as error:  # options of reading concern the votes and not the truths

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from finegold.system.memory import did_you_mean
 if TYPE_CHECKING:
     from finegold.io.exports.base import Export
 
-__all__ = ["ALL", "GROUP", "TABLE", "TRANSPOSED", "export_named", "find_export", "format_names", "nested_hint"]
+__all__ = ["ALL", "GROUP", "TABLE", "TRANSPOSED", "add_nested_hint", "export_named", "find_export", "format_names"]
 
 ALL = "all"  # the question that means every one of them
 TABLE = "table"  # the format of a file that is not an export, whatever it looks like
@@ -86,17 +86,12 @@ def format_names() -> list[str]:
     return [*MARKS, *_outside()]
 
 
-@contextmanager
-def nested_hint(sources: Sequence[Source]) -> Iterator[None]:
-    """Add to errors about a table of JSON how votes inside lists and objects are read."""
-    try:
-        yield
-    except InputError as error:
-        for seen in sources:
-            _refuse_one_object(seen)
-        if any(_is_nested(seen) for seen in sources) and not any("format" in each.options for each in error.remedies):
-            error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
-        raise
+def add_nested_hint(error: InputError, sources: Sequence[Source]) -> None:
+    """Add to an error about a table of JSON how votes inside lists and objects are read."""
+    for seen in sources:
+        _refuse_one_object(seen)
+    if any(_is_nested(seen) for seen in sources) and not any("format" in each.options for each in error.remedies):
+        error.remedies = (use("if every task holds its votes", format=LAST), *error.remedies)
 
 
 def _refuse_one_object(seen: Source) -> None:
