@@ -102,8 +102,9 @@ def _votes(key: Any, value: Any, options: ExportOptions, notes: Counter[str]) ->
         yield Vote(task)
     for question, votes in votes_of.items():
         for number, (annotator, label) in enumerate(_pairs_of(votes), start=1):
-            notes[BY_POSITION] += annotator is None
-            yield Vote(task, str(number) if annotator is None else annotator, label, question)
+            if annotator is None:
+                notes[BY_POSITION], annotator = 1, str(number)
+            yield Vote(task, annotator, label, question)
 
 
 # What holds votes.
