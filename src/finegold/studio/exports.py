@@ -96,9 +96,24 @@ def export(
             write_frame(_make_sheet(services, project, shown, with_votes=votes), path)
         case "labels":
             write_labels(result, path, probabilities=True, scores=bool(options.ordered))
-        case "with_labels":  # the user's own table
+        case "with_labels":  # all rows and columns of the user's own table, and the label of each row's task
             with services.files.of(row) as file:
-                write_frame(_add_labels(file, options, result), path)
+                sources = find_sources(file, options)
+                if find_tool(sources, options) is not None or options.shape == "transposed":
+                    raise Problem(409, REFUSED, "It is not a table with a column of tasks; use the table of labels.")
+                opened = open_sources(sources)
+                columns = [str(column) for column in opened.columns]
+                by_task = options.task or next(iter(candidates(columns, TASK)), None)
+                if by_task is None:
+                    raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
+                with reading(opened.sources[0]):
+                    rows = opened.scans[0].collect()
+            label, is_gold = [text_of(each) for each in to_list(result.label)], result.gold != MISSING
+            added = {"finegold_label": label, "finegold_confidence": result.confidence, "finegold_is_gold": is_gold}
+            named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
+            labels = pl.DataFrame({KEY: [text_of(each) for each in to_list(result.task_names)], **named})
+            key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
+            write_frame(rows.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left").drop(KEY), path)
         case "annotators":
             write_frame(annotators_for_users(shown.result), path)
         case "judgements":
@@ -231,23 +246,3 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     columns = [combined.get(name, pl.col(name).first()).alias(name) for name in others]
     of_file = pl.Series(by_task, [name for name, _ in asked], dtype=pl.String)
     return sheet.with_columns(of_file, pl.Series(KEY, asked_about)).group_by(by_task, maintain_order=True).agg(columns)
-
-
-def _add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
-    """Return all rows and columns of the file in their order, and the label of each row's task."""
-    sources = find_sources(path, options)
-    if find_tool(sources, options) is not None or options.shape == "transposed":
-        raise Problem(409, REFUSED, "It is not a table with a column of tasks; use the table of labels.")
-    opened = open_sources(sources)
-    columns = [str(column) for column in opened.columns]
-    by_task = options.task or next(iter(candidates(columns, TASK)), None)
-    if by_task is None:
-        raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
-    with reading(opened.sources[0]):
-        rows = opened.scans[0].collect()
-    label, is_gold = [text_of(each) for each in to_list(result.label)], result.gold != MISSING
-    added = {"finegold_label": label, "finegold_confidence": result.confidence, "finegold_is_gold": is_gold}
-    named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
-    labels = pl.DataFrame({KEY: [text_of(name) for name in to_list(result.task_names)], **named})
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
-    return rows.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left").drop(KEY)

@@ -230,7 +230,19 @@ async def add_votes(
                 is_named = own & {*cells} or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
                 header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
                 path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", "utf-8")
-        options = _options_for(path, known)
+        # The file is read as the project's if it has the same columns, otherwise by the names of its columns.
+        seen = preview(path, Layout())
+        if seen.problem:
+            raise Problem(422, REFUSED, seen.problem)
+        basis = known or seen.guess
+        is_table = basis.shape == "long" and not seen.is_export
+        named = [column for column in (basis.task, basis.annotator, basis.label) if column is not None]
+        is_alike = seen.is_export or (is_table and named and set(named) <= set(seen.columns))
+        if is_table and seen.open and not is_alike:
+            wanted, missing = ", ".join(named) or "task, annotator and label", " or the ".join(seen.open)
+            raise Problem(422, REFUSED, f"No column was found for the {missing}; call the columns {wanted}.")
+        places = seen.guess.model_dump(include=set(Layout.model_fields) if is_alike else PLACES)
+        options = basis.model_copy(update={**places, "gold": None, "gold_marks": False})
         with warnings_in_words() as words:
             # Spellings are replaced when the votes are joined with the others.
             read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
@@ -256,26 +268,6 @@ async def add_votes(
 
     async with services.files.sent(request, name, REFUSED) as path:
         return await run_in_threadpool(add, path)
-
-
-def _options_for(path: Path, known: Reading | None) -> Reading:
-    """Return how to read a file: as the project's if it has the same columns, otherwise by the names of its columns."""
-    seen = preview(path, Layout())
-    if seen.problem:
-        raise Problem(422, REFUSED, seen.problem)
-    known, guess = known or seen.guess, seen.guess
-    is_table = known.shape == "long" and not seen.is_export
-    named = [column for column in (known.task, known.annotator, known.label) if column is not None]
-    if seen.is_export or (is_table and named and set(named) <= set(seen.columns)):
-        places = guess.model_dump(include=set(Layout.model_fields))
-    elif is_table and seen.open:
-        wanted = ", ".join(named) or "task, annotator and label"
-        missing = " or the ".join(seen.open)
-        raise Problem(422, REFUSED, f"No column was found for the {missing}; call the columns {wanted}.")
-    else:
-        places = guess.model_dump(include=PLACES)
-    options: Reading = known.model_copy(update={**places, "gold": None, "gold_marks": False})
-    return options
 
 
 def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options: Reading) -> dict[str, Any]:
