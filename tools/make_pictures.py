@@ -21,7 +21,7 @@ PYTHON = """\
 import finegold
 result = finegold.aggregate("votes.csv")
 print(result.labels().head(4))
-print(result.annotators().select("annotator", "n_votes", "agreement"))"""
+print(result.annotators().drop("accuracy"))"""
 
 
 def main() -> None:
@@ -50,7 +50,8 @@ def run(*words: str) -> str:
 
 def picture_of(title: str, shown: str) -> str:
     """Return a terminal with this text in SVG."""
-    console = Console(record=True, width=84, file=io.StringIO())
+    width = min(max(map(len, shown.splitlines())) + 1, 84)  # the narrower, the larger are the letters on a phone
+    console = Console(record=True, width=width, file=io.StringIO())
     console.print(Text(shown))
     svg = console.export_svg(title=title, unique_id="finegold")
     # Rich names a font on the web; a picture must not load anything.
