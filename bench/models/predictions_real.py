@@ -314,14 +314,15 @@ def main() -> None:
     as_models = [[pair for one in some for pair in annotators_as_models(one)] for some in families]
     cases[ANSWERS] = [[case_of(*pair, d) for pair in some for d in range(options.draws)] for some in as_models if some]
     if options.rival:
-        add_crowdlab([case for each in cases.values() for some in each for case in some], options.rival)
+        rivalled = [each for name, each in cases.items() if name != ANSWERS]  # CROWDLAB refuses one vote per task
+        add_crowdlab([case for each in rivalled for some in each for case in some], options.rival)
     rows = {name: row_of(each) for name, each in cases.items()}
     good = [row for name, row in rows.items() if name not in (*BAD, *PANELS, ANSWERS)]
     for name, of in (("mean of 20 cells", np.mean), ("worst of 20 cells", np.min)):
         rows[name] = {column: float(of([row[column] for row in good])) for column in good[0]}
     print("| model |", " | ".join(good[0]), "|")
     for name, row in rows.items():
-        print(f"| {name} |", " | ".join(_cell(*pair) for pair in row.items()), "|")
+        print(f"| {name} |", " | ".join(_cell(column, row[column]) if column in row else "" for column in good[0]), "|")
     found: dict[str, Any] = {"families": len(families), "rows": rows}
     write_bytes(options.out / "predictions_real.json", json.dumps(found, indent=1).encode())
 

@@ -461,6 +461,8 @@ def test_answers_without_probabilities_are_votes_of_one_more_annotator(tmp_path)
     as_vote = finegold.aggregate(more_votes)
     assert np.allclose(result.posterior, as_vote.posterior)
     assert result.annotations is votes
+    named = finegold.aggregate(votes, predictions=table.rename({"label": "gpt-4o"}))
+    assert np.array_equal(named.posterior, result.posterior)
     (record,) = result.combined.records
     assert record.accuracy == pytest.approx(as_vote.posterior[np.arange(VOTED), said[:VOTED]].mean())
     assert (result.combined.posterior.argmax(axis=1) == said[VOTED:]).all()  # tasks without votes

@@ -184,14 +184,18 @@ def test_a_model_of_ten_tasks_is_not_ignored_and_one_of_eleven_may_be() -> None:
         assert (combining._kappa(p, of_votes) < combining.LEAST_KAPPA) is ignored
 
 
-@kills(COMBINING, "replace(votes, gold=np.full_like(votes.gold, MISSING)))", "votes)")
+@kills(COMBINING, "of_votes = alone.posterior", "of_votes = result.posterior")
+@kills(COMBINING, "replace(votes, gold=np.full_like(votes.gold, MISSING))", "votes")
 def test_weights_are_learned_from_votes_that_have_not_seen_the_truths(monkeypatch: pytest.MonkeyPatch) -> None:
     votes, truth = crowd(gold=30)
     seen = []
     plain = combining.fit
     monkeypatch.setattr(combining, "fit", lambda method, some: seen.append(some.gold) or plain(method, some))
-    finegold.aggregate(votes, predictions=(range(60), np.eye(2)[truth] * 0.8 + 0.1))
+    given = range(60), np.eye(2)[truth] * 0.8 + 0.1
+    found = finegold.aggregate(votes, predictions=given)
     assert (seen[0] == MISSING).all()
+    unseen = replace(finegold.aggregate(crowd()[0]), annotations=votes)
+    assert np.allclose(found.posterior, combining.combine(unseen, read_predictions(given, votes)).posterior)
 
 
 @kills(COMBINING, "posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]", "pass")

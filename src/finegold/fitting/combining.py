@@ -6,7 +6,7 @@ r"""Combine votes with the class probabilities of models, after any method has b
 
 With 25 known truths or more, r_i is proportional to exp(v log q_i + sum_m w_m x_mi). The weights v and w maximise the
 likelihood of the truths, with normal priors of variance 1/4 whose means are .8 for v and .6 / (number of models) for
-w_m. The q of known tasks is that of a fit without the truths.
+w_m. All q are then those of a fit without the truths, so that v is learned from what it is applied to.
 
 Otherwise the votes say what models are worth. Each of three rounds estimates annotators from r, with everybody's matrix
 as half of their evidence, as `anchored` does, so that they profit from the predictions:
@@ -87,14 +87,14 @@ def combine(result: ResultData, predictions: Predictions, method: Method | None 
     """
     result = without_predictions(result)
     votes, n = votes_of(result), len(result.posterior)
-    of_votes = result.posterior.astype(np.float64)
-    x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
     known = np.flatnonzero((votes.gold != MISSING) & predictions.known[:, :n].any(axis=0))
     by_truths = len(known) >= ENOUGH_TRUTHS
+    unseen = replace(votes, gold=np.full_like(votes.gold, MISSING))
+    alone = fit(method or method_of(result), unseen) if by_truths else result
+    of_votes = alone.posterior.astype(np.float64)
+    x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
     weights, posterior = np.zeros(len(x)), of_votes
     if by_truths:
-        alone = fit(method or method_of(result), replace(votes, gold=np.full_like(votes.gold, MISSING)))
-        of_votes[known] = alone.posterior[known]
         weights, posterior = _from_truths(of_votes, x[:, :n], known, votes.gold[known])
     else:
         used = np.array([_kappa(p[:n], of_votes) >= LEAST_KAPPA for p in predictions.probabilities])
@@ -114,14 +114,14 @@ def combine(result: ResultData, predictions: Predictions, method: Method | None 
     predicted = softmax(np.tensordot(weights, x[:, n:], 1), axis=1)
     fixed = np.flatnonzero(votes.gold != MISSING)
     posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
-    records = _records(predictions, weights, posterior, of_votes, votes.gold if by_truths else None)
-    combined = Combined(predictions, result.posterior, predicted, records)
+    records, notes = _describe(predictions, weights, posterior, of_votes, votes, by_truths)
+    if n_more := len(predictions.task_names):
+        notes.append(f"{n_more:,} {PREDICTED_ONLY}")
     joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = joint.unlabelled
-    if len(unlabelled) and len(predictions.task_names):
-        place = look_up(unlabelled.to_list(), predictions.task_names)
-        unlabelled = unlabelled[np.flatnonzero(place == MISSING)]
-    notes = [*_notes(combined, len(known) if by_truths else 0), *_suspicions(predictions, of_votes, votes)]
+    if len(unlabelled) and n_more:
+        unlabelled = unlabelled[np.flatnonzero(look_up(unlabelled.to_list(), predictions.task_names) == MISSING)]
+    combined = Combined(predictions, result.posterior, predicted, records)
     return replace(joint, combined=combined, notes=[*joint.notes, *notes], unlabelled=unlabelled)
 
 
@@ -252,75 +252,51 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
     return min(max(observed / most, 0.0), 1.0) if most > 0 else 0.0
 
 
-def _records(
-    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, truth: Codes | None
-) -> list[ModelRecord]:
-    records = []
+def _describe(
+    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, votes: Annotations, by_truths: bool
+) -> tuple[list[ModelRecord], list[str]]:
+    """Return what was learned about each model; and for people, also what cannot be known, and what looks wrong."""
+    records, notes = [], []
     for name, p, weight in zip(predictions.models, predictions.probabilities, weights.tolist(), strict=True):
         given = np.flatnonzero(p.any(axis=1))
         voted = given[given < len(posterior)]
-        best = p[voted].argmax(axis=1)
-        right = posterior[voted, best]
-        if truth is None:
-            sure = of_votes[voted].max(axis=1) * (best == of_votes[voted].argmax(axis=1))
-            low, high = RELIABLE * sure.mean() if weight else 0.0, 1.0
+        said, q, truth = p[voted].argmax(axis=1), of_votes[voted], votes.gold[voted]
+        n_truths, hits = int((truth != MISSING).sum()), int((said == truth).sum())
+        if by_truths:  # Clopper and Pearson, 95 %
+            low = betaincinv(hits, n_truths - hits + 1, 0.025) if hits else 0.0
+            high = betaincinv(hits + 1, n_truths - hits, 0.975) if hits < n_truths else 1.0
         else:
-            known = truth[voted] != MISSING
-            hits, n = int((best == truth[voted])[known].sum()), int(known.sum())
-            low = betaincinv(hits, n - hits + 1, 0.025) if hits else 0.0  # Clopper and Pearson, 95 %
-            high = betaincinv(hits + 1, n - hits, 0.975) if hits < n else 1.0
-        accuracy = min(max(float(right.mean()), low), high)
-        counts = len(voted), len(given) - len(voted)
-        confidence = float(p[voted, best].mean())
+            agreed = np.where(said == q.argmax(axis=1), q.max(axis=1), 0.0)
+            low, high = RELIABLE * agreed.mean() if weight else 0.0, 1.0
+        accuracy = min(max(float(posterior[voted, said].mean()), low), high)
+        confidence, counts = float(p[voted, said].mean()), (len(voted), len(given) - len(voted))
         records.append(ModelRecord(name, *counts, weight, accuracy, confidence, float(low), float(high)))
-    return records
-
-
-def _notes(combined: Combined, n_truths: int) -> list[str]:
-    """Return for people what each model was taken to be worth, and what cannot be known."""
-    notes = []
-    for model, p in zip(combined.records, combined.predictions.probabilities, strict=True):
-        right = f"right on about {model.accuracy:.0%} of {model.n_tasks:,} tasks with votes"
-        worth = f"Model {model.model}: weight {model.weight:.2f}, {right}"
-        claims = "its answers count as votes" if gives_answers(p) else f"claims {model.confidence:.0%}"
-        between = f"{model.accuracy_low:.0%} to {model.accuracy_high:.0%}"
+        worth = f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,} tasks with votes"
+        claims, between = f"claims {confidence:.0%}", f"{low:.0%} to {high:.0%}"
+        if gives_answers(p):
+            claims = "it gives no probabilities" if by_truths else "its answers count as votes"
         unknown = f"Votes cannot say who is right where it differs from them, so it may be right on {between};"
         checks = f"{ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to follow it."
-        if n_truths:
+        if by_truths:
             notes.append(f"{worth} ({between} by {n_truths:,} known truths; {claims}).")
         else:
-            notes.append(f"{worth} ({claims}). {unknown} {checks}")
-    n = len(combined.posterior)
-    return [*notes, *([f"{n:,} {PREDICTED_ONLY}"] if n else [])]
-
-
-def _suspicions(predictions: Predictions, of_votes: Floats, votes: Annotations) -> list[str]:
-    """Return a sentence about each model that says nothing, has other columns, or has seen the votes."""
-    notes, names = [], votes.class_names
-    for name, p in zip(predictions.models, predictions.probabilities[:, : len(of_votes)], strict=True):
-        given = np.flatnonzero(p.any(axis=1))
-        said = p[given].argmax(axis=1)
-        other = _better_order(said, of_votes[given])
-        if other is not None:
-            what = f'"{names[other[0]]}" where the votes say "{names[other[1]]}"'
+            notes.append(f"{worth} ({claims}). {f'{unknown} {checks}' if weight else 'It is ignored.'}")
+        if (other := _better_order(said, q)) is not None:
+            what = f'"{votes.class_names[other[0]]}" where the votes say "{votes.class_names[other[1]]}"'
             notes.append(f"Model {name} says {what}; are its classes in another order?")
-        elif _kappa(p, of_votes) < LEAST_KAPPA:
+        elif _kappa(p[: len(of_votes)], of_votes) < LEAST_KAPPA:
             notes.append(f"Model {name} agrees with the votes no more often than chance does.")
-        elif _repeats(said, of_votes[given], _counts(votes)[given]):
+        elif _repeats(said, q, votes, voted):
             what = f"Model {name} follows contested votes more often than a perfect model would"
             notes.append(f"{what}; if it was trained on these votes, predict out of sample (cross-validation).")
-    return notes
+    return records, notes
 
 
-def _counts(votes: Annotations) -> Floats:
-    """[T, K] Return the number of votes of each task for each class."""
-    found = np.zeros((votes.n_tasks, votes.n_classes))
-    found[np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), votes.cell_class] = np.diff(votes.cell_ptr)
-    return found
-
-
-def _repeats(said: NDArray[np.int64], of_votes: Floats, counts: Floats) -> bool:
+def _repeats(said: NDArray[np.int64], of_votes: Floats, votes: Annotations, tasks: NDArray[np.int64]) -> bool:
     """Return whether a model agrees with the most frequent votes of contested tasks more often than the truth does."""
+    counts = np.zeros((votes.n_tasks, votes.n_classes))
+    counts[np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), votes.cell_class] = np.diff(votes.cell_ptr)
+    counts = counts[tasks]
     most = counts.max(axis=1, keepdims=True)
     contested = np.flatnonzero(most[:, 0] < CONTESTED * counts.sum(axis=1))
     leads = (counts == most)[contested]

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, use
-from finegold.io.columns import LABEL, TASK, WIDE_TASK, candidates, columns_of, find_columns
+from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
 from finegold.io.truth import read_truth
@@ -76,29 +76,7 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
         }
     if not by_name:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    models = [_model(name, model, votes) for name, model in by_name.items()]
-    for model in models:  # refuse tasks with two rows, and predictions of which no task has votes
-        first: dict[str, int] = {}
-        for row, task in enumerate(model.tasks):
-            if first.setdefault(text_of(task), row) != row:
-                raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
-        codes = match(model.tasks, votes.task_names)
-        n_unvoted, n_without = int((codes == MISSING).sum()), votes.n_tasks - len(np.unique(codes[codes != MISSING]))
-        are_most = 2 * n_unvoted > len(codes) and 2 * n_without > votes.n_tasks
-        if 0 < n_unvoted < len(codes) and (
-            n_unvoted == n_without or are_most
-        ):  # as many on both sides: ids are shifted
-            text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(codes == MISSING))]!r}, and"
-            text = (
-                f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
-            )
-            warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
-        if n_unvoted == len(codes):
-            seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
-            sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
-            problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
-            raise InputError(f"{problem}; check that tasks are written alike ({sides})")
-    return align([ModelOutput(model.name, model.tasks, _checked(model, votes)) for model in models], votes)
+    return align([_checked(_model(name, model, votes), votes) for name, model in by_name.items()], votes)
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
@@ -112,7 +90,7 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     with columns_of(opened.name):
         by_task = find_columns(opened.columns, {role: named})[0]
     classes = [column for column in opened.columns if column != by_task]
-    if len(classes) == 1 and len(candidates(classes, LABEL)) == 1:  # answers without probabilities
+    if len(classes) == 1 and _codes(classes, votes)[0] == MISSING:  # answers without probabilities
         answers = read_truth(given, task=by_task, label=classes[0])
         said, known = _codes(to_list(answers.truth), votes), to_list(votes.class_names)
         if (unknown := np.flatnonzero(said == MISSING)).size:
@@ -161,8 +139,24 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     return Model(name, source, tasks, classes, array)
 
 
-def _checked(model: Model, votes: Annotations) -> Floats:
-    """[n, K] Return the probabilities in the order of the classes of the votes."""
+def _checked(model: Model, votes: Annotations) -> ModelOutput:
+    """Return the probabilities in the order of the classes of the votes, after tasks and values were checked."""
+    first: dict[str, int] = {}
+    for row, task in enumerate(model.tasks):
+        if first.setdefault(text_of(task), row) != row:
+            raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
+    places = match(model.tasks, votes.task_names)
+    n_unvoted, n_without = int((places == MISSING).sum()), votes.n_tasks - len(np.unique(places[places != MISSING]))
+    are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
+    if 0 < n_unvoted < len(places) and (n_unvoted == n_without or are_most):  # as many on both sides: ids are shifted
+        text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(places == MISSING))]!r}, and"
+        text = f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
+        warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
+    if n_unvoted == len(places):
+        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
+        sides = f"{seen}the votes have {to_list(votes.task_names[:1])[0]!r}"
+        problem = f"{model.source}: none of the {len(model.tasks):,} tasks has votes"
+        raise InputError(f"{problem}; check that tasks are written alike ({sides})")
     known, codes = to_list(votes.class_names), _codes(model.classes, votes)
     for column, code in zip(model.classes, codes.tolist(), strict=True):
         if code == MISSING:
@@ -175,18 +169,18 @@ def _checked(model: Model, votes: Annotations) -> Floats:
         if wrong.any():
             row, k = np.argwhere(wrong)[0].tolist()
             value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
-            remedy = "correct it, or remove the row if the model has no prediction"
+            remedy = "correct it (for logits, give their softmax), or remove the row if the model has no prediction"
             raise InputError(f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; {remedy}')
     sums = given.sum(axis=1)
     uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
     if uneven.size:
         row = int(uneven[0])
         more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
-        remedy = "Give probabilities (for logits, their softmax)"
+        remedy = "Give probabilities (for logits, their softmax; for percentages, a hundredth)"
         raise InputError(f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. {remedy}")
     ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
     ordered[:, codes] = given / sums[:, None]
     if lost := [name for code, name in enumerate(known) if code not in codes]:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
         warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
-    return np.asarray(ordered / ordered.sum(axis=1, keepdims=True))
+    return ModelOutput(model.name, model.tasks, ordered / ordered.sum(axis=1, keepdims=True))
