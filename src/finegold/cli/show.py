@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -99,12 +100,7 @@ def report(
     words = ["finegold", context.info_name or ""]  # the command line, without passwords of databases
     for parameter in context.command.params:
         if o.is_given(context, parameter.name or ""):
-            value, flag = context.params[parameter.name or ""], parameter.opts[0]
-            values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
-            if parameter.param_type_name == "argument":
-                words += [parse(each).name if is_database(each) else each for each in values]
-            else:
-                words += [flag] if value is True else [word for each in values for word in (flag, each)]
+            words += _arguments(parameter, context.params[parameter.name or ""])
     write_report(result, output, truths, title=title_of(files), command=shlex.join(words))
     say(f"wrote {output}; open it in a browser")
 
@@ -114,6 +110,15 @@ def title_of(files: list[str]) -> str:
     first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
     first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
+
+
+def _arguments(parameter: Any, value: Any) -> list[str]:
+    """Return the command-line arguments that set this parameter."""
+    values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+    if parameter.param_type_name == "argument":
+        return [parse(each).name if is_database(each) else each for each in values]
+    option = parameter.opts[0]
+    return [option] if value is True else [word for each in values for word in (option, each)]
 
 
 @o.with_groups
