@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -68,14 +68,9 @@ def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
         made.close()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[Any]:
     controller = _controller()
-    if controller is None:
-        yield
-        return
-    with controller.limit(limits=1, user_api="blas"):
-        yield
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
 
 @cache

@@ -68,10 +68,8 @@ class Block:
         return self.total_votes <= MAX_VOTES
 
     def length(self, n: int) -> Any:
-        """Return an object of length n: for few votes an array, so that one version of a kernel serves any length.
-
-        Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
-        """
+        """Return an object of length n: for few votes an array, so that one version of a kernel serves any length."""
+        # Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
         if self.kernels is not kernels_of_cpu:
             return fixed_length(n)
         task_ptr, cell_ptr, _, _ = self.votes
@@ -111,14 +109,9 @@ def beside(values: NDArray[Any], array: Any) -> Any:
     return values if isinstance(array, np.ndarray) else cupy().asarray(values)
 
 
-def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
-    """Return blocks with about the same number of votes, all views of the same arrays."""
-    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
-    return cut(annotations, posterior, wanted)
-
-
-def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
-    """Return blocks that begin at the first task with at least the wanted number of votes before it."""
+def split(annotations: Annotations, posterior: NDArray[Any], fewest_votes: int, n_blocks: int = 0) -> list[Block]:
+    """Return blocks with about the same number of votes, all views of the same arrays; `n_blocks` if it is given."""
+    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes, n_blocks)
     inner = np.searchsorted(annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int)))
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     return [
@@ -134,21 +127,22 @@ def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.fl
     ]
 
 
-def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
-    """Return the wanted number of votes before each block except the first."""
+def cuts(
+    n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES, n_blocks: int = 0
+) -> NDArray[np.float64]:
+    """Return the wanted number of votes before each block except the first; a block begins at the next task."""
     smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
     most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
-    n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
+    n_blocks = n_blocks or min(max(n_votes // smallest, 1), most, n_tasks)
     return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
 
 
 class Tree:
-    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit.
+    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit."""
 
-    Node (level, position) is the sum of the 2^level blocks from position * 2^level on. Two siblings are added as soon
-    as both are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from the
-    right.
-    """
+    # Node (level, position) is the sum of the 2^level blocks from position * 2^level on. Two siblings are added as soon
+    # as both are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from
+    # the right.
 
     def __init__(self, n_blocks: int | None = None) -> None:
         self.n_blocks = n_blocks  # None: not known yet, so no node moves up without a sibling

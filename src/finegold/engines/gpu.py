@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block, add_up, cut, sum_tasks
+from finegold.engines.blocks import Block, add_up, split, sum_tasks
 from finegold.errors import InputError, use
 from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
@@ -147,8 +147,7 @@ class GPUEngine:
         budget = MEMORY_SHARE * self.device.free_memory() if self.memory is None else self.memory
         one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
         self.resident = not one_by_one
-        wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
-        blocks = cut(annotations, self.posterior, wanted)
+        blocks = split(annotations, self.posterior, 1, n_blocks=pieces)
         self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:

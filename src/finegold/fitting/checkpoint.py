@@ -169,10 +169,8 @@ def _checksums(arrays: list[NDArray[Any]]) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish. A second one interrupts at once.
-
-    A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
-    """
+    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one interrupts."""
+    # A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
     pressed = threading.Event()
     before = signal.getsignal(signal.SIGINT)
     if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():

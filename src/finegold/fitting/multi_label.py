@@ -51,11 +51,9 @@ def fit_sets(
     fit: Callable[[Annotations], ResultData],
     on_step: Callable[[Step], None] | None = None,
 ) -> ResultData:
-    """Return the set of options of each task that are more likely right than wrong.
-
-    The default method is the model of options, and "mv" a vote on each option. Any other method is fitted by `fit` to
-    the answers about each option.
-    """
+    """Return the set of options of each task that are more likely right than wrong."""
+    # The default method is the model of options, and "mv" a vote on each option. Any other method is fitted by `fit` to
+    # the answers about each option.
     began, answers = time.perf_counter(), Answers(votes)
     needed = 32 * answers.n_tasks * answers.n_options
     if needed > available_memory():

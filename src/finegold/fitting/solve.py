@@ -15,7 +15,7 @@ from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
-from finegold.kernels.jit import in_threads, ranges, seconds_compiling
+from finegold.kernels.jit import WATCH, in_threads, ranges
 from finegold.methods.base import Method
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
@@ -34,11 +34,9 @@ def fit(
     on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> ResultData:
-    """Fit the method to these annotations.
-
-    `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves the
-    current state first.
-    """
+    """Fit the method to these annotations."""
+    # `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves
+    # the current state first.
     if checkpoint is not None and not checkpoint.held:
         with checkpoint.hold():
             return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
@@ -148,11 +146,9 @@ def check_resumable(method: Method) -> None:
 
 
 def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:
-    """Raise an error before allocating anything if the fit needs more memory than there is.
-
-    votes: an object with the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: how
-    many numbers of the posterior are on this machine.
-    """
+    """Raise an error before allocating anything if the fit needs more memory than there is."""
+    # votes: an object with the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: how
+    # many numbers of the posterior are on this machine.
     needed, available = method.n_parameters(votes) * 8 + n_posterior * (4 if method.single else 8), available_memory()
     if needed > available:
         column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
@@ -167,5 +163,5 @@ def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> No
 @contextmanager
 def time_without_compiling() -> Iterator[Callable[[], float]]:
     """Yield a function that returns the seconds since the start, without those of compilation."""
-    began, before = perf_counter(), seconds_compiling()
-    yield lambda: perf_counter() - began - (seconds_compiling() - before)
+    began, before = perf_counter(), WATCH.spent
+    yield lambda: perf_counter() - began - (WATCH.spent - before)

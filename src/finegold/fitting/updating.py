@@ -203,10 +203,8 @@ def _of_classes(values: Floats, codes: Codes) -> Floats:
 
 
 def _expected_votes(earlier: ResultData) -> Floats:
-    """[W, K, K] Return the expected votes of each annotator by truth, with those of the earlier run's own prior.
-
-    Methods that take such a prior store these votes; for others, and for removed methods, they are counted.
-    """
+    """[W, K, K] Return the expected votes of each annotator by truth, with those of the earlier run's own prior."""
+    # Methods that take such a prior store these votes; for others, and for removed methods, they are counted.
     takes_prior = earlier.method in REGISTRY and method_class(earlier.method).takes_prior
     if not takes_prior or earlier.method == PTBCC.name:
         return votes_by_truth(earlier)

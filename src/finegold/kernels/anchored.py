@@ -44,10 +44,8 @@ class Sums(NamedTuple):
 
 
 def start(few: bool, votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats) -> None:
-    """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the tasks with two votes.
-
-    few: whether there are few votes in all blocks together.
-    """
+    """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the tasks with two votes."""
+    # few: whether there are few votes in all blocks together.
     if not (few and is_small(votes)):
         start_many(votes, known, phi, n, pairs)
         return

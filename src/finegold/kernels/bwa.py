@@ -24,10 +24,8 @@ class Model(NamedTuple):
 
 @kernel
 def spread(votes: Votes, cast: Floats, spread: Floats) -> None:
-    """Add each annotator's votes to cast [W], and sum_i d_i s_ik (1 - s_ik), where s are vote shares, to spread [K].
-
-    A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d).
-    """
+    """Add each annotator's votes to cast [W], and sum_i d_i s_ik (1 - s_ik), where s are vote shares, to spread [K]."""
+    # A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d).
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
@@ -65,10 +63,8 @@ def sweep(
     K: Any, votes: Votes, known: Known, model: Model, tolerance: float, least: float,
     phi: Floats, size: Floats, sums: Any,
 ) -> float:  # fmt: skip
-    """Return the largest relative change of z, |change| / (least + z). Classes that have converged keep their z.
-
-    To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved by more than the tolerance.
-    """
+    """Return the largest relative change of z, |change| / (least + z). Classes that have converged keep their z."""
+    # To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved by more than the tolerance.
     task_ptr, cell_ptr, cell_class, annotator = votes
     lam, mu, w, active = model
     sum_z, error, unsettled = sums

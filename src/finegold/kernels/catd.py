@@ -33,11 +33,9 @@ def vote(
     K: Any, votes: Votes, known: Known, q: Floats, split: bool, seed: np.uint64, iteration: np.uint64,
     phi: Floats, sum_z: Floats, error: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the largest change of phi, the normalised scores, and the number of labels drawn at random.
-
-    q [W] are weights. `split` divides tied labels evenly, else one class is drawn. Labels are added to sum_z [K], and
-    1 - z of the classes voted for to error [W].
-    """
+    """Return the largest change of phi, the normalised scores, and the number of labels drawn at random."""
+    # q [W] are weights. `split` divides tied labels evenly, else one class is drawn. Labels are added to sum_z [K], and
+    # 1 - z of the classes voted for to error [W].
     task_ptr, cell_ptr, cell_class, annotator = votes
     change, lots = 0.0, 0
     score, z = np.empty(len(K)), np.empty(len(K))

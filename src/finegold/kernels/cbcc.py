@@ -24,10 +24,8 @@ def scratch(X: int) -> tuple[Floats, Floats, Floats]:
 
 @kernel
 def invert(A: Any, room: Any) -> None:
-    """Invert a symmetric positive definite matrix in place with the sweep operator, one pivot after the other.
-
-    Only the lower triangle is used; sweeping all pivots leaves -A^-1 there.
-    """
+    """Invert a symmetric positive definite matrix in place with the sweep operator, one pivot after the other."""
+    # Only the lower triangle is used; sweeping all pivots leaves -A^-1 there.
     K, _, X = A.shape
     scale, factor = room[0], room[1]
     for p in range(K):
@@ -161,10 +159,8 @@ def scores(P: Any, b: Any, Lam: Any, h: Any, V: Any, right: Any, m: Any, room: A
 def listen(
     n: Floats, P: Floats, b: Floats, repeats: int, m: Floats, a: Floats, Lam: Floats, h: Floats, room: Any
 ) -> None:
-    """Compute new messages from the votes n, then move them halfway towards their fixed point `repeats` times.
-
-    The means m of the scores and the points a, where the bound touches, move along.
-    """
+    """Compute new messages from the votes n, then move them halfway towards their fixed point `repeats` times."""
+    # The means m of the scores and the points a, where the bound touches, move along.
     groups, K, _, X = n.shape
     V, right = np.empty((K, K, X)), np.empty((K, X))
     for j in range(groups):
@@ -256,10 +252,8 @@ def assign(
     w: float, log_rho: Floats, U: Floats, Lam: Floats, h: Floats,
     r: Floats, P: Floats, b: Floats, m: Floats, a: Floats, log_v: Floats, room: Any,
 ) -> None:  # fmt: skip
-    """Compute memberships r, the prior (P, b) that they give to each annotator's scores, and the expected logs of v.
-
-    log_rho [M] are the log sizes of the communities and the certainty of their scores. a moves along.
-    """
+    """Compute memberships r, the prior (P, b) that they give to each annotator's scores, and the expected logs of v."""
+    # log_rho [M] are the log sizes of the communities and the certainty of their scores. a moves along.
     groups, K, _, X = h.shape
     V, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
     for j in range(groups):

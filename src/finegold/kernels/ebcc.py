@@ -53,10 +53,8 @@ def start(vote_ptr: Any, row: Any, phi: Floats, draws: Floats, pi: Floats, votes
 def score_task(
     first: Any, end: Any, row: Any, known: int, ptr: Any, log_prior: Floats, log_v: Floats, score: Floats, at: Any
 ) -> float:
-    """Compute the log-weights of one task's columns, shifted so that the largest is 0, and return the largest.
-
-    Columns that contradict a known truth are excluded.
-    """
+    """Compute the log-weights of one task's columns, shifted so that the largest is 0, and return the largest."""
+    # Columns that contradict a known truth are excluded.
     width = np.uint64(log_prior.size)
     for c in range(ZERO, width, EIGHT):
         for lane in range(EIGHT):
@@ -102,11 +100,9 @@ def sweep(
     vote_ptr: Any, row: Any, known: Known, ptr: Any, log_prior: Floats, log_v: Floats,
     phi: Floats, pi: Floats, votes: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return the largest change of phi and the sum of the log-normalisers of rho.
-
-    ptr [K+1] are the first columns of classes, log_prior [columns] is E log tau_k + E log pi_kg, log_v [W L columns].
-    rho is added to pi [columns], and to votes [W * L * columns] over the tasks on which j voted l.
-    """
+    """Return the largest change of phi and the sum of the log-normalisers of rho."""
+    # ptr [K+1] are the first columns of classes, log_prior [columns] is E log tau_k + E log pi_kg, log_v [W L columns].
+    # rho is added to pi [columns], and to votes [W * L * columns] over the tasks on which j voted l.
     change, log_norm, product = 0.0, 0.0, 1.0
     width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
     step = np.uint64(max(SCRATCH // log_prior.size, 1))
@@ -130,11 +126,9 @@ def sweep(
 
 @kernel
 def expected_logs_of_votes(votes: Floats, b: Floats, copies: Floats, log_v: Floats) -> float:
-    """Write log_v [W, L, columns] = E log v for v ~ Dirichlet(b + votes / copies) along L.
-
-    b [L, columns] is the prior; `copies` subtypes share a column's votes [W, L, columns]. Return the sum of the
-    divergences of these Dirichlets from their prior, without the prior's own log B.
-    """
+    """Write log_v [W, L, columns] = E log v for v ~ Dirichlet(b + votes / copies) along L."""
+    # b [L, columns] is the prior; `copies` subtypes share a column's votes [W, L, columns]. Return the sum of the
+    # divergences of these Dirichlets from their prior, without the prior's own log B.
     n_labels, width = b.shape
     n = n_labels * width
     share = np.zeros(width)

@@ -200,10 +200,8 @@ def largest(x: Floats) -> float:
 def search_means(
     n: Floats, rate: Floats, mu: Floats, sig: Floats, tolerance: float, most_iterations: int, lam: Floats
 ) -> None:
-    """Run L-BFGS-B from mu for all entries of lam together; it may stop before the optimum, as in the paper.
-
-    The tolerance is relative, for the decrease and for the gradient.
-    """
+    """Run L-BFGS-B from mu for all entries of lam together; it may stop before the optimum, as in the paper."""
+    # The tolerance is relative, for the decrease and for the gradient.
     lam[:] = mu
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
@@ -250,11 +248,9 @@ def search_means(
 
 @kernel
 def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats, lam: Floats) -> None:
-    """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu.
-
-    The left side is concave and decreasing: after one step lam is above the root, and then decreases towards it.
-    If the root is above mu, then rate exp(lam) < n there, which bounds the first step.
-    """
+    """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu."""
+    # The left side is concave and decreasing: after one step lam is above the root, and then decreases towards it. If
+    # the root is above mu, then rate exp(lam) < n there, which bounds the first step.
     for entry in range(lam.size):
         value = mu[entry]
         for _ in range(MAX_NEWTON_STEPS):
@@ -271,10 +267,8 @@ def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats, lam: Floats) -
 
 @kernel
 def solve_variances(rate: Floats, sig: Floats, tolerance: float, eta: Floats) -> None:
-    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta.
-
-    Here the rate is (N_jk / zeta_jk) exp(lam).
-    """
+    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta."""
+    # Here the rate is (N_jk / zeta_jk) exp(lam).
     for entry in range(eta.size):
         value = eta[entry]
         for _ in range(MAX_NEWTON_STEPS):

@@ -27,10 +27,8 @@ RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteri
 def posteriors(
     K: Any, votes: Votes, known: Known, alpha: Floats, scale: Floats, log_others: float, phi: Floats, tau: Floats
 ) -> float:
-    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change.
-
-    scale [T] is exp(beta), log_others is log(K - 1).
-    """
+    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change."""
+    # scale [T] is exp(beta), log_others is log(K - 1).
     task_ptr, cell_ptr, cell_class, annotator = votes
     change = 0.0
     step = max(np.uint64(RUN // len(K)), ONE)
@@ -60,10 +58,8 @@ def add_run(
     task_ptr: Any, votes: Votes, phi: Floats, alpha: Floats, scale: Any, log_others: float, x: Floats, e: Floats,
     alpha_gradient: Floats, beta_gradient: Floats,
 ) -> float:  # fmt: skip
-    """Return the run's part of Q, with e = exp(-|x|).
-
-    Add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients.
-    """
+    """Return the run's part of Q, with e = exp(-|x|)."""
+    # Add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients.
     _, cell_ptr, cell_class, annotator = votes
     q, log_sum, product = 0.0, 0.0, 1.0
     at = ZERO

@@ -61,11 +61,9 @@ def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
 
 @kernel
 def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
-    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change.
-
-    A loop that wrote prior and added up would be compiled twice, with two orders of adding, and the distance of the
-    arrays in memory would select one.
-    """
+    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change."""
+    # A loop that wrote prior and added up would be compiled twice, with two orders of adding, and the distance of the
+    # arrays in memory would select one.
     total, change = 0.0, 0.0
     for k in range(np.uint64(len(K))):
         prior[k] = g[k] - eps[i, k]
@@ -81,11 +79,9 @@ def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prio
 
 @kernel
 def sweep(K: Any, known: Known, messages: Messages, model: Any, phi: Floats, sums: Any) -> float:
-    """Return the largest change of phi.
-
-    The model is g [K], a [W * L, K] and A [W * L, K]: sum_l a, repeated. The messages eps are added to sums [K], delta
-    to sums [W * L, K].
-    """
+    """Return the largest change of phi."""
+    # The model is g [K], a [W * L, K] and A [W * L, K]: sum_l a, repeated. The messages eps are added to sums [K],
+    # delta to sums [W * L, K].
     first_vote, task, slot, delta, eps = messages
     g, a, A = model
     sum_eps, sum_delta = sums

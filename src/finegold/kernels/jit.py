@@ -36,10 +36,9 @@ MAX_UNROLLED = 8
 
 
 class Kernel:
-    """A function that is compiled when it is first called, because importing Numba takes a third of a second.
+    """A function that is compiled when it is first called, because importing Numba takes a third of a second."""
 
-    Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows no other functions.
-    """
+    # Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows no other functions.
 
     def __init__(self, function: Callable[..., Any], **how: Any) -> None:
         self.py_func, self.how = function, how
@@ -90,11 +89,9 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def fixed_length(n: int) -> Any:
-    """Return an object of length n: a tuple if n is small, so that `len` is a constant for the compiler.
-
-    A loop over 3 classes takes half the time if its length is known. Numba compiles one version for each tuple length,
-    and one for all longer (array) ones.
-    """
+    """Return an object of length n: a tuple if n is small, so that `len` is a constant for the compiler."""
+    # A loop over 3 classes takes half the time if its length is known. Numba compiles one version for each tuple
+    # length, and one for all longer (array) ones.
     return tuple(range(n)) if n <= MAX_UNROLLED else np.arange(n)
 
 
@@ -179,8 +176,3 @@ class Watch:
 
 
 WATCH = Watch()
-
-
-def seconds_compiling() -> float:
-    """Return the time of compilation so far in this process."""
-    return WATCH.spent

@@ -42,13 +42,9 @@ def float_of(_: Any, bits: Any) -> Any:
 
 @kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel
 def exp_buffer(x: Floats, n: Any) -> None:
-    """Replace x by exp(x), for x up to 700.
-
-    exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2.
-
-    exp(r) = 1 + r + r**2 p(r), where p interpolates at the ten Chebyshev points of that range. 2**e is added to the
-    bits of the exponent.
-    """
+    """Replace x by exp(x), for x up to 700."""
+    # exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2. exp(r) = 1 + r + r**2 p(r), where p interpolates at
+    # the ten Chebyshev points of that range. 2**e is added to the bits of the exponent.
     for i in range(n):
         z = max(x[i], MIN_ARGUMENT)
         shifted = z * LOG2_E + ROUNDING
@@ -117,10 +113,8 @@ def subtract_largest(K: Any, tasks: Any, score: Floats, known: Known) -> float:
 
 @kernel
 def normalise(K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau: Floats) -> tuple[float, float]:
-    """phi_ik = weight / sum. Return the largest change and the sum of the log-normalisers.
-
-    weight [tasks * K] are the exponentials of the scores.
-    """
+    """phi_ik = weight / sum. Return the largest change and the sum of the log-normalisers."""
+    # weight [tasks * K] are the exponentials of the scores.
     change, log_sum, product = 0.0, 0.0, 1.0
     row = ZERO
     for i in range(tasks):

@@ -47,11 +47,9 @@ class Model(NamedTuple):
 
 @kernel
 def start(votes: Votes, phi: Floats, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
-    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation).
-
-    v, raw_v and confusion are [L, S, K]: class voted for, prototype, truth. raw_pi [W, S] and raw_v are sums of theta
-    before it is normalised, pi and confusion after.
-    """
+    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation)."""
+    # v, raw_v and confusion are [L, S, K]: class voted for, prototype, truth. raw_pi [W, S] and raw_v are sums of theta
+    # before it is normalised, pi and confusion after.
     task_ptr, cell_ptr, cell_class, annotator = votes
     n_prototypes, n_classes = v.shape[1], v.shape[2]
     theta = np.empty(n_prototypes)
@@ -78,10 +76,9 @@ def start(votes: Votes, phi: Floats, v: Floats, raw_pi: Floats, raw_v: Floats, p
 def sweep(
     K: Any, D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
 ) -> tuple[float, float, float]:
-    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy.
-
-    D is as long as there are prototypes but the first. The sums are tau, pi [W, D], total [L, K], confusion [L, D, K].
-    """
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
+    # D is as long as there are prototypes but the first. The sums are tau, pi [W, D], total [L, K], confusion [L, D,
+    # K].
     if isinstance(K, tuple) and len(D):
         return sweep_tables(D, votes, known, model, phi, sums)
     return sweep_cells(K, D, votes, known, model, phi, sums)
@@ -116,11 +113,9 @@ def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
 def weigh_votes_of_two(
     cell_ptr: Any, annotator: Any, record: Floats, q: Floats, odds: Floats, opens: Any, theta: Floats
 ) -> float:
-    """Compute (11) for two prototypes in one flat loop. `opens` marks the first vote of each cell but the first.
-
-    theta[c] first holds the cumulative sum at the end of cell c; the differences are the sums of the cells.
-    Return the sum of log(1 + r) - theta q, the votes' part of the entropy.
-    """
+    """Compute (11) for two prototypes in one flat loop. `opens` marks the first vote of each cell but the first."""
+    # theta[c] first holds the cumulative sum at the end of cell c; the differences are the sums of the cells. Return
+    # the sum of log(1 + r) - theta q, the votes' part of the entropy.
     n_cells = np.uint64(cell_ptr.size) - ONE
     first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
     opens[:n_votes] = 0
@@ -233,10 +228,8 @@ def weigh(
     D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, wide: bool,
     q: Floats, odds: Floats, opens: Any, theta: Floats,
 ) -> float:  # fmt: skip
-    """Compute (11) for the votes of a run: theta [cells * D], and sums in record. Return their part of the entropy.
-
-    odds and opens are scratch, as long as q and as there are votes.
-    """
+    """Compute (11) for the votes of a run: theta [cells * D], and sums in record. Return their part of the entropy."""
+    # odds and opens are scratch, as long as q and as there are votes.
     if wide:
         return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
     n = (cell_ptr.size - 1) * len(D)

@@ -66,10 +66,8 @@ def refill(table: Codes, names: NDArray[np.int64], n: int, shift: int) -> None:
 def add_names(
     values: Integers, first: int, table: Codes, names: NDArray[np.int64], n: int, shift: int, codes: Codes
 ) -> tuple[int, int]:
-    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names.
-
-    n is the number of names so far. names is half as long as the table, so that the table never fills up.
-    """
+    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names."""
+    # n is the number of names so far. names is half as long as the table, so that the table never fills up.
     for row in range(first, values.size):
         value = np.int64(values[row])
         slot = find_slot(value, table, names, shift)
@@ -181,10 +179,8 @@ def sort_pair(key: Any, other: Any) -> None:
 
 @kernel
 def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int) -> int:
-    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end.
-
-    start [n] are the first votes of the tasks, before and after repeated votes are removed.
-    """
+    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end."""
+    # start [n] are the first votes of the tasks, before and after repeated votes are removed.
     kept = int(start[0])
     for t in range(start.size):
         first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
@@ -283,10 +279,8 @@ def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], N
 
 @kernel
 def copy_tasks(votes: Votes, tasks: Any, places: Any, new_code: Codes, first_vote: Any, target: Votes) -> None:
-    """Copy tasks [n] with all of their votes to places [n] in another set of votes, whose task_ptr is filled in.
-
-    new_code [W] are the codes of annotators there, first_vote the first vote of each task there.
-    """
+    """Copy tasks [n] with all of their votes to places [n] in another set of votes, whose task_ptr is filled in."""
+    # new_code [W] are the codes of annotators there, first_vote the first vote of each task there.
     task_ptr, cell_ptr, cell_class, annotator = votes
     to_task_ptr, to_cell_ptr, to_cell_class, to_annotator = target
     for n in range(np.uint64(tasks.size)):

@@ -79,10 +79,8 @@ def distances(votes: Votes, e: Floats, total: Floats) -> None:
 
 @kernel
 def distance_gradient(votes: Votes, e: Floats, slope: Floats, e_slope: Floats) -> None:
-    """Add the gradient of the loss by e_i, the sum over its votes of slope_j (e_i - C_ij) / dist_ij, to e_slope_i.
-
-    slope [W] is the gradient of the loss by the sum of j's distances.
-    """
+    """Add the gradient of the loss by e_i, the sum over its votes of slope_j (e_i - C_ij) / dist_ij, to e_slope_i."""
+    # slope [W] is the gradient of the loss by the sum of j's distances.
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -115,10 +113,8 @@ def add_to_row(scale: Any, x: Floats, total: Floats, k: int) -> None:
 
 @kernel
 def similarity(unit: Floats, raw: Floats, slope: Floats, shared: Floats, raw_slope: Floats, unit_slope: Floats) -> None:
-    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines of unit [K, W]; and its gradient, row by row.
-
-    slope [W] is the gradient of the loss by `shared`; that by raw [W] and by unit is added to raw_slope and unit_slope.
-    """
+    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines of unit [K, W], and its gradient by row."""
+    # slope [W] is the gradient of the loss by `shared`; those by raw [W] and unit are added to their slopes.
     K, n = unit.shape
     cor, turn = np.empty(n), np.empty(n)
     for j in range(n):

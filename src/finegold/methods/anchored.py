@@ -45,6 +45,7 @@ from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
+WEIGHT, POWER = Range("between 0 and 1", 0, 1), Range("at least 0", 0, 100)
 LEAST_SHARE = 1e-3  # added to tau, so that a class without labels stays possible
 LEAST_SKILL = 1e-3  # annotators who are worse than chance keep a small weight
 ACCURACY_MARGIN = 0.02  # minimum distance of a, and of a_j in residuals, from chance and from 1
@@ -98,23 +99,15 @@ class AnchoredVote(Method):
 
     tolerance: float = setting(1e-3, "Has no effect: all sweeps are made.")
     max_iterations: int = setting(4, "Number of sweeps.")
-    vote_share: float = setting(
-        0.5, "Weight of the votes themselves in a label; the rest is the model's.", Range("between 0 and 1", 0, 1)
-    )
+    vote_share: float = setting(0.5, "Weight of the votes themselves in a label; the rest is the model's.", WEIGHT)
     own_share: float = setting(
-        0.5,
-        "Weight of an annotator's own matrix in the model; the rest is everybody's.",
-        Range("between 0 and 1", 0, 1),
+        0.5, "Weight of an annotator's own matrix in the model; the rest is everybody's.", WEIGHT
     )
     class_prior: float = setting(
-        0.5,
-        "Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.",
-        Range("at least 0", 0, 100),
+        0.5, "Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.", POWER
     )
     skill_power: float = setting(
-        0.75,
-        "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.",
-        Range("at least 0", 0, 100),
+        0.75, "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.", POWER
     )
     prior_votes: float = setting(
         2.0, "Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.", POSITIVE

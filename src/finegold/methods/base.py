@@ -10,6 +10,7 @@ import inspect
 import math
 import textwrap
 from abc import ABC, abstractmethod
+from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
@@ -53,6 +54,7 @@ Allowed = Range | tuple[str, ...]
 Limits = Mapping[str, Allowed]
 Floats = NDArray[np.float64]
 PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
+M = TypeVar("M", bound="Method")
 
 
 class SufficientStatistics(NamedTuple):
@@ -68,6 +70,34 @@ def setting(default: Any, help: str, limits: Allowed | None = None, kind: str = 
     return field(default=default, metadata={"help": help, "limits": limits, "kind": kind})
 
 
+ARGUMENTS = {  # of the functions below, as their docstrings explain them
+    "annotations": "Annotations\n    The votes.",
+    "block": "Block\n    Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.",
+    "restart": "int\n    The number of the restart; 0 unless `n_restarts` is more than 1.",
+    "engine": "Engine\n    Sums a function over all blocks: `engine.sum(function, ...)`.",
+    "statistics": "named tuple\n    Sums over all tasks, as `start` and `sweep` return them.",
+    "before": "named tuple\n    The parameters of the last sweep.",
+    "parameters": "named tuple\n    What `begin` or `expect` returned for the last sweep.",
+    "first": "named tuple\n    The first sums, with the new votes.",
+    "steps": "list of Step\n    What each sweep did so far.",
+    "n_tasks": "int\n    The number of tasks.",
+    "result": "ResultData\n    A result of this method. It is only asked for if `remembers` is not None.",
+    "earlier": "ndarray\n    Counts of shape [annotator, vote, truth].",
+}
+
+
+def explain_arguments(method: type[M]) -> type[M]:
+    """Add what the arguments are to the docstrings of a class."""
+    for function in vars(method).values():
+        known = [name for name in getattr(function, "__annotations__", ()) if name in ARGUMENTS]
+        if known and function.__doc__:  # Python may run without docstrings
+            words, section, returns = inspect.cleandoc(function.__doc__).partition("\n\nReturns\n")
+            entries = [f"{name} : {ARGUMENTS[name]}" for name in known]
+            function.__doc__ = "\n".join([f"{words}\n\nParameters\n----------", *entries]) + section + returns
+    return method
+
+
+@explain_arguments
 @dataclass(kw_only=True)
 class Method(ABC):
     """Base class of all methods, also of your own.
@@ -184,11 +214,6 @@ class Method(ABC):
     def n_parameters(self, annotations: Annotations) -> int:
         """Return how many numbers a fit stores at least, besides votes and posterior.
 
-        Parameters
-        ----------
-        annotations : Annotations
-            The votes.
-
         Returns
         -------
         int
@@ -200,13 +225,6 @@ class Method(ABC):
     def start(self, block: Block, restart: int) -> Any:
         """Write the first posterior of the tasks of a block.
 
-        Parameters
-        ----------
-        block : Block
-            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
-        restart : int
-            The number of the restart; 0 unless `n_restarts` is more than 1.
-
         Returns
         -------
         named tuple
@@ -216,11 +234,6 @@ class Method(ABC):
     @abstractmethod
     def begin(self, statistics: Any) -> Any:
         """Make the parameters of the first sweep.
-
-        Parameters
-        ----------
-        statistics : named tuple
-            Sums over all tasks, as `start` and `sweep` return them.
 
         Returns
         -------
@@ -232,13 +245,6 @@ class Method(ABC):
     def sweep(self, block: Block, parameters: Any) -> Any:
         """Write the new posterior of the tasks of a block.
 
-        Parameters
-        ----------
-        block : Block
-            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
-        parameters : named tuple
-            What `begin` or `expect` returned.
-
         Returns
         -------
         named tuple
@@ -247,13 +253,6 @@ class Method(ABC):
 
     def expect(self, statistics: Any, before: Any) -> Any:
         """Make the parameters of the next sweep.
-
-        Parameters
-        ----------
-        statistics : named tuple
-            Sums over all tasks, as `start` and `sweep` return them.
-        before : named tuple
-            The parameters of the last sweep.
 
         Returns
         -------
@@ -265,15 +264,6 @@ class Method(ABC):
     def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
         """Replace `expect` if the update needs further passes over the votes.
 
-        Parameters
-        ----------
-        engine : Engine
-            Sums a function over all blocks: `engine.sum(function, ...)`.
-        statistics : named tuple
-            Sums over all tasks, as `start` and `sweep` return them.
-        before : named tuple
-            The parameters of the last sweep.
-
         Returns
         -------
         named tuple
@@ -283,13 +273,6 @@ class Method(ABC):
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises; NaN if there is no such thing.
-
-        Parameters
-        ----------
-        parameters : named tuple
-            The parameters of the last sweep.
-        statistics : named tuple
-            Sums over all tasks, as `start` and `sweep` return them.
 
         Returns
         -------
@@ -301,11 +284,6 @@ class Method(ABC):
     def converged(self, steps: list[Step]) -> bool:
         """Return whether the fit ends here.
 
-        Parameters
-        ----------
-        steps : list of Step
-            What each sweep did so far.
-
         Returns
         -------
         bool
@@ -315,11 +293,6 @@ class Method(ABC):
 
     def cautions(self, n_tasks: int) -> list[str]:
         """Return what users should know about results with so many tasks.
-
-        Parameters
-        ----------
-        n_tasks : int
-            The number of tasks.
 
         Returns
         -------
@@ -332,11 +305,6 @@ class Method(ABC):
     def learned(self, parameters: Any) -> Learned:
         """Return what a result keeps besides the labels.
 
-        Parameters
-        ----------
-        parameters : named tuple
-            The parameters of the last sweep.
-
         Returns
         -------
         Learned
@@ -345,11 +313,6 @@ class Method(ABC):
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         """Return the sums that a result was made from, so that new votes can be folded in.
-
-        Parameters
-        ----------
-        result : ResultData
-            A result of this method. It is only asked for if `remembers` is not None.
 
         Returns
         -------
@@ -371,13 +334,6 @@ class Method(ABC):
     def recompute_priors(self, parameters: Any, first: Any) -> Any:
         """Replace priors that are made from the votes.
 
-        Parameters
-        ----------
-        parameters : named tuple
-            The parameters of the last sweep.
-        first : named tuple
-            The first sums, with the new votes.
-
         Returns
         -------
         named tuple
@@ -387,11 +343,6 @@ class Method(ABC):
 
     def with_prior(self, earlier: Any) -> Self:
         """Return a copy of the method that adds the counts of an earlier run.
-
-        Parameters
-        ----------
-        earlier : ndarray
-            Counts of shape [annotator, vote, truth].
 
         Returns
         -------
@@ -403,7 +354,6 @@ class Method(ABC):
         return informed
 
 
-M = TypeVar("M", bound=Method)
 EXAMPLE = """Examples
 --------
 >>> import finegold
@@ -419,7 +369,9 @@ def with_settings(method: type[M]) -> type[M]:
     made = dataclass(kw_only=True)(method)
     parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
     about = {one.name: one.metadata for base in parents for one in fields(base) if one.metadata}
-    made.limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
+    limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
+    literals = {one.name: str(one.type) for one in fields(made) if str(one.type).startswith("Literal[")}
+    made.limits = {**limits, **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()}}
     entries = ["Parameters", "----------"]
     for one in (one for one in fields(made) if one.init):
         stated, allowed = about[one.name], made.limits.get(one.name)

@@ -71,13 +71,10 @@ class CATD(Method):
     max_iterations: int = 100
     seed: int = setting(0, 'Seed of the draws that decide ties, with `ties="random"`.')
     ties: Literal["random", "split"] = setting(
-        "split", "Whether a tie is decided at random or divided among the classes.", ("random", "split")
+        "split", "Whether a tie is decided at random or divided among the classes."
     )
     quantiles: Literal["printed", "exact"] = setting(
-        "exact",
-        "Quantiles of the chi-square distribution: those of the printed table that the public program uses, or exact "
-        "ones.",
-        ("printed", "exact"),
+        "exact", "Quantiles of chi-square: those of the printed table that the public program uses, or exact ones."
     )
     alpha: float = setting(
         0.05,
@@ -126,17 +123,9 @@ class CATD(Method):
     def _vote(self, block: Block, iteration: int, q: Floats) -> Statistics:
         """Set labels by weighted vote and count the errors of annotators. Random ties report a change of 1."""
         z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
+        split, numbers = self.ties == "split", (np.uint64(self.seed % 2**64), np.uint64(iteration))
         change, lots = kernels.vote(
-            block.classes,
-            block.votes,
-            block.gold,
-            q,
-            self.ties == "split",
-            np.uint64(self.seed % 2**64),
-            np.uint64(iteration),
-            block.posterior,
-            z,
-            error,
+            block.classes, block.votes, block.gold, q, split, *numbers, block.posterior, z, error
         )
         return Statistics(1.0 if lots else change, z, error)
 

@@ -79,17 +79,14 @@ class CBCC(Method):
     random_start: ClassVar[bool] = True
 
     tolerance: float = setting(
-        0.0,
-        "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
+        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, it never stops early."
     )
     max_iterations: int = 40
     seed: int = setting(0, "Seed of the random communities that it starts from.")
     n_communities: int = setting(4, "The number of communities.", COUNT)
     community_strength: float = setting(10.0, "Pseudo-count of annotators in each community.", POSITIVE)
     w: float = setting(
-        5.0,
-        "Precision of the annotators' scores around those of their community: the larger, the more alike they are.",
-        POSITIVE,
+        5.0, "Precision of annotators' scores around those of their community: if large, they are alike.", POSITIVE
     )
     quality: float = setting(0.7, "The share of right votes that the prior of the scores expects.", SHARE)
     repeats: int = setting(
@@ -107,11 +104,9 @@ class CBCC(Method):
         return ConfusionSums(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
-        """Start with random communities and without votes: all scores equal those of the prior.
-
-        They must be exactly equal. The largest community attracts nearly all annotators in the first iteration, and
-        communities of equal size must share them until votes distinguish the communities, not until rounding does.
-        """
+        """Start with random communities and without votes: all scores equal those of the prior."""
+        # They must be exactly equal. The largest community attracts nearly all annotators in the first iteration, and
+        # communities of equal size must share them until votes distinguish the communities, not until rounding does.
         W, _, K = statistics.n.shape
         r = np.eye(self.n_communities)[np.random.default_rng(self.seed).integers(self.n_communities, size=W)]
         m0, V0 = community_prior(K, self.quality)
@@ -167,12 +162,10 @@ class CBCC(Method):
 
 
 def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) -> tuple[Floats, Floats]:
-    """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability, for each truth.
-
-    mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is observed through pseudo-counts for the truth.
-    Undamped steps, which are the paper's, go to and fro with 8 classes or more and away with 14 or more; from there on
-    they are damped until they converge.
-    """
+    """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability, for each truth."""
+    # mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is observed through pseudo-counts for the truth.
+    # Undamped steps, which are the paper's, go to and fro with 8 classes or more and away with 14 or more; from there
+    # on they are damped until they converge.
     for keep, tolerance in DAMPING.items():
         with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
             m, V, change = _prior_scores(n_classes, quality, int(iterations / (1 - keep)), keep)

@@ -52,8 +52,7 @@ class DS(Method):
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
     tolerance: float = setting(
-        0.0,
-        "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
+        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, it never stops early."
     )
     max_iterations: int = 20
     quality: float = setting(0.7, "The share of right votes of every annotator at the start.", SHARE)

@@ -94,7 +94,7 @@ class EBCC(Method):
     n_subtypes: int = setting(10, "The largest number of subtypes of each class, the paper's G.", COUNT)
     n_restarts: int = setting(40, "The number of random starts. The result with the highest bound is returned.", COUNT)
     class_prior: Literal["empirical", "uniform"] = setting(
-        "empirical", "Pseudo-counts of the classes: summed vote shares, or 1 each.", ("empirical", "uniform")
+        "empirical", "Pseudo-counts of the classes: summed vote shares, or 1 each."
     )
     a_pi: float = setting(
         0.1, "Pseudo-counts of the subtypes of a class, in sum. If it is small, few subtypes are used.", POSITIVE

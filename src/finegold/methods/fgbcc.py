@@ -69,9 +69,7 @@ class FGBCC(Method):
     max_iterations: int = 1000
     exact: bool = setting(False, "Take the exact optimum of every score, instead of where L-BFGS-B stops.")
     lbfgs_tolerance: float = setting(
-        1e-5,
-        "L-BFGS-B stops at this relative decrease, or at this size of the gradient.",
-        Range("positive", 1e-15, 1.0),
+        1e-5, "L-BFGS-B stops at this relative decrease or size of the gradient.", Range("positive", 1e-15, 1.0)
     )
     lbfgs_iterations: int = setting(35, "The largest number of iterations of L-BFGS-B in each sweep.", COUNT)
 

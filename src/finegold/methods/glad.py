@@ -96,10 +96,7 @@ class GLAD(Method):
         "log-likelihood Q has changed by less than this share of its size.",
     )
     max_iterations: int = setting(500, "The largest number of sweeps, each with `steps` steps of the optimiser.")
-    priors: bool = setting(
-        True,
-        "Give abilities and log-difficulties a normal prior with mean 1 and variance 1, and maximise their posterior.",
-    )
+    priors: bool = setting(True, "Give abilities and log-difficulties the prior N(1, 1), and maximise their posterior.")
     gradient_tolerance: float = setting(
         1e-4, "The optimiser stops when no entry of the gradient is larger.", Range("positive", 1e-15, 1e6)
     )
@@ -161,7 +158,7 @@ class GLAD(Method):
         log posterior."""
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
-        slope = engine.sum(_posterior_slope if self.priors else _slope_of_block, moved)
+        slope = engine.sum(_slope_at, moved, self.priors)
         q, gradient = slope.q, np.concatenate([slope.alpha, *slope.beta])
         if self.priors:
             q -= 0.5 * float(np.sum((both - 1) ** 2))
@@ -216,17 +213,14 @@ def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
     return Slope(q, alpha_gradient, (beta_gradient,))
 
 
-def _slope_of_block(block: Block, parameters: Parameters) -> Slope:
-    return _slope(block, block.posterior, parameters.alpha, _of_block(block, parameters))
-
-
-def _posterior_slope(block: Block, parameters: Parameters) -> Slope:
-    """Return the log-likelihood with the truths summed out, and its gradient: Q plus the entropy of its posteriors."""
-    beta = _of_block(block, parameters)
+def _slope_at(block: Block, parameters: Parameters, priors: bool) -> Slope:
+    """Return Q and its gradient; with priors, of the log-likelihood with the truths summed out: Q plus the entropy."""
+    alpha, beta = parameters.alpha, _of_block(block, parameters)
+    if not priors:
+        return _slope(block, block.posterior, alpha, beta)
     phi = block.posterior.copy()  # known truths stay
-    _posteriors(block, phi, parameters.alpha, beta)
-    slope = _slope(block, phi, parameters.alpha, beta)
-    logs = np.log(np.maximum(phi, LEAST_PROBABILITY))
+    _posteriors(block, phi, alpha, beta)
+    slope, logs = _slope(block, phi, alpha, beta), np.log(np.maximum(phi, LEAST_PROBABILITY))
     return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
 
 

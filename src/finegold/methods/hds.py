@@ -78,9 +78,7 @@ class HDS(Method):
     keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
 
     class_prior: Literal["votes", "flat"] = setting(
-        "votes",
-        "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.",
-        ("votes", "flat"),
+        "votes", "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes."
     )
 
     def n_parameters(self, annotations: Annotations) -> int:

@@ -71,9 +71,7 @@ class IBCC(Method):
     max_iterations: int | None = setting(  # type: ignore[assignment]
         None, "The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes."
     )
-    inference: Literal["ep", "vb"] = setting(
-        "vb", "Expectation propagation or variational Bayes.", tuple(STOPPING_DEFAULTS)
-    )
+    inference: Literal["ep", "vb"] = setting("vb", "Expectation propagation or variational Bayes.")
     right: float | None = setting(
         None,
         "Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and "

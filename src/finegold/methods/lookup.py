@@ -178,10 +178,8 @@ def method_of(result: ResultData) -> Method:
 
 
 def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
-    """Return the method of this name with these settings. A method object is returned as it is, without settings.
-
-    With `paper`, the settings that are not given are those of the paper's tables.
-    """
+    """Return the method of this name with these settings. A method object is returned as it is, without settings."""
+    # With `paper`, the settings that are not given are those of the paper's tables.
     if isinstance(method, Method):
         if settings:
             raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")

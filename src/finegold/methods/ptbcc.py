@@ -98,31 +98,21 @@ class PTBCC(Method):
         1.0, "Pseudo-count, in the first prototype, of each wrong vote, and in the second of the right one.", POSITIVE
     )
     f: float = setting(
-        5.0,
-        "Pseudo-count of the right vote in the first prototype: with K classes it starts with f / (f + (K - 1) e) "
-        "right votes.",
-        POSITIVE,
+        5.0, "Pseudo-count of right votes in the first prototype: f / (f + (K - 1) e) are right at first.", POSITIVE
     )
     m: float = setting(
-        1.35,
-        "Pseudo-count of each wrong vote in the second prototype: it starts with e / (e + (K - 1) m) right votes.",
-        POSITIVE,
+        1.35, "Pseudo-count of a wrong vote in the second prototype: e / (e + (K - 1) m) are right at first.", POSITIVE
     )
     pi_strength: float = setting(
         0.4,
-        "Strength of the prior of each annotator's mixture: the factor by which the first assignments of votes to "
-        "prototypes are counted.",
+        "Strength of the prior of each annotator's mixture: the factor of the first assignments of votes.",
         POSITIVE,
     )
     v_strength: float = setting(
-        0.5,
-        "Strength of the prior of the prototypes: the factor by which the first assignments of votes are counted.",
-        POSITIVE,
+        0.5, "Strength of the prior of the prototypes: the factor of the first assignments of votes.", POSITIVE
     )
     further: Literal["dirichlet", "uniform"] = setting(
-        "dirichlet",
-        "How prototypes beyond the second start: drawn at random, or with all votes equally likely.",
-        ("dirichlet", "uniform"),
+        "dirichlet", "How prototypes beyond the second start: drawn at random, or with all votes equally likely."
     )
     prototypes: ArrayLike | None = setting(
         None,
@@ -134,7 +124,6 @@ class PTBCC(Method):
         "double",
         'Precision of the posterior. With "single" it takes half of the memory, and rounding errors are up to 3e-8 per '
         "sweep: on simulated votes, posteriors were within 1e-6 of those in 64 bits, after the same number of sweeps.",
-        ("double", "single"),
     )
 
     def __post_init__(self) -> None:

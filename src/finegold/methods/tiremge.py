@@ -190,10 +190,8 @@ def _propagate(block: Block, x: Floats, self_loops: int) -> Floats:
 
 
 def learn(block: Block, weights: Weights, inputs: Inputs, before: Floats) -> tuple[float, Floats, Weights, Floats]:
-    """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the embeddings.
-
-    `before`, the reliabilities of the last step, and `inputs` are constants of this step.
-    """
+    """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the embeddings."""
+    # `before`, the reliabilities of the last step, and `inputs` are constants of this step.
     w1, b1, w2, b2, w3, b3, w4, b4 = weights
     layers = Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
     e = np.empty_like(inputs[0])
@@ -219,10 +217,8 @@ def learn(block: Block, weights: Weights, inputs: Inputs, before: Floats) -> tup
 
 
 def judge(block: Block, e: Floats, before: Floats) -> tuple[float, Floats, Floats]:
-    """Return the loss, the new reliabilities, and the gradient of the loss by the embeddings.
-
-    a_j = (sum of j's distances) times the previous r_j;  raw_j = exp(-a_j / ||a||);  r = cor raw.
-    """
+    """Return the loss, the new reliabilities, and the gradient of the loss by the embeddings."""
+    # a_j = (sum of j's distances) times the previous r_j; raw_j = exp(-a_j / ||a||); r = cor raw.
     n_tasks, n_annotators = block.n_tasks, block.n_annotators
     votes = _degrees(block)[n_tasks:, 0]
     total, e_slope = np.zeros(n_annotators), np.zeros_like(e)

@@ -55,12 +55,10 @@ class FailedError(Exception):
 
 
 def run_in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float, max_seconds: float) -> Answer:
-    """Run `job`, "module:function", as function(data, output, *arguments), and return what it writes to `output`.
-
-    `max_bytes` bounds addresses; infinity leaves them to the limits that this process has itself.
-    Raise the InputError that it raises, a FailedError for any other error, and an ExhaustedError if it exceeds its
-    bounds or is ended by the library.
-    """
+    """Run `job`, "module:function", as function(data, output, *arguments), and return what it writes to `output`."""
+    # `max_bytes` bounds addresses; infinity leaves them to the limits that this process has itself. Raise the
+    # InputError that it raises, a FailedError for any other error, and an ExhaustedError if it exceeds its bounds or is
+    # ended by the library.
     module, _, function = job.partition(":")
     max_bytes = max_bytes if max_bytes == math.inf else min(max_bytes, available_memory())
     order = {

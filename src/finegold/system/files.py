@@ -53,10 +53,8 @@ def _try_lock(handle: int, unsupported: bool) -> bool:
 
 @contextmanager
 def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Keep other Finegold processes from using `target` in the same way.
-
-    If another process holds the lock, raise an OutputError. If `wait` is given, call it with a message and wait.
-    """
+    """Keep other Finegold processes from using `target` in the same way."""
+    # If another process holds the lock, raise an OutputError. If `wait` is given, call it with a message and wait.
     resolved = target.resolve()
     path, has_waited = resolved.with_name(f".{resolved.name[:200]}.lock"), False
     while True:
@@ -120,20 +118,16 @@ OPEN_ELSEWHERE = (
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path, which replaces `path` if the block succeeds and is removed otherwise.
-
-    If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
-    """
+    """Yield a temporary path, which replaces `path` if the block succeeds and is removed otherwise."""
+    # If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
     with replacing_all([path]) as (temporary,):
         yield temporary
 
 
 @contextmanager
 def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
-    """Yield a temporary path for each path; they replace the paths together if the block succeeds.
-
-    A process that is killed between two moves leaves a list of them, and the next one makes the others.
-    """
+    """Yield a temporary path for each path; they replace the paths together if the block succeeds."""
+    # A process that is killed between two moves leaves a list of them, and the next one makes the others.
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
         for target in (Path(path).expanduser() for path in paths):
@@ -170,10 +164,9 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 
 
 def finish_moves(folder: Path) -> list[Path]:
-    """Make the moves that a killed process has left in a folder; return the files that are new now.
-
-    The moves begin when all lists are whole, so a list that is not, or that lacks another, says that all files are old.
-    """
+    """Make the moves that a killed process has left in a folder; return the files that are new now."""
+    # The moves begin when all lists are whole, so a list that is not, or that lacks another, says that all files are
+    # old.
     finished: list[Path] = []
     for path in folder.glob(f".{'[0-9a-f]' * 2 * RANDOM_BYTES}{LIST_SUFFIX}"):
         with suppress(OSError), _held(path) as is_abandoned:
@@ -222,11 +215,9 @@ def _uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def reserved(target: Path) -> Iterator[Path]:
-    """Yield an empty temporary file that is locked while the block runs.
-
-    It is in the folder of the target, because a rename is atomic only within one file system, and has the extension of
-    the target, which determines the format.
-    """
+    """Yield an empty temporary file that is locked while the block runs."""
+    # It is in the folder of the target, because a rename is atomic only within one file system, and has the extension
+    # of the target, which determines the format.
     finish_moves(_folder_of_temporary(target))
     for leftover in abandoned(target):
         shutil.rmtree(attached_folder(leftover), ignore_errors=True)
@@ -241,10 +232,8 @@ def reserved(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _reserving(new_name: Callable[[], Path]) -> Iterator[Path]:
-    """Yield a new empty file that is locked while the block runs, and removed after it.
-
-    On Windows it is not locked, because open files cannot be moved.
-    """
+    """Yield a new empty file that is locked while the block runs, and removed after it."""
+    # On Windows it is not locked, because open files cannot be moved.
     while True:
         path = new_name()
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
@@ -335,10 +324,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def temporary_name(target: Path) -> Path:
-    """Return a new temporary name in the folder of the target.
-
-    It has the suffix of the target, which determines the format. All temporary names follow this pattern.
-    """
+    """Return a new temporary name in the folder of the target."""
+    # It has the suffix of the target, which determines the format. All temporary names follow this pattern.
     name = f"{_prefix(target)}{secrets.token_hex(RANDOM_BYTES)}.part{''.join(target.suffixes)[-20:]}"
     return _folder_of_temporary(target) / name
 

@@ -17,10 +17,8 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Return the number of bytes that this process may still allocate, or infinity if it is unknown.
-
-    The environment variable FINEGOLD_MAX_MEMORY overrides the measured value.
-    """
+    """Return the number of bytes that this process may still allocate, or infinity if it is unknown."""
+    # The environment variable FINEGOLD_MAX_MEMORY overrides the measured value.
     if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is not None:
         try:
             return float(text)

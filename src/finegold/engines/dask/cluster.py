@@ -38,10 +38,9 @@ DYING = (
 
 
 class Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
-    """Make workers ignore Ctrl-C, which reaches all processes of a terminal.
+    """Make workers ignore Ctrl-C, which reaches all processes of a terminal."""
 
-    The engine ends them after it has saved their state.
-    """
+    # The engine ends them after it has saved their state.
 
     def setup(self, worker: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -26,11 +26,10 @@ Answered = TypeVar("Answered")
 
 
 class DaskEngine:
-    """Blocks in the memory of Dask workers.
+    """Blocks in the memory of Dask workers."""
 
-    scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
-        machine, by default one per core, and `close` (or the end of a `with` block) ends it.
-    """
+    # scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
+    # machine, by default one per core, and `close` (or the end of a `with` block) ends it.
 
     def __init__(
         self,

@@ -59,15 +59,11 @@ class Packed(NamedTuple):
     total_votes: int  # of all blocks
 
     def load(self, index: int, dtype: Any) -> Block:
-        n_tasks = len(self.cells_per_task)
+        n_tasks, counts = len(self.cells_per_task), (self.cells_per_task, self.votes_per_cell)
+        pointers = (np.append(np.uint64(0), np.cumsum(sizes, dtype=np.uint64)) for sizes in counts)
         return Block(
             index=index,
-            votes=Votes(
-                _pointers(self.cells_per_task),
-                _pointers(self.votes_per_cell),
-                self.cell_class,
-                self.annotator.astype(np.uint32),
-            ),
+            votes=Votes(*pointers, self.cell_class, self.annotator.astype(np.uint32)),
             gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
             n_annotators=self.n_annotators,
             total_votes=self.total_votes,
@@ -77,9 +73,10 @@ class Packed(NamedTuple):
     @classmethod
     def of(cls, block: Block) -> Packed:
         task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
+        cells, votes = (n.astype(np.min_scalar_type(int(n.max(initial=0)))) for n in map(np.diff, (task_ptr, cell_ptr)))
         return cls(
-            cells_per_task=_narrow(np.diff(task_ptr)),
-            votes_per_cell=_narrow(np.diff(cell_ptr)),
+            cells,
+            votes,
             cell_class=cell_class.copy(),
             annotator=annotator.astype(np.min_scalar_type(block.n_annotators)),
             gold=block.gold.copy() if (block.gold != MISSING).any() else None,
@@ -87,16 +84,6 @@ class Packed(NamedTuple):
             n_classes=block.n_classes,
             total_votes=block.total_votes,
         )
-
-
-def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
-    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-
-
-def _pointers(counts: NDArray[Any]) -> NDArray[np.uint64]:
-    pointers = np.zeros(len(counts) + 1, np.uint64)
-    np.cumsum(counts, out=pointers[1:])
-    return pointers
 
 
 class Lost(Exception):
@@ -129,10 +116,9 @@ class Answer(NamedTuple):
 
 
 class BlockActor:
-    """A Dask actor that holds blocks.
+    """A Dask actor that holds blocks."""
 
-    A step runs once on every block, however often it is ordered: each block knows its last pass.
-    """
+    # A step runs once on every block, however often it is ordered: each block knows its last pass.
 
     def __init__(self, threads: int, dtype: Any) -> None:
         self.dtype, self.pool = dtype, ThreadPoolExecutor(threads)
@@ -150,11 +136,9 @@ class BlockActor:
         return True
 
     def take(self, attempt: int, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
-        """Hold this block as it was after that pass, and return the error as bytes if there is one.
-
-        origin is None for a block that is held already. Blocks that arrive late, after a loss, are out of date and are
-        ignored: they would reset a block that has caught up.
-        """
+        """Hold this block as it was after that pass, and return the error as bytes if there is one."""
+        # origin is None for a block that is held already. Blocks that arrive late, after a loss, are out of date and
+        # are ignored: they would reset a block that has caught up.
         if attempt < self.newest:
             return b""
         try:
@@ -246,10 +230,21 @@ class WorkerPool:
         }
         with self.cluster.client.as_current():  # actors use the current client from their first call on
             for address, future in futures.items():
+                end = time.monotonic() + ATTACH
+                while not future.done() and address in self.cluster.threads() and time.monotonic() < end:
+                    time.sleep(POLL)
+                if not future.done():
+                    continue
                 try:
-                    actor = self._wait_for_actor(address, future)
+                    actor = future.result()
                     there, here = self._result(actor.version()), version("finegold")
-                except Lost:
+                except ImportError as error:
+                    raise InputError(
+                        f"the Dask worker {address} cannot load Finegold ({error}); install it there, too"
+                    ) from error
+                except FinegoldError:
+                    raise
+                except Exception:  # Dask raises many errors for a lost worker
                     continue
                 if there != here:
                     raise InputError(
@@ -257,21 +252,6 @@ class WorkerPool:
                         "install the same version on all machines"
                     )
                 self.actors[address], self.threads[address] = actor, workers[address]
-
-    def _wait_for_actor(self, address: str, future: Any) -> Any:
-        end = time.monotonic() + ATTACH
-        while not future.done():
-            if address not in self.cluster.threads() or time.monotonic() > end:
-                raise Lost(address)
-            time.sleep(POLL)
-        try:
-            return future.result()
-        except ImportError as error:
-            raise InputError(
-                f"the Dask worker {address} cannot load Finegold ({error}); install it there, too"
-            ) from error
-        except Exception as error:  # Dask raises many errors for a lost worker
-            raise Lost(str(error)) from error
 
     def assign(self, blocks: Sequence[int]) -> None:
         """Assign blocks to workers: neighbours together, and each worker at most the share of its threads."""

@@ -40,10 +40,8 @@ def cupy() -> Any:
 
 @cache
 def compiled(files: tuple[str, ...], name: str, *, fast: bool = False, **constants: Any) -> Any:
-    """Return the kernel of this name in these files, compiled with these constants.
-
-    `fast` uses float32 with approximate divisions and without numbers below 1e-38, in a third of the time.
-    """
+    """Return the kernel of this name in these files, compiled with these constants."""
+    # `fast` uses float32 with approximate divisions and without numbers below 1e-38, in a third of the time.
     math = ("--use_fast_math",) if fast else ()
     options = ("-std=c++17", *math, f"-DTHREADS={THREADS}", *(f"-D{key}={value}" for key, value in constants.items()))
     source = "\n".join((HERE / file).read_text(encoding="utf-8") for file in ("common.cuh", *files))
