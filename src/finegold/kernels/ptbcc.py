@@ -110,95 +110,6 @@ def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
 
 
 @inlined
-def weigh_votes_of_two(
-    cell_ptr: Any, annotator: Any, record: Floats, q: Floats, odds: Floats, opens: Any, theta: Floats
-) -> float:
-    """Compute (11) for two prototypes in one flat loop. `opens` marks the first vote of each cell but the first."""
-    # theta[c] first holds the cumulative sum at the end of cell c; the differences are the sums of the cells. Return
-    # the sum of log(1 + r) - theta q, the votes' part of the entropy.
-    n_cells = np.uint64(cell_ptr.size) - ONE
-    first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
-    opens[:n_votes] = 0
-    for cell in range(ONE, n_cells):
-        opens[cell_ptr[cell] - first] = 1
-    log_sum, product, running = 0.0, 1.0, 0.0
-    c = ZERO
-    for vote in range(n_votes):
-        c += np.uint64(opens[vote])
-        j = np.uint64(annotator[first + vote])
-        total = 1.0 + record[j, ZERO] * odds[c]
-        share = 1.0 - 1.0 / total
-        running += share
-        theta[c] = running
-        record[j, ONE] += share
-        product *= total
-        if product > LARGE:
-            log_sum += math.log(product)
-            product = 1.0
-    before = 0.0
-    for cell in range(n_cells):
-        running = theta[cell]
-        theta[cell] = running - before
-        before = running
-        log_sum -= theta[cell] * q[cell]
-    return log_sum + math.log(product)
-
-
-@inlined
-def weigh_votes(D: Any, cell_ptr: Any, annotator: Any, record: Floats, q: Floats, odds: Floats, theta: Floats) -> float:
-    """Compute (11) for any number of prototypes. Return the votes' part of the entropy."""
-    log_sum, product = 0.0, 1.0
-    at = ZERO
-    for c in range(np.uint64(cell_ptr.size) - ONE):
-        theta[at : at + np.uint64(len(D))] = 0.0
-        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-            j = np.uint64(annotator[vote])
-            total = 1.0
-            for d in range(np.uint64(len(D))):
-                total += record[j, d] * odds[at + d]
-            scale = 1.0 / total
-            for d in range(np.uint64(len(D))):
-                share = record[j, d] * odds[at + d] * scale
-                theta[at + d] += share
-                record[j, np.uint64(len(D)) + d] += share
-            product *= total
-            if product > LARGE:
-                log_sum += math.log(product)
-                product = 1.0
-        for d in range(np.uint64(len(D))):
-            log_sum -= theta[at + d] * q[at + d]
-        at += np.uint64(len(D))
-    return log_sum + math.log(product)
-
-
-@inlined
-def weigh_votes_in_logs(
-    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
-) -> float:
-    """The same for odds that would overflow a float."""
-    log_sum = 0.0
-    at = ZERO
-    for c in range(np.uint64(cell_ptr.size) - ONE):
-        theta[at : at + np.uint64(len(D))] = 0.0
-        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-            j = np.uint64(annotator[vote])
-            largest = 0.0
-            for d in range(np.uint64(len(D))):
-                largest = max(largest, log_odds_pi[j, d] + q[at + d])
-            total = math.exp(-largest)
-            for d in range(np.uint64(len(D))):
-                total += math.exp(log_odds_pi[j, d] + q[at + d] - largest)
-            for d in range(np.uint64(len(D))):
-                share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
-                theta[at + d] += share
-                record[j, np.uint64(len(D)) + d] += share
-                log_sum -= share * q[at + d]
-            log_sum += largest + math.log(total)
-        at += np.uint64(len(D))
-    return log_sum
-
-
-@inlined
 def open_records(log_odds_pi: Floats) -> Floats:
     """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
     W, D = log_odds_pi.shape
@@ -229,16 +140,77 @@ def weigh(
     q: Floats, odds: Floats, opens: Any, theta: Floats,
 ) -> float:  # fmt: skip
     """Compute (11) for the votes of a run: theta [cells * D], and sums in record. Return their part of the entropy."""
-    # odds and opens are scratch, as long as q and as there are votes.
-    if wide:
-        return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
+    # It is the sum of log(1 + r) - theta q. odds and opens are scratch, as long as q and as there are votes.
+    n_cells, others, at = np.uint64(cell_ptr.size) - ONE, np.uint64(len(D)), ZERO
+    log_sum, product = 0.0, 1.0
+    if wide:  # odds would overflow a float
+        for c in range(n_cells):
+            theta[at : at + others] = 0.0
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                largest = 0.0
+                for d in range(others):
+                    largest = max(largest, log_odds_pi[j, d] + q[at + d])
+                total = math.exp(-largest)
+                for d in range(others):
+                    total += math.exp(log_odds_pi[j, d] + q[at + d] - largest)
+                for d in range(others):
+                    share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
+                    theta[at + d] += share
+                    record[j, others + d] += share
+                    log_sum -= share * q[at + d]
+                log_sum += largest + math.log(total)
+            at += others
+        return log_sum
     n = (cell_ptr.size - 1) * len(D)
-    for at in range(n):
-        odds[at] = q[at]
+    for each in range(n):
+        odds[each] = q[each]
     exp_buffer(odds, n)
-    if len(D) == 1:
-        return weigh_votes_of_two(cell_ptr, annotator, record, q, odds, opens, theta)
-    return weigh_votes(D, cell_ptr, annotator, record, q, odds, theta)
+    if len(D) == 1:  # one flat loop; `opens` marks the first vote of each cell but the first
+        first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
+        opens[:n_votes] = 0
+        for cell in range(ONE, n_cells):
+            opens[cell_ptr[cell] - first] = 1
+        running = 0.0
+        for vote in range(n_votes):
+            at += np.uint64(opens[vote])
+            j = np.uint64(annotator[first + vote])
+            total = 1.0 + record[j, ZERO] * odds[at]
+            share = 1.0 - 1.0 / total
+            running += share
+            theta[at] = running  # the sum up to the end of this cell; the differences are the sums of the cells
+            record[j, ONE] += share
+            product *= total
+            if product > LARGE:
+                log_sum += math.log(product)
+                product = 1.0
+        before = 0.0
+        for cell in range(n_cells):
+            running = theta[cell]
+            theta[cell] = running - before
+            before = running
+            log_sum -= theta[cell] * q[cell]
+        return log_sum + math.log(product)
+    for c in range(n_cells):
+        theta[at : at + others] = 0.0
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            total = 1.0
+            for d in range(others):
+                total += record[j, d] * odds[at + d]
+            scale = 1.0 / total
+            for d in range(others):
+                share = record[j, d] * odds[at + d] * scale
+                theta[at + d] += share
+                record[j, others + d] += share
+            product *= total
+            if product > LARGE:
+                log_sum += math.log(product)
+                product = 1.0
+        for d in range(others):
+            log_sum -= theta[at + d] * q[at + d]
+        at += others
+    return log_sum + math.log(product)
 
 
 @kernel
@@ -371,9 +343,42 @@ def sweep_tables(
                     of_other = diff[voted, d, k]
                     for i in range(tasks):
                         score[k, i] += share[voted * others + d, i] * of_other
-        softmax(K, tasks, score, weight, largest, summed, scale)
-        moved, log_sum = take_over(K, tasks, score, weight, largest, summed, truth, posterior, tau)
-        log_norm += log_sum
+        for i in range(tasks):  # weight = exp(score - largest) / summed, by task
+            largest[i], summed[i] = score[ZERO, i], 0.0
+        for k in range(ONE, K):
+            for i in range(tasks):
+                largest[i] = max(largest[i], score[k, i])
+        for k in range(K):
+            for i in range(tasks):
+                weight[k, i] = score[k, i] - largest[i]
+        exp_buffer(weight.reshape(-1), weight.size)
+        for k in range(K):
+            for i in range(tasks):
+                summed[i] += weight[k, i]
+        for i in range(tasks):
+            scale[i] = 1.0 / summed[i]
+        for k in range(K):
+            for i in range(tasks):
+                weight[k, i] *= scale[i]
+        for i in range(tasks):  # known truths stay
+            if truth[i] >= 0:
+                largest[i], summed[i] = score[np.uint64(truth[i]), i], 1.0
+                for k in range(K):
+                    weight[k, i] = posterior[i, k]
+        moved, log_sum, product = 0.0, 0.0, 1.0
+        for k in range(K):
+            for i in range(tasks):
+                moved = max(moved, abs(weight[k, i] - posterior[i, k]))
+                posterior[i, k] = weight[k, i]
+        for i in range(tasks):
+            product *= summed[i]  # at most K to the power of the tasks of a run: no overflow
+            log_sum += largest[i]
+        for k in range(K):
+            of_class = 0.0
+            for i in range(tasks):
+                of_class += weight[k, i]
+            tau[k] += of_class
+        log_norm += log_sum + math.log(product)
         change = max(change, moved)
 
         for voted in range(K):  # the sum in (10): phi_ik theta_s over all votes for l
@@ -383,54 +388,6 @@ def sweep_tables(
                     confusion[voted, d, k] += product_sum(share[voted * others + d], weight[k], tasks)
     add_records(record, pi)
     return change, log_norm, entropy
-
-
-@inlined
-def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, scale: Floats) -> None:
-    """weight = exp(score - largest) / total, with the largest score and the total of each task."""
-    for i in range(tasks):
-        largest[i], total[i] = score[ZERO, i], 0.0
-    for k in range(ONE, K):
-        for i in range(tasks):
-            largest[i] = max(largest[i], score[k, i])
-    for k in range(K):
-        for i in range(tasks):
-            weight[k, i] = score[k, i] - largest[i]
-    exp_buffer(weight.reshape(-1), weight.size)
-    for k in range(K):
-        for i in range(tasks):
-            total[i] += weight[k, i]
-    for i in range(tasks):
-        scale[i] = 1.0 / total[i]
-    for k in range(K):
-        for i in range(tasks):
-            weight[k, i] *= scale[i]
-
-
-@inlined
-def take_over(
-    K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, known: Any, phi: Any, tau: Floats
-) -> tuple[float, float]:
-    """Copy weight to phi where the truth is unknown. Return the largest change and the sum of the log-normalisers."""
-    change, log_sum, product = 0.0, 0.0, 1.0
-    for i in range(tasks):
-        if known[i] >= 0:
-            largest[i], total[i] = score[np.uint64(known[i]), i], 1.0
-            for k in range(K):
-                weight[k, i] = phi[i, k]
-    for k in range(K):
-        for i in range(tasks):
-            change = max(change, abs(weight[k, i] - phi[i, k]))
-            phi[i, k] = weight[k, i]
-    for i in range(tasks):
-        product *= total[i]  # at most K to the power of the tasks of a run: no overflow
-        log_sum += largest[i]
-    for k in range(K):
-        summed = 0.0
-        for i in range(tasks):
-            summed += weight[k, i]
-        tau[k] += summed
-    return change, log_sum + math.log(product)
 
 
 @inlined

@@ -60,10 +60,10 @@ class Packed(NamedTuple):
 
     def load(self, index: int, dtype: Any) -> Block:
         n_tasks, counts = len(self.cells_per_task), (self.cells_per_task, self.votes_per_cell)
-        pointers = (np.append(np.uint64(0), np.cumsum(sizes, dtype=np.uint64)) for sizes in counts)
+        task_ptr, cell_ptr = (np.append(np.uint64(0), np.cumsum(sizes, dtype=np.uint64)) for sizes in counts)
         return Block(
             index=index,
-            votes=Votes(*pointers, self.cell_class, self.annotator.astype(np.uint32)),
+            votes=Votes(task_ptr, cell_ptr, self.cell_class, self.annotator.astype(np.uint32)),
             gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
             n_annotators=self.n_annotators,
             total_votes=self.total_votes,
