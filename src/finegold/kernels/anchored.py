@@ -176,7 +176,7 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
     log_prior, log_v, people, settings = model
     tau, n, excess = sums
     k: Any
-    n_classes = np.uint64(len(K))
+    n_classes, fours = np.uint64(len(K)), np.uint64(len(K)) // FOUR * FOUR
     scratch = np.zeros((4, len(K)))
     score, right, q, sharp = scratch[0], scratch[1], scratch[2], scratch[3]
     change, found, expected = 0.0, 0.0, 0.0
@@ -246,7 +246,15 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
                 k = np.uint64(cell_class[c])
                 tau[k] += q[k]
                 sharp[k] = q[k] if power == 1.0 else q[k] ** power
-            total = sum_by_fours(sharp)
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            for k in range(ZERO, fours, FOUR):  # add every fourth number, then these four sums, then what is left
+                s0 += sharp[k]
+                s1 += sharp[k + ONE]
+                s2 += sharp[k + ONE + ONE]
+                s3 += sharp[k + ONE + ONE + ONE]
+            total = (s0 + s2) + (s1 + s3)
+            for k in range(fours, n_classes):
+                total += sharp[k]
             pseudo = settings[2] * design
             over_total, over_votes, least = 1.0 / total, 1.0 / (cast + pseudo), pseudo / np.float64(n_classes)
             for k in range(n_classes):
@@ -265,22 +273,6 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
     excess[0] += found
     excess[1] += expected
     return change
-
-
-@inlined
-def sum_by_fours(x: Floats) -> float:
-    """Add every fourth number, then these four sums, then what is left."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    fours = np.uint64(x.size) // FOUR * FOUR
-    for k in range(ZERO, fours, FOUR):
-        a += x[k]
-        b += x[k + ONE]
-        c += x[k + ONE + ONE]
-        d += x[k + ONE + ONE + ONE]
-    total = (a + c) + (b + d)
-    for k in range(fours, np.uint64(x.size)):
-        total += x[k]
-    return total
 
 
 @inlined

@@ -211,18 +211,6 @@ def pull(w: float, U: Floats, r: Floats, Lam: Floats, h: Floats, total: Floats, 
 
 
 @kernel
-def add_fit(w: float, S: Any, u: Any, Lam: Any, h: Any, log_r: Any) -> None:
-    """Add how well the conditional scores S fit community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S."""
-    K, X = S.shape
-    for i in range(K):
-        for x in range(X):
-            log_r[x] += h[i, x] * S[i, x] - 0.5 * w * (S[i, x] - u[i]) ** 2
-        for c in range(K):
-            for x in range(X):
-                log_r[x] -= 0.5 * S[i, x] * Lam[i, c, x] * S[c, x]
-
-
-@kernel
 def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any, b: Any, room: Any) -> None:
     """Approximate the mixture by one Gaussian: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1."""
     K, X = mean.shape
@@ -263,7 +251,12 @@ def assign(
             conditional(w, Lam[j, k], V, room)
             for g in range(U.shape[0]):
                 conditional_mean(w, V, U[g, k], h[j, k], right, S)
-                add_fit(w, S, U[g, k], Lam[j, k], h[j, k], r[j, g])
+                for i in range(K):  # how well S fits community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S
+                    for x in range(X):
+                        r[j, g, x] += h[j, k, i, x] * S[i, x] - 0.5 * w * (S[i, x] - U[g, k, i]) ** 2
+                    for c in range(K):
+                        for x in range(X):
+                            r[j, g, x] -= 0.5 * S[i, x] * Lam[j, k, i, c, x] * S[c, x]
         softmax(r[j], room)
         for k in range(K):
             mixture_prior(w, r[j], U, k, right, S, P[j, k], b[j, k], room)

@@ -50,52 +50,6 @@ def start(vote_ptr: Any, row: Any, phi: Floats, draws: Floats, pi: Floats, votes
 
 
 @kernel
-def score_task(
-    first: Any, end: Any, row: Any, known: int, ptr: Any, log_prior: Floats, log_v: Floats, score: Floats, at: Any
-) -> float:
-    """Compute the log-weights of one task's columns, shifted so that the largest is 0, and return the largest."""
-    # Columns that contradict a known truth are excluded.
-    width = np.uint64(log_prior.size)
-    for c in range(ZERO, width, EIGHT):
-        for lane in range(EIGHT):
-            score[at + c + lane] = log_prior[c + lane]
-        for vote in range(first, end):
-            there = np.uint64(row[vote]) * width + c
-            for lane in range(EIGHT):
-                score[at + c + lane] += log_v[there + lane]
-    if known >= 0:
-        for c in range(width):
-            if c < ptr[known] or c >= ptr[known + 1]:
-                score[at + c] = -np.inf
-    largest = -np.inf
-    for c in range(width):
-        largest = max(largest, score[at + c])
-    for c in range(width):
-        score[at + c] -= largest
-    return largest
-
-
-@kernel
-def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p: Any, phi: Any) -> tuple[float, float]:
-    """Replace weight by rho; phi_k = sum_g rho_kg. Return the largest change of phi and the sum of the weights."""
-    total, change = 0.0, 0.0
-    for k in range(np.uint64(phi.size)):
-        of_class = 0.0
-        for c in range(at + ptr[k], at + ptr[k + ONE]):
-            of_class += weight[c]
-        p[k] = of_class
-        total += of_class
-    scale = 1.0 / total
-    for c in range(width):
-        weight[at + c] *= scale
-    if known < 0:
-        for k in range(np.uint64(phi.size)):
-            change = max(change, abs(p[k] * scale - phi[k]))
-            phi[k] = p[k] * scale
-    return change, total
-
-
-@kernel
 def sweep(
     vote_ptr: Any, row: Any, known: Known, ptr: Any, log_prior: Floats, log_v: Floats,
     phi: Floats, pi: Floats, votes: Floats,
@@ -104,19 +58,46 @@ def sweep(
     # ptr [K+1] are the first columns of classes, log_prior [columns] is E log tau_k + E log pi_kg, log_v [W L columns].
     # rho is added to pi [columns], and to votes [W * L * columns] over the tasks on which j voted l.
     change, log_norm, product = 0.0, 0.0, 1.0
-    width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
+    width, n_tasks, n_classes = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE, np.uint64(phi.shape[1])
     step = np.uint64(max(SCRATCH // log_prior.size, 1))
     score, p = np.empty(step * width), np.empty(phi.shape[1])
     for begin in range(ZERO, n_tasks, step):
         end = min(begin + step, n_tasks)
-        for i in range(begin, end):
-            at, votes_end = (i - begin) * width, vote_ptr[i + ONE]
-            log_norm += score_task(vote_ptr[i], votes_end, row, known[i], ptr, log_prior, log_v, score, at)
+        for i in range(begin, end):  # the log-weights of a task's columns, shifted so that the largest is 0
+            at, truth, largest = (i - begin) * width, known[i], -np.inf
+            for c in range(ZERO, width, EIGHT):
+                for lane in range(EIGHT):
+                    score[at + c + lane] = log_prior[c + lane]
+                for vote in range(vote_ptr[i], vote_ptr[i + ONE]):
+                    there = np.uint64(row[vote]) * width + c
+                    for lane in range(EIGHT):
+                        score[at + c + lane] += log_v[there + lane]
+            if truth >= 0:  # columns that contradict a known truth are excluded
+                for c in range(width):
+                    if c < ptr[truth] or c >= ptr[truth + 1]:
+                        score[at + c] = -np.inf
+            for c in range(width):
+                largest = max(largest, score[at + c])
+            for c in range(width):
+                score[at + c] -= largest
+            log_norm += largest
         exp_buffer(score, np.int64((end - begin) * width))
-        for i in range(begin, end):
-            at = (i - begin) * width
-            moved, total = normalise_task(score, at, width, known[i], ptr, p, phi[i])
-            change, product = max(change, moved), product * total
+        for i in range(begin, end):  # rho, and phi_k = sum_g rho_kg
+            at, total = (i - begin) * width, 0.0
+            for k in range(n_classes):
+                of_class = 0.0
+                for c in range(at + ptr[k], at + ptr[k + ONE]):
+                    of_class += score[c]
+                p[k] = of_class
+                total += of_class
+            scale = 1.0 / total
+            for c in range(width):
+                score[at + c] *= scale
+            if known[i] < 0:
+                for k in range(n_classes):
+                    change = max(change, abs(p[k] * scale - phi[i, k]))
+                    phi[i, k] = p[k] * scale
+            product *= total
             if product > LARGE:
                 log_norm += math.log(product)
                 product = 1.0

@@ -146,21 +146,6 @@ def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
 
 
 @kernel
-def merge_pair(key: Any, other: Any, key_to: Any, other_to: Any, width: int) -> None:
-    """Merge sorted ranges of this width to ranges of twice the width in other arrays."""
-    for first in range(0, key.size, 2 * width):
-        middle, end = min(first + width, key.size), min(first + 2 * width, key.size)
-        i, j = first, middle
-        for at in range(first, end):
-            if i < middle and (j == end or key[i] <= key[j]):
-                key_to[at], other_to[at] = key[i], other[i]
-                i += 1
-            else:
-                key_to[at], other_to[at] = key[j], other[j]
-                j += 1
-
-
-@kernel
 def sort_pair(key: Any, other: Any) -> None:
     """Sort both arrays by key, in place and stably. Most tasks have few votes, for which insertion sort is faster."""
     if key.size <= MAX_INSERTION_SORT:
@@ -171,7 +156,16 @@ def sort_pair(key: Any, other: Any) -> None:
     key_too, other_too = np.empty_like(key), np.empty_like(other)
     width = MAX_INSERTION_SORT
     while width < key.size:
-        merge_pair(key, other, key_too, other_too, width)
+        for first in range(0, key.size, 2 * width):  # merge two sorted ranges
+            middle, end = min(first + width, key.size), min(first + 2 * width, key.size)
+            i, j = first, middle
+            for at in range(first, end):
+                if i < middle and (j == end or key[i] <= key[j]):
+                    key_too[at], other_too[at] = key[i], other[i]
+                    i += 1
+                else:
+                    key_too[at], other_too[at] = key[j], other[j]
+                    j += 1
         for at in range(key.size):  # a slice would take seconds to compile
             key[at], other[at] = key_too[at], other_too[at]
         width *= 2
