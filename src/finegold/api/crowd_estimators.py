@@ -20,7 +20,7 @@ from finegold.errors import InputError, use
 from finegold.io.read import read
 from finegold.methods import ds, mv
 from finegold.methods.base import Floats
-from finegold.methods.common import ConfusionSums, count_votes, start_from_shares
+from finegold.methods.common import ConfusionSums, start_confusion
 from finegold.results.data import Learned, Step, summarise
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, match, to_list
@@ -255,8 +255,7 @@ class DawidSkene(Estimator, ds.DS):
         return super().fit(annotations)
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
-        start_from_shares(block)
-        return ConfusionSums(0.0, block.class_sums(), count_votes(block))
+        return start_confusion(block)
 
     def begin(self, statistics: ConfusionSums) -> ds.Parameters:
         n = statistics.n

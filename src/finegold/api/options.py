@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finegold.engines.registry import ENGINES
+from finegold.engines import ENGINES
 from finegold.io.options import EXPORTS, Reading
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.options import Constant, option

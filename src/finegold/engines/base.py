@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from finegold.engines.registry import ENGINES
+from finegold.engines import ENGINES
+from finegold.engines.blocks import Statistics
 from finegold.errors import InputError
 from finegold.votes.annotations import Annotations
-
-Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
 class Engine(Protocol):
     def accept(self, method: Any) -> None:
         """Prepare for a method. Raise an InputError if the engine cannot run it."""
+        return
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         """Divide the votes into blocks, or into one block if the method is not divisible."""
@@ -42,11 +42,11 @@ class Engine(Protocol):
 
     def records(self) -> tuple[NDArray[Any], ...] | None:
         """Return labels, ties, and counts by annotator as `summarise` takes them, or None to compute them here."""
-        ...
+        return None
 
     def notes(self) -> list[str]:
         """Return notes for the user, one sentence each."""
-        ...
+        return []
 
     def close(self) -> None:
         """Release threads, workers and memory."""

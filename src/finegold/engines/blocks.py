@@ -114,17 +114,11 @@ def split(annotations: Annotations, posterior: NDArray[Any], fewest_votes: int, 
     wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes, n_blocks)
     inner = np.searchsorted(annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int)))
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
-    return [
-        Block(
-            index=index,
-            votes=kernel_votes(annotations, first, end),
-            gold=annotations.gold[first:end],
-            n_annotators=annotations.n_annotators,
-            total_votes=annotations.n_votes,
-            posterior=posterior[first:end],
-        )
-        for index, (first, end) in enumerate(pairwise(bounds))
-    ]
+    blocks = []
+    for index, (first, end) in enumerate(pairwise(bounds)):
+        votes, gold = kernel_votes(annotations, first, end), annotations.gold[first:end]
+        blocks.append(Block(index, votes, gold, annotations.n_annotators, annotations.n_votes, posterior[first:end]))
+    return blocks
 
 
 def cuts(

@@ -16,23 +16,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block, add_up, split, sum_tasks
+from finegold.engines.blocks import Block, Statistics, add_up, split, sum_tasks
 from finegold.errors import InputError, use
 from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.kernels.votes import preference_of
 from finegold.votes.annotations import Annotations
 
-SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "ibcc")
-PRECISION: dict[str, Any] = {  # type of the posteriors
-    **dict.fromkeys(SINGLE_PRECISION, np.float32),
-    **dict.fromkeys(DOUBLE_PRECISION, np.float64),
-}
+PRECISION: dict[str, Any] = {"mv": np.float32, "ptbcc": np.float32}  # type of the posteriors
+PRECISION |= dict.fromkeys(("anchored", "ds", "hds", "ibcc"), np.float64)
 MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
 MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
 MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
@@ -40,8 +37,6 @@ MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, w
 PARAMETERS = 6  # arrays of a matrix per annotator that are on the device at one time
 PIECE = 2**25  # bytes of a copy between host and device
 COPYING_THREADS = 8
-
-Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
 class Device:
@@ -145,8 +140,12 @@ class GPUEngine:
         self.device.clear()  # frees the memory of an earlier fit
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
         budget = MEMORY_SHARE * self.device.free_memory() if self.memory is None else self.memory
-        one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
-        self.resident = not one_by_one
+        cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
+        parameters = PARAMETERS * annotations.n_annotators * annotations.n_classes**2
+        needed = 8 * (annotations.n_votes + annotations.n_tasks + parameters) + cells + 2 * self.posterior.nbytes
+        self.resident, pieces = needed <= budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
+        if not self.resident:
+            pieces = max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces)
         blocks = split(annotations, self.posterior, 1, n_blocks=pieces)
         self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
 
@@ -241,12 +240,3 @@ class GPUEngine:
 
 def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
-    """Return whether the blocks must be copied one after another, and their number."""
-    cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
-    parameters = PARAMETERS * annotations.n_annotators * annotations.n_classes**2
-    needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes + 8 * parameters
-    one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
-    return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces

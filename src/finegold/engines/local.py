@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import FEWEST_VOTES, Block, add_up, split
+from finegold.engines.base import Engine
+from finegold.engines.blocks import FEWEST_VOTES, Block, Statistics, add_up, split
 from finegold.kernels.jit import thread_count
 from finegold.votes.annotations import Annotations
 
-Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
-
-class LocalEngine:
+class LocalEngine(Engine):
     """Run blocks on the threads of this machine; kernels release the interpreter lock."""
 
     def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False) -> None:
@@ -26,9 +25,6 @@ class LocalEngine:
         self.pool = ThreadPoolExecutor(self.threads)  # threads start when they are first needed
         self.blocks: list[Block] = []
         self.posterior: NDArray[Any] = np.empty((0, 0))
-
-    def accept(self, method: Any) -> None:
-        """Accept every method."""
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         dtype = np.float32 if self.single else np.float64
@@ -51,16 +47,9 @@ class LocalEngine:
             block.state = {name: state[f"{block.index}.{name}"].copy() for name in block.state}
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
-        """Return the array that the blocks keep under this name, in the order of tasks."""
         if name == "posterior":
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])
-
-    def records(self) -> None:
-        """Leave them to the caller."""
-
-    def notes(self) -> list[str]:
-        return []
 
     def close(self) -> None:
         self.pool.shutdown()

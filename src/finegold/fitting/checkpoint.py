@@ -68,8 +68,10 @@ class Checkpoint:
             remedies = [*options, use(text="name another file")]
             raise InputError(f"{self.path} holds the unfinished work of an earlier run", remedies=remedies)
 
-    def bind(self, method: Method, votes: str) -> None:
-        """Set the method and the fingerprint of the votes; raise an error if an existing file does not match them."""
+    def bind(self, method: Method, annotations: Annotations) -> None:
+        """Set the method and the votes; raise an error if an existing file does not match them."""
+        names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
+        votes = _checksums([getattr(annotations, name) for name in names])
         fields = {"votes": votes, "prior": _checksums(leaves(method.earlier)), "method": method.name}
         settings = json.loads(json.dumps(method.settings, default=to_json))
         self.manifest = {"format": FORMAT, "version": VERSION, **fields, "settings": settings}
@@ -155,12 +157,6 @@ def rebuild(template: Any, values: Iterator[NDArray[Any]]) -> Any:
     alike = np.empty_like(template)  # of the same memory order, on which the last bit of a sum depends
     alike[...] = value
     return alike
-
-
-def fingerprint(annotations: Annotations) -> str:
-    """Return a fingerprint of the votes: their sizes and checksums."""
-    names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-    return _checksums([getattr(annotations, name) for name in names])
 
 
 def _checksums(arrays: list[NDArray[Any]]) -> str:

@@ -14,7 +14,7 @@ from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
-from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
+from finegold.fitting.checkpoint import Checkpoint, interruptible
 from finegold.kernels.jit import WATCH, in_threads, ranges
 from finegold.methods.base import Method
 from finegold.results.data import ResultData, Step, summarise
@@ -46,7 +46,7 @@ def fit(
     check_memory(method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes)
     with time_without_compiling() as seconds:
         if checkpoint is not None:
-            checkpoint.bind(method, fingerprint(annotations))
+            checkpoint.bind(method, annotations)
         engine = engine or LocalEngine(threads, single=method.single)
         engine.accept(method)
         order = order_by_votes(annotations) if method.unstable else None

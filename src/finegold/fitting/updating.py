@@ -132,12 +132,11 @@ def _add(total: Any, part: Any, sign: int = 1) -> Any:
 
 def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
     """Return what was learned about annotators in the new order, with zeros for new annotators."""
-    names = method.remembers or ()
+    names, codes = method.remembers or (), np.full(len(annotators.names), MISSING)
+    codes[annotators.old] = np.arange(len(annotators.old))
 
-    def in_new_order(values: NDArray[Any]) -> NDArray[Any]:
-        spread = np.zeros((len(annotators.names), *values.shape[1:]))
-        spread[annotators.old] = values
-        return spread
+    def in_new_order(values: NDArray[Any]) -> Floats:
+        return _of_annotators(values, codes)
 
     statistics = {name: in_new_order(a) if name in names else a for name, a in known.statistics.items()}
     own = {name: in_new_order(getattr(known, name)) for name in names if name not in known.statistics}

@@ -137,16 +137,9 @@ def index_votes(votes: Votes) -> VoteIndex:
     others = cells[task[cell]]  # of each vote: the cells of its task
     pair_vote = numbered(others)
     offset = np.arange(len(pair_vote)) - np.repeat(np.cumsum(others) - others, others)
-    return VoteIndex(
-        first=first,
-        task=task,
-        label=label.astype(np.int64),
-        size=size,
-        cell=cell,
-        who=annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])].astype(np.int64),
-        pair_vote=pair_vote,
-        pair_cell=first[task[cell[pair_vote]]] + offset,
-    )
+    who = annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])].astype(np.int64)
+    pair_cell = first[task[cell[pair_vote]]] + offset
+    return VoteIndex(first, task, label.astype(np.int64), size, cell, who, pair_vote, pair_cell)
 
 
 def _sums(at: Integers, values: Floats, n: int) -> Floats:

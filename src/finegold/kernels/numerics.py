@@ -21,23 +21,12 @@ ROUNDING = 1.5 * 2.0**52  # adding it rounds a number to an integer, which the l
 
 
 @intrinsic
-def bits_of(_: Any, number: Any) -> Any:
-    """Return the bits of a float as an integer."""
+def recast(_: Any, number: Any) -> Any:
+    """Return the bits of a float as an integer, or the float with the bits of an integer."""
     from numba import types
 
-    return types.int64(number), lambda context, builder, _, given: builder.bitcast(
-        given[0], context.get_value_type(types.int64)
-    )
-
-
-@intrinsic
-def float_of(_: Any, bits: Any) -> Any:
-    """Return the float with these bits."""
-    from numba import types
-
-    return types.float64(bits), lambda context, builder, _, given: builder.bitcast(
-        given[0], context.get_value_type(types.float64)
-    )
+    to = types.int64 if isinstance(number, types.Float) else types.float64
+    return to(number), lambda context, builder, _, given: builder.bitcast(given[0], context.get_value_type(to))
 
 
 @kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel
@@ -62,7 +51,7 @@ def exp_buffer(x: Floats, n: Any) -> None:
         p = p * r + 0.5
         p = p * r + 1.0
         p = p * r + 1.0
-        x[i] = float_of(bits_of(p) + (bits_of(shifted) << 52))
+        x[i] = recast(recast(p) + (recast(shifted) << 52))
 
 
 # Rows are passed as array and index: creating a view of a row would cost more than the loop over it.

@@ -148,16 +148,10 @@ class AnchoredVote(Method):
     def learned(self, parameters: Parameters) -> Learned:
         pi = parameters.n + self.prior_votes * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
-        return Learned(
-            class_prior=parameters.tau / parameters.tau.sum(),
-            confusion=pi.transpose(0, 2, 1).copy(),
-            statistics={
-                "seen": parameters.n.sum(axis=1),
-                "mu": parameters.mu.T.copy(),
-                "pairs": parameters.pairs,
-                "excess": np.maximum(parameters.excess, 0.0),  # a correlation below 0 counts as 0
-            },
-        )
+        excess = np.maximum(parameters.excess, 0.0)  # a correlation below 0 counts as 0
+        sums = {"seen": parameters.n.sum(axis=1), "mu": parameters.mu.T.copy(), "pairs": parameters.pairs}
+        prior, confusion = parameters.tau / parameters.tau.sum(), pi.transpose(0, 2, 1).copy()
+        return Learned(class_prior=prior, confusion=confusion, statistics={**sums, "excess": excess})
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known, more = result.learned, result.learned.statistics

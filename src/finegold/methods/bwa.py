@@ -17,7 +17,7 @@ with b_v such that the prior mean of the precision is that of majority vote. The
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +49,11 @@ class First(NamedTuple):
     spread: Floats  # [K] sum_i d_i s_ik (1 - s_ik)
 
 
-class Constants(NamedTuple):
+class Parameters(NamedTuple):
     tasks: int
     votes: Floats  # [W] N_j
     b: Floats  # [K] b_v
     occurs: NDArray[np.bool_]  # [K] whether the class has votes
-
-
-class Parameters(NamedTuple):
-    constants: Constants
     mu: Floats  # [K]
     w: Floats  # [W, K]
     active: NDArray[np.bool_]  # [K] whether the class has not converged yet
@@ -100,11 +96,10 @@ class BWA(Method):
     def begin(self, first: First) -> Parameters:
         K = len(first.z)
         b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
-        constants = Constants(first.tasks, first.votes, b, occurs=first.z > 0)
-        return self._parameters(constants, first.z, first.error, active=np.ones(K, np.bool_))
+        return self._parameters(first.tasks, first.votes, b, first.z > 0, first.z, first.error, np.ones(K, np.bool_))
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        mu, w, active = parameters[1:]
+        mu, w, active = parameters[4:]
         z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
         model, size = kernels.Model(self.lam, mu, w, active), block.state["size"]
         change = kernels.sweep(
@@ -114,16 +109,18 @@ class BWA(Method):
         return Statistics(change, z, error, unsettled)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(before.constants, statistics.z, statistics.error, statistics.unsettled > 0)
+        return self._parameters(*before[:4], statistics.z, statistics.error, statistics.unsettled > 0)
 
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
     def learned(self, parameters: Parameters) -> Learned:
-        weight = parameters.w[:, parameters.constants.occurs].mean(axis=1)
+        weight = parameters.w[:, parameters.occurs].mean(axis=1)
         prior = parameters.mu / parameters.mu.sum()
         return Learned(class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w})
 
-    def _parameters(self, constants: Constants, z: Floats, error: Floats, active: NDArray[np.bool_]) -> Parameters:
-        w = (self.a_v + constants.votes[:, None]) / np.maximum(constants.b + error, LEAST_SPREAD)
-        return Parameters(constants, z / constants.tasks, w, active)
+    def _parameters(
+        self, tasks: int, votes: Floats, b: Floats, occurs: Any, z: Floats, error: Floats, active: Any
+    ) -> Parameters:
+        w = (self.a_v + votes[:, None]) / np.maximum(b + error, LEAST_SPREAD)
+        return Parameters(tasks, votes, b, occurs, z / tasks, w, active)

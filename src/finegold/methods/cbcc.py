@@ -136,11 +136,9 @@ class CBCC(Method):
     def learned(self, parameters: Parameters) -> Learned:
         W, scores = len(parameters.log_v), parameters.communities.U
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        return Learned(
-            class_prior=mean(parameters.tau.counts),
-            confusion=_ungrouped(parameters.annotators.a, W),
-            statistics={"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)},
-        )
+        statistics = {"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)}
+        confusion = _ungrouped(parameters.annotators.a, W)
+        return Learned(class_prior=mean(parameters.tau.counts), confusion=confusion, statistics=statistics)
 
     def _parameters(
         self, W: int, nu: Floats, communities: Communities, annotators: Annotators, pulled: Floats

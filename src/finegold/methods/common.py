@@ -35,11 +35,12 @@ def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSu
     return ConfusionSums(change, tau, n, log_norm)
 
 
-def count_votes(block: Block) -> Floats:
-    """[W, L, K] Return the expected votes of each annotator by truth."""
+def start_confusion(block: Block) -> ConfusionSums:
+    """Set the posterior to vote shares, and count the expected votes of each annotator by truth."""
+    start_from_shares(block)
     n: Floats = block.zeros((block.n_annotators, block.n_classes, block.n_classes))
     block.kernels("confusion").counts(block.classes, block.votes, block.posterior, n)
-    return n
+    return ConfusionSums(0.0, block.class_sums(), n)
 
 
 class Dirichlets(NamedTuple):

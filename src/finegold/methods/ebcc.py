@@ -175,15 +175,10 @@ class EBCC(Method):
         v_divergence = kernels.expected_logs_of_votes(sums.votes, self._b(columns), columns.copies, log_v)
         K, wrong = len(alpha), self.b_wrong
         b_log_beta = gammaln(self.b_correct) + (K - 1) * gammaln(wrong) - gammaln(self.b_correct + (K - 1) * wrong)
-        divergence = (
-            of_class @ tau.log
-            - tau.log_beta
-            + dirichlets(alpha).log_beta
-            + copies @ ((eta - a) * log_pi - gammaln(eta) + gammaln(a))
-            + (gammaln(self.a_pi + of_class) - gammaln(self.a_pi)).sum()
-            + v_divergence
-            + sums.votes.shape[0] * K * self.n_subtypes * b_log_beta
-        )
+        divergence = of_class @ tau.log - tau.log_beta + dirichlets(alpha).log_beta
+        divergence += copies @ ((eta - a) * log_pi - gammaln(eta) + gammaln(a))
+        divergence += (gammaln(self.a_pi + of_class) - gammaln(self.a_pi)).sum()
+        divergence = divergence + v_divergence + sums.votes.shape[0] * K * self.n_subtypes * b_log_beta
         return Parameters(alpha, columns, tau, eta, sums.votes, log_prior, log_v, float(divergence))
 
     def _b(self, columns: Columns) -> Floats:

@@ -23,15 +23,7 @@ from scipy.special import softmax
 from finegold.engines.blocks import Block
 from finegold.kernels import fgbcc
 from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
-from finegold.methods.common import (
-    ConfusionSums,
-    Dirichlets,
-    count_votes,
-    dirichlets,
-    mean,
-    start_from_shares,
-    sweep_confusion,
-)
+from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_confusion, sweep_confusion
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
@@ -77,8 +69,7 @@ class FGBCC(Method):
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
-        start_from_shares(block)
-        return ConfusionSums(0.0, block.class_sums(), count_votes(block))
+        return start_confusion(block)
 
     def begin(self, statistics: ConfusionSums) -> Parameters:
         mu, sig = first_scores(statistics)
@@ -102,15 +93,8 @@ class FGBCC(Method):
             fgbcc.search_means(*search, self.lbfgs_tolerance, self.lbfgs_iterations, lam.ravel())
         rate = votes / _zeta(lam, sig) * np.exp(lam)
         fgbcc.solve_variances(rate.ravel(), sig.ravel(), NEWTON_TOLERANCE, eta.ravel())
-        return Parameters(
-            alpha=alpha,
-            tau=dirichlets(alpha + statistics.tau),
-            lam=lam,
-            eta=eta,
-            log_v=lam - np.log(_zeta(lam, eta)),
-            n=n,
-            drift=float(np.sum((lam - mu) ** 2 / (2 * eta))),
-        )
+        log_v, drift = lam - np.log(_zeta(lam, eta)), float(np.sum((lam - mu) ** 2 / (2 * eta)))
+        return Parameters(alpha, dirichlets(alpha + statistics.tau), lam, eta, log_v, n, drift)
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""

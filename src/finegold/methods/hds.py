@@ -26,15 +26,7 @@ from finegold.engines.blocks import Block, on_host
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
-from finegold.methods.common import (
-    ConfusionSums,
-    Dirichlets,
-    count_votes,
-    dirichlets,
-    mean,
-    start_from_shares,
-    sweep_confusion,
-)
+from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_confusion, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
@@ -85,9 +77,8 @@ class HDS(Method):
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> First:
-        start_from_shares(block)
-        shares = block.class_sums()
-        return First(0.0, shares, count_votes(block), shares)
+        _, shares, n, _ = start_confusion(block)
+        return First(0.0, shares, n, shares)
 
     def begin(self, first: First) -> Parameters:
         pooled = on_host(first.n).sum(axis=0)  # [L, K]
@@ -107,16 +98,10 @@ class HDS(Method):
         return statistics.log_norm + of_tau + parameters.of_v
 
     def learned(self, parameters: Parameters) -> Learned:
-        return Learned(
-            class_prior=mean(parameters.tau.counts),
-            confusion=mean((parameters.alpha + parameters.n).transpose(0, 2, 1).copy()),
-            statistics={
-                "alpha": parameters.alpha.T.copy(),
-                "nu": parameters.tau.counts,
-                "u": parameters.u,
-                "seen": parameters.n.sum(axis=1),
-            },
-        )
+        u, tau, alpha, n, *_ = parameters
+        statistics = {"alpha": alpha.T.copy(), "nu": tau.counts, "u": u, "seen": n.sum(axis=1)}
+        confusion = mean((alpha + n).transpose(0, 2, 1).copy())
+        return Learned(class_prior=mean(tau.counts), confusion=confusion, statistics=statistics)
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known, more = result.learned, result.learned.statistics

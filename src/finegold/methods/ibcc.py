@@ -27,7 +27,7 @@ import numpy as np
 from finegold.engines.blocks import Block, beside
 from finegold.kernels.ibcc import Messages
 from finegold.methods.base import POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
-from finegold.methods.common import ConfusionSums, count_votes, dirichlets, mean, start_from_shares, sweep_confusion
+from finegold.methods.common import ConfusionSums, dirichlets, mean, start_confusion, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
@@ -107,9 +107,9 @@ class IBCC(Method):
         return self.wrong + (right - self.wrong) * np.eye(n_classes)
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
-        start_from_shares(block)
         if self.inference == "vb":
-            return ConfusionSums(0.0, block.class_sums(), count_votes(block))
+            return start_confusion(block)
+        start_from_shares(block)
         K = block.n_classes
         block.state.update(block.kernels("ibcc").first_messages(K, block.votes)._asdict())
         return ConfusionSums(0.0, np.zeros(K), block.zeros((block.n_annotators, K, K)))

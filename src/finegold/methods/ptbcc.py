@@ -184,11 +184,9 @@ class PTBCC(Method):
         """Return (4), with constants, of the parameters that the sweep used and the phi and theta it computed."""
         (u, beta, a, prior_log_beta, _), tau, pi, v = parameters
         pi_sums, confusion = _with_first(statistics, parameters)
-        expectations = (
-            np.vdot(u - tau.counts + statistics.tau, tau.log)
-            + float(np.vdot(beta - pi.counts + pi_sums, pi.log))
-            + np.vdot(a - v.counts + confusion, v.log)
-        )
+        of_pi = float(np.vdot(beta - pi.counts + pi_sums, pi.log))
+        of_v = np.vdot(a - v.counts + confusion, v.log)
+        expectations = np.vdot(u - tau.counts + statistics.tau, tau.log) + of_pi + of_v
         normalisers = tau.log_beta + pi.log_beta + v.log_beta - prior_log_beta
         phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
         theta_entropy = statistics.entropy - float(np.vdot(statistics.pi, _against_first(pi.log)))
@@ -197,12 +195,8 @@ class PTBCC(Method):
     def learned(self, parameters: Parameters) -> Learned:
         u, beta, a, *_ = parameters.priors
         nu, eta, mu = (family.counts for family in parameters[1:])
-        return Learned(
-            class_prior=mean(nu),
-            prototypes=mean(mu),
-            weights=mean(eta),
-            statistics={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
-        )
+        statistics = {"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u}
+        return Learned(class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics)
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         """Return the posterior counts minus the prior counts, and the sums of the first pass from the priors."""
@@ -245,12 +239,8 @@ def _checked(given: ArrayLike, n_classes: int) -> Floats:
 
 
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:
-    return Parameters(
-        priors,
-        tau=dirichlets(priors.u + tau),  # (8)
-        pi=dirichlets(priors.beta + pi),  # (9)
-        v=dirichlets(priors.a + confusion),  # (10)
-    )
+    """Compute (8), (9) and (10)."""
+    return Parameters(priors, *map(dirichlets, (priors.u + tau, priors.beta + pi, priors.a + confusion)))
 
 
 def _against_first(log_p: Floats) -> Floats:

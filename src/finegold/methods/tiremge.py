@@ -116,12 +116,9 @@ class TiReMGE(Method):
             limit = math.sqrt(6 / (rows + columns))
             return rng.uniform(-limit, limit, (rows, columns))
 
-        weights = Weights(
-            *(draw(K, self.units), np.zeros(self.units)),
-            *(draw(K, self.view_units), np.zeros(self.view_units)),
-            *(draw(self.view_units, self.units), np.zeros(self.units)),
-            *(draw(K, self.units), np.zeros(K)),
-        )
+        units, view_units = self.units, self.view_units
+        first, second = (draw(K, units), np.zeros(units)), (draw(K, view_units), np.zeros(view_units))
+        weights = Weights(*first, *second, draw(view_units, units), np.zeros(units), draw(K, units), np.zeros(K))
         zeros = Weights(*map(np.zeros_like, weights))
         return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
 
@@ -203,16 +200,8 @@ def learn(block: Block, weights: Weights, inputs: Inputs, before: Floats) -> tup
         near, far, ones = (values[nodes] for values in inputs)
         kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
         slopes = Layers(*(whole + addend for whole, addend in zip(slopes, part, strict=True)))
-    gradient = Weights(
-        w1=slopes.w1,
-        b1=slopes.b1,
-        w2=slopes.w23 @ w3.T,
-        b2=w3 @ slopes.b2,
-        w3=w2.T @ slopes.w23 + np.outer(b2, slopes.b2),
-        b3=slopes.b3,
-        w4=slopes.w4,
-        b4=e_slope.sum(axis=0),
-    )
+    of_second = slopes.w23 @ w3.T, w3 @ slopes.b2, w2.T @ slopes.w23 + np.outer(b2, slopes.b2), slopes.b3
+    gradient = Weights(slopes.w1, slopes.b1, *of_second, slopes.w4, e_slope.sum(axis=0))
     return loss, reliability, gradient, e
 
 

@@ -61,15 +61,9 @@ def run_in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float
     # ended by the library.
     module, _, function = job.partition(":")
     max_bytes = max_bytes if max_bytes == math.inf else min(max_bytes, available_memory())
-    order = {
-        "path": sys.path,
-        "module": module,
-        "function": function,
-        "file": None if isinstance(data, bytes) else os.fspath(data),
-        "arguments": arguments,
-        "bytes": max_bytes,
-        "seconds": max_seconds,
-    }
+    where = {"path": sys.path, "module": module, "function": function, "arguments": arguments}
+    file = None if isinstance(data, bytes) else os.fspath(data)
+    order = {**where, "file": file, "bytes": max_bytes, "seconds": max_seconds}
     line = json.dumps(order).encode() + b"\n"
     with subprocess.Popen(
         [get_executable(), "-I", "-c", BOOT],
@@ -79,8 +73,17 @@ def run_in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float
         # The stacks of many threads count as memory, too, and Rust's backtrace never ends without memory.
         env={**os.environ, "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"},
     ) as process:
-        is_over = Event()
-        guard = Thread(target=_kill_in_time, args=(process, max_bytes, max_seconds, is_over))
+        is_over, end = Event(), time.monotonic() + max_seconds
+
+        def kill_in_time() -> None:
+            """Kill the child if it takes too long, or more memory than it may where the system does not see to that."""
+            while not is_over.wait(min(SECONDS_BETWEEN_LOOKS, max_seconds)):
+                is_large = not IS_BOUNDED_BY_SYSTEM and resident_bytes(process.pid) > max_bytes
+                if is_large or time.monotonic() > end:
+                    process.kill()
+                    return
+
+        guard = Thread(target=kill_in_time)
         guard.start()
         try:
             output, _ = process.communicate(line + data if isinstance(data, bytes) else line)
@@ -98,16 +101,6 @@ def run_in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float
     if "failure" in report:
         raise FailedError(report["failure"])
     return Answer(content, report["facts"])
-
-
-def _kill_in_time(process: subprocess.Popen[bytes], max_bytes: float, max_seconds: float, is_over: Event) -> None:
-    """Kill the child if it takes too long, or more memory than it may where the system does not see to that."""
-    end = time.monotonic() + max_seconds
-    while not is_over.wait(min(SECONDS_BETWEEN_LOOKS, max_seconds)):
-        is_large = not IS_BOUNDED_BY_SYSTEM and resident_bytes(process.pid) > max_bytes
-        if is_large or time.monotonic() > end:
-            process.kill()
-            return
 
 
 def resident_bytes(process: int) -> int:

@@ -111,9 +111,6 @@ ERROR_MESSAGES = {
     errno.EROFS: "that disk is read-only; write elsewhere",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
-OPEN_ELSEWHERE = (
-    "it is read-only, another program has it open, or there is no permission; close it there or choose another name"
-)
 
 
 @contextmanager
@@ -370,5 +367,6 @@ def _writing(target: Path) -> Iterator[None]:
         number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
         remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
         if sys.platform == "win32" and number == errno.EACCES:
-            remedy = OPEN_ELSEWHERE
+            reasons = "it is read-only, another program has it open, or there is no permission"
+            remedy = f"{reasons}; close it there or choose another name"
         raise OutputError(f"{target} cannot be written: {remedy}") from error

@@ -11,7 +11,8 @@ import numpy as np
 from cloudpickle import dumps
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import FEWEST_VOTES, split
+from finegold.engines.base import Engine
+from finegold.engines.blocks import FEWEST_VOTES, Statistics, split
 from finegold.engines.dask.cluster import DYING, REPLACEMENT, Cluster
 from finegold.engines.dask.workers import Lost, Origin, Packed, WorkerPool
 from finegold.errors import FinegoldError, InputError, use
@@ -21,11 +22,10 @@ MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not
 MEMORY_SHARE = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
 IN_MEMORY = 2**28  # bytes; beyond, the passes are kept on disk
 
-Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 Answered = TypeVar("Answered")
 
 
-class DaskEngine:
+class DaskEngine(Engine):
     """Blocks in the memory of Dask workers."""
 
     # scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
@@ -98,9 +98,6 @@ class DaskEngine:
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         kept = self._with_all(lambda: self.pool.collect(name))
         return np.concatenate([kept[index] for index in sorted(kept)])
-
-    def records(self) -> None:
-        """Leave them to the caller."""
 
     def notes(self) -> list[str]:
         if not self.moved:

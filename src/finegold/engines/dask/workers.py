@@ -61,29 +61,21 @@ class Packed(NamedTuple):
     def load(self, index: int, dtype: Any) -> Block:
         n_tasks, counts = len(self.cells_per_task), (self.cells_per_task, self.votes_per_cell)
         task_ptr, cell_ptr = (np.append(np.uint64(0), np.cumsum(sizes, dtype=np.uint64)) for sizes in counts)
-        return Block(
-            index=index,
-            votes=Votes(task_ptr, cell_ptr, self.cell_class, self.annotator.astype(np.uint32)),
-            gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
-            n_annotators=self.n_annotators,
-            total_votes=self.total_votes,
-            posterior=np.zeros((n_tasks, self.n_classes), dtype),
-        )
+        votes = Votes(task_ptr, cell_ptr, self.cell_class, self.annotator.astype(np.uint32))
+        gold = np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy()
+        posterior = np.zeros((n_tasks, self.n_classes), dtype)
+        return Block(index, votes, gold, self.n_annotators, self.total_votes, posterior)
 
     @classmethod
     def of(cls, block: Block) -> Packed:
         task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
         cells, votes = (n.astype(np.min_scalar_type(int(n.max(initial=0)))) for n in map(np.diff, (task_ptr, cell_ptr)))
-        return cls(
-            cells,
-            votes,
-            cell_class=cell_class.copy(),
-            annotator=annotator.astype(np.min_scalar_type(block.n_annotators)),
-            gold=block.gold.copy() if (block.gold != MISSING).any() else None,
-            n_annotators=block.n_annotators,
-            n_classes=block.n_classes,
-            total_votes=block.total_votes,
+        annotator = annotator.astype(np.min_scalar_type(block.n_annotators))
+        gold, sizes = (
+            block.gold.copy() if (block.gold != MISSING).any() else None,
+            (block.n_annotators, block.n_classes),
         )
+        return cls(cells, votes, cell_class.copy(), annotator, gold, *sizes, block.total_votes)
 
 
 class Lost(Exception):
