@@ -32,9 +32,7 @@ class Engine(Protocol):
         """Return a copy of the state that the blocks keep between sweeps."""
         ...
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Set the state of the blocks."""
-        ...
+    def restore(self, state: dict[str, NDArray[Any]]) -> None: ...
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """Return the array that the blocks keep under this name, in the order of tasks."""
@@ -45,7 +43,6 @@ class Engine(Protocol):
         return None
 
     def notes(self) -> list[str]:
-        """Return notes for the user, one sentence each."""
         return []
 
     def close(self) -> None:

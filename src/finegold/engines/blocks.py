@@ -59,7 +59,6 @@ class Block:
 
     @property
     def classes(self) -> Any:
-        """Return an object as long as there are classes."""
         return self.length(self.n_classes)
 
     @property
@@ -83,7 +82,6 @@ class Block:
         return Votes(task_ptr, ends, cell_class[cells], annotator[int(ends[0]) : int(ends[-1])])
 
     def class_sums(self) -> NDArray[np.float64]:
-        """[K] Return the sum of the posteriors."""
         return sum_tasks(self.posterior)
 
 
@@ -164,7 +162,6 @@ class Tree:
 
 
 def add_up(parts: Iterable[Statistics]) -> Statistics:
-    """Sum the statistics of the blocks, in their order."""
     tree = Tree()
     for index, part in enumerate(parts):
         tree.add((0, index), part)

@@ -40,8 +40,6 @@ COPYING_THREADS = 8
 
 
 class Device:
-    """The functions of the GPU that the engine needs."""
-
     pointer = np.uint32
 
     def __init__(self) -> None:
@@ -168,12 +166,8 @@ class GPUEngine:
         """Return the block on the device. The posteriors of a fresh one are zero."""
         upload, zeros, pointer = self.device.upload, self.device.zeros, self.device.pointer
         task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
-        votes = Votes(
-            upload(task_ptr, pointer, int(task_ptr[0])),
-            upload(cell_ptr, pointer, int(cell_ptr[0])),
-            upload(cell_class),
-            upload(annotator),
-        )
+        tasks, cells = (upload(first, pointer, int(first[0])) for first in (task_ptr, cell_ptr))
+        votes = Votes(tasks, cells, upload(cell_class), upload(annotator))
         return replace(
             block,
             votes=votes,

@@ -49,7 +49,6 @@ class Checkpoint:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Lock the file against other processes."""
         with locked(self.path):
             self.held = True
             try:
@@ -84,7 +83,6 @@ class Checkpoint:
             self.owned = True
 
     def due(self) -> bool:
-        """Return whether it is time to save."""
         return time.monotonic() - self.last > SECONDS_BETWEEN_SAVES
 
     def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
@@ -114,19 +112,14 @@ class Checkpoint:
         return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
-        """Remove the file of a finished fit."""
         if self.owned or self.overwrite:
             self.path.unlink(missing_ok=True)
 
     def _of_another_fit(self, difference: str) -> InputError:
-        return InputError(
-            f"{self.path} belongs to another fit ({difference})",
-            remedies=[
-                use(text="resume with the same votes, classes and settings"),
-                use("if that work is not needed", overwrite=True, resume=None),
-                use(text="name another file"),
-            ],
-        )
+        resume = use(text="resume with the same votes, classes and settings")
+        discard = use("if that work is not needed", overwrite=True, resume=None)
+        remedies = [resume, discard, use(text="name another file")]
+        return InputError(f"{self.path} belongs to another fit ({difference})", remedies=remedies)
 
 
 def _manifest(path: Path) -> dict[str, Any]:

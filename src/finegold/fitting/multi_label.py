@@ -74,7 +74,6 @@ def fit_sets(
 
 
 def _fit_options(votes: Annotations, answers: Answers, on_step: Callable[[Step], None] | None) -> ResultData:
-    """Fit the model of options."""
     if votes.n_annotators * votes.n_classes > MOST_PAIRS:
         raise InputError(
             f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",

@@ -89,7 +89,6 @@ class Descent(NamedTuple):
 
     @property
     def stopped(self) -> str:
-        """Return a phrase that says why the loop ended."""
         last = self.steps[-1]
         if self.method.fixed_passes:
             return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
@@ -130,14 +129,12 @@ def descend(
 
 
 def check_gold(method: Method, given: Any) -> None:
-    """Raise an error if truths are given and the method cannot use them."""
     if given and not method.takes_gold:
         remedies = [leave_out("gold"), use(text="choose another method")]
         raise InputError(f"{method.name} cannot use gold truths", remedies=remedies)
 
 
 def check_resumable(method: Method) -> None:
-    """Raise an error if a fit of the method cannot have a checkpoint."""
     if method.n_restarts > 1:
         raise InputError(
             f"{method.name}: a fit with restarts cannot be resumed from a checkpoint",

@@ -46,52 +46,45 @@ def update(
     result: ResultData, merged: Merged, *, threads: int | None = None, on_step: OnStep | None = None
 ) -> ResultData:
     """Return the result with the merged votes folded in."""
-    votes, remedies = merged.votes, [use(text="to fit all votes again", refit=True)]
-    if reason := method_of(result).why_not_updatable():
+    votes, method, remedies = merged.votes, method_of(result), [use(text="to fit all votes again", refit=True)]
+    if reason := method.why_not_updatable():
         raise InputError(reason, remedies=remedies)
     if len(votes.class_names) > len(result.class_names):
-        known = to_list(result.class_names)
-        new = next(name for name in to_list(votes.class_names) if name not in known)
-        raise InputError(f"the model does not know the label {new!r}, only {listed(known)}", remedies=remedies)
+        classes = to_list(result.class_names)
+        new = next(name for name in to_list(votes.class_names) if name not in classes)
+        raise InputError(f"the model does not know the label {new!r}, only {listed(classes)}", remedies=remedies)
     if not merged.touched.size:
         return replace(result, annotations=votes, counts=votes.counts, stopped="no new votes to fold in")
     with one_blas_thread(), time_without_compiling() as seconds:
-        updated = _fold_in(result, merged, threads, on_step)
-        return replace(updated, seconds=seconds())
-
-
-def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
-    votes, method = merged.votes, method_of(result)
-    engine = LocalEngine(threads, single=method.single)
-    known = _renumbered(result.learned, method, merged.annotators)
-    memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _subtract_touched(method, engine, memory, result, merged)
-    engine.scatter(_some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes))
-    parameters = method.recompute_priors(memory.parameters, _add(first, engine.sum(method.start, 0)))
-    steps: list[Step] = []
-    while not _has_converged(steps):
-        statistics = engine.sum(method.sweep, parameters)
-        sums = _add(rest, statistics)  # rounding, or a fit that had not fully converged, may leave negative ones
-        sums = type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
-        parameters = method.expect(sums, parameters)
-        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
-        if on_step is not None:
-            on_step(steps[-1])
-    posterior = np.empty((votes.n_tasks, votes.n_classes), result.posterior.dtype)
-    posterior[merged.tasks.old] = result.posterior
-    posterior[merged.touched] = temper(engine.gather(), result.temperature)
-
-    settings, added = {**result.settings, **method.settings}, merged.added + result.votes_folded_in
-    updated = summarise(result.method, settings, votes, posterior, steps, method.learned(parameters))
-    changed = int((updated.label_codes[merged.tasks.old] != result.label_codes).sum())
-    stopped = (
-        f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
-        f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
-    )
-    note = f"{added:,} votes were folded in since the last fit; a refit fits all of them again."
-    notes = [*([note] if added else []), *method.cautions(votes.n_tasks)]
-    carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
-    return replace(updated, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
+        engine = LocalEngine(threads, single=method.single)
+        known = _renumbered(result.learned, method, merged.annotators)
+        memory = method.sufficient_statistics(replace(result, learned=known))
+        first, rest = _subtract_touched(method, engine, memory, result, merged)
+        engine.scatter(_some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes))
+        parameters = method.recompute_priors(memory.parameters, _add(first, engine.sum(method.start, 0)))
+        steps: list[Step] = []
+        while not _has_converged(steps):
+            statistics = engine.sum(method.sweep, parameters)
+            sums = _add(rest, statistics)  # rounding, or a fit that had not fully converged, may leave negative ones
+            sums = type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
+            parameters = method.expect(sums, parameters)
+            steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+            if on_step is not None:
+                on_step(steps[-1])
+        posterior = np.empty((votes.n_tasks, votes.n_classes), result.posterior.dtype)
+        posterior[merged.tasks.old] = result.posterior
+        posterior[merged.touched] = temper(engine.gather(), result.temperature)
+        settings, added = {**result.settings, **method.settings}, merged.added + result.votes_folded_in
+        updated = summarise(result.method, settings, votes, posterior, steps, method.learned(parameters))
+        changed = int((updated.label_codes[merged.tasks.old] != result.label_codes).sum())
+        stopped = (
+            f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
+            f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
+        )
+        note = f"{added:,} votes were folded in since the last fit; a refit fits all of them again."
+        notes = [*([note] if added else []), *method.cautions(votes.n_tasks)]
+        carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
+        return replace(updated, stopped=stopped, notes=notes, votes_folded_in=added, seconds=seconds(), **carried)
 
 
 def _has_converged(steps: list[Step]) -> bool:
@@ -180,7 +173,6 @@ def fit_with_prior(
 
 
 def check_takes_prior(method: Method) -> None:
-    """Raise an error if the method cannot use an earlier result as a prior."""
     if not method.takes_prior:
         able = [name for name in method_names() if method_class(name).takes_prior]
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")

@@ -29,8 +29,6 @@ VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the
 
 
 class Model(NamedTuple):
-    """What a sweep knows of classes and annotators."""
-
     log_prior: Floats  # [K]
     log_v: Floats  # [W, L, K]
     people: Floats  # [W, 3] weight of a vote, probability of being right, its standard deviation
@@ -112,7 +110,6 @@ class VoteIndex(NamedTuple):
     pair_cell: Integers  # [pairs]
 
     def by_task(self, values: Floats) -> Floats:
-        """Sum values of votes."""
         return _sums(self.task[self.cell], values, len(self.first))
 
     def by_cell(self, values: Floats) -> Floats:

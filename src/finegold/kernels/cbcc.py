@@ -56,7 +56,6 @@ def invert(A: Any, room: Any) -> None:
 
 @kernel
 def times(A: Any, y: Any, out: Any) -> None:
-    """out = A y"""
     K, _, X = A.shape
     for i in range(K):
         for x in range(X):

@@ -39,7 +39,6 @@ class Messages(NamedTuple):
 
 
 def first_messages(n_classes: int, votes: Votes) -> Messages:
-    """Return messages that are zero."""
     first_vote, slot = vote_rows(n_classes, votes)
     n_tasks = len(votes.task_ptr) - 1
     task = np.repeat(np.arange(n_tasks, dtype=np.uint32), np.diff(first_vote).astype(np.int64))

@@ -58,8 +58,6 @@ def compiled(
 
 
 class CheckedFile(_File):  # type: ignore[misc]
-    """Compiled code preceded by a checksum."""
-
     def _save_data(self, name: str, data: Any) -> None:
         code = self._dump(data)
         with self._open_for_write(self._data_path(name)) as file:
@@ -73,8 +71,6 @@ class CheckedFile(_File):  # type: ignore[misc]
 
 
 class KeptCode(_Cache):  # type: ignore[misc]
-    """The cache of one function."""
-
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file = CheckedFile(
@@ -85,7 +81,6 @@ class KeptCode(_Cache):  # type: ignore[misc]
         self._lock = ExitStack()  # held while this process compiles
 
     def attach(self, dispatcher: Any) -> None:
-        """Make a compiled function use this cache."""
         compile = dispatcher._compiler.compile
 
         def compile_or_release(*arguments: Any) -> Any:

@@ -37,8 +37,6 @@ MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vo
 
 
 class Model(NamedTuple):
-    """What a sweep knows of classes, annotators and prototypes."""
-
     log_tau: Floats  # [K]
     log_odds_pi: Floats  # [W, D]
     base: Floats  # [L, K] E log v_0kl
@@ -127,7 +125,6 @@ def open_records(log_odds_pi: Floats) -> Floats:
 
 @inlined
 def add_records(record: Floats, pi: Floats) -> None:
-    """Add the sums of theta to pi."""
     W, D = pi.shape
     for j in range(W):
         for d in range(D):
@@ -217,7 +214,6 @@ def weigh(
 def sweep_cells(
     K: Any, D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
 ) -> tuple[float, float, float]:
-    """Sweep cell by cell."""
     task_ptr, cell_ptr, cell_class, annotator = votes
     log_tau, log_odds_pi, base, diff = model
     tau, pi, total, confusion = sums

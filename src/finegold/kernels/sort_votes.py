@@ -28,7 +28,6 @@ Integers = Codes | NDArray[np.int64]
 
 @kernel
 def mark(values: Integers, low: int, present: NDArray[np.bool_]) -> None:
-    """Set present[v - low] for every value v."""
     for v in values:
         present[v - low] = True
 
@@ -136,7 +135,6 @@ def group_many(task: Any, annotator: Any, label: Any, place: Any, by_annotator: 
 
 @kernel
 def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
-    """Sort a short range by insertion."""
     for i in range(first + 1, end):
         k, o, at = key[i], other[i], i
         while at > first and key[at - 1] > k:

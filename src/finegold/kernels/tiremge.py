@@ -19,8 +19,6 @@ MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 
 
 class Layers(NamedTuple):
-    """The weights of the network, as the kernels use them."""
-
     w1: Floats  # [K, units]
     b1: Floats  # [units]
     w23: Floats  # [K, units] W2 W3

@@ -90,7 +90,6 @@ class CATD(Method):
         self.random_ties = self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
-        """Start with the labels of majority vote."""
         start_from_shares(block)
         task_ptr, cell_ptr, _, annotator = block.votes
         first, end = cell_ptr[task_ptr[[0, -1]]]

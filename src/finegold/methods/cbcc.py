@@ -206,5 +206,4 @@ def _grouped(values: Floats) -> Floats:
 
 
 def _ungrouped(values: Floats, W: int) -> Floats:
-    """Convert [G, ..., X] back to [W, ...]."""
     return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:W])

@@ -18,8 +18,6 @@ def start_from_shares(block: Block) -> None:
 
 
 class ConfusionSums(NamedTuple):
-    """The sums of methods that have a confusion matrix for each annotator."""
-
     change: float
     tau: Floats  # [K] sum_i phi_ik
     n: Floats  # [W, L, K] sum of phi_ik over j's votes for l; votes before truths, the order in which the kernels read

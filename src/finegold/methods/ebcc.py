@@ -53,7 +53,6 @@ class Columns(NamedTuple):
 
     @property
     def classes(self) -> NDArray[np.int64]:
-        """The class of each column."""
         return np.repeat(np.arange(len(self.ptr) - 1), (self.ptr[1:] - self.ptr[:-1]).astype(np.int64))
 
 
@@ -130,7 +129,6 @@ class EBCC(Method):
         return self._parameters(alpha, columns, statistics)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """Compute rho and its sums for the tasks of a block."""
         pi, votes = np.zeros_like(parameters.log_prior), np.zeros_like(parameters.log_v)
         columns, log_v = parameters.columns.ptr, parameters.log_v.reshape(-1)
         change, log_norm = kernels.sweep(

@@ -35,8 +35,6 @@ STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tole
 
 
 class Expectations(NamedTuple):
-    """The expectations under q that variational Bayes needs."""
-
     log_tau: Floats  # [K]
     log_v: Floats  # [W, L, K]
     log_beta: float  # of the posteriors minus that of the priors

@@ -125,7 +125,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def in_paper(name: str) -> bool:
-    """Return whether the paper compares this method."""
     return name.lower() in SETTINGS
 
 

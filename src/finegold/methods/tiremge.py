@@ -132,7 +132,6 @@ class TiReMGE(Method):
         return Statistics(change, tau, reliability, loss, gradient)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        """Run one step of Adam."""
         assert statistics.gradient is not None  # only `start` has no gradient
         steps = before.steps + 1
         rate = self.learning_rate * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)

@@ -40,8 +40,6 @@ IS_BOUNDED_BY_SYSTEM = sys.platform == "linux"  # macOS accepts the limit and ig
 
 
 class Answer(NamedTuple):
-    """What a job wrote, and the facts that it returned."""
-
     content: bytes
     facts: Mapping[str, Any]
 
@@ -120,7 +118,6 @@ def resident_bytes(process: int) -> int:
 
 
 def answer(job: dict[str, Any]) -> NoReturn:
-    """Do a job in the child, and end the process."""
     with os.fdopen(os.dup(1), "wb") as output:
         os.dup2(2, 1)  # whatever a library prints does not belong to the answer
         try:

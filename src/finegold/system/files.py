@@ -90,7 +90,6 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
 
 
 def is_same_file(path: Path, handle: int) -> bool:
-    """Return whether the path still refers to the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:

@@ -51,7 +51,6 @@ def in_words(n_bytes: float) -> str:
 
 
 def system_cache_folder() -> Path:
-    """Return Finegold's folder in the place where the system keeps caches."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "finegold" / "Cache"
     if sys.platform == "darwin":

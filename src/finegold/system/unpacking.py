@@ -119,7 +119,6 @@ def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes
 
 
 def check_rows(name: str, probabilities: NDArray[Any]) -> None:
-    """Check that the rows sum to one."""
     sums = probabilities.sum(axis=-1, dtype=np.float64)
     _require(bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all()), name, "has rows that do not sum to one")
 
@@ -143,12 +142,7 @@ def check_steps(steps: NDArray[Any]) -> None:
 
 
 def check_votes(
-    task_ptr: NDArray[Any],
-    cell_ptr: NDArray[Any],
-    cell_class: NDArray[Any],
-    annotator: NDArray[Any],
-    gold: NDArray[Any],
-    sizes: Mapping[str, int],
+    task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, gold: Any, sizes: Mapping[str, int]
 ) -> None:
     """Check the arrays of `Annotations` for everything that kernels rely on."""
     cells, votes = len(cell_class), len(annotator)
@@ -156,15 +150,9 @@ def check_votes(
         _require(pointers.dtype == np.int64 and pointers.shape == (n + 1,), name, f"is not {n + 1} integers")
         grows = pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
         _require(grows, name, f"does not grow from 0 to {end}")
-    check(
-        {"cell_class": cell_class, "annotator": annotator, "gold": gold},
-        {
-            "cell_class": Field("C", "u", 0, "K"),
-            "annotator": Field("L", "iu", 0, "W"),
-            "gold": Field("T", "i", -1, "K"),
-        },
-        dict(sizes),
-    )
+    check({"cell_class": cell_class}, {"cell_class": Field("C", "u", 0, "K")}, dict(sizes))
+    check({"annotator": annotator}, {"annotator": Field("L", "iu", 0, "W")}, dict(sizes))
+    check({"gold": gold}, {"gold": Field("T", "i", -1, "K")}, dict(sizes))
     rises = cell_class[1:] > cell_class[:-1]
     rises[task_ptr[1:-1] - 1] = True  # the first class of a task may be smaller
     _require(bool(rises.all()), "cell_class", "has a class twice in a task, or classes that are not in order")

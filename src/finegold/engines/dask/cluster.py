@@ -47,8 +47,6 @@ class Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
 
 
 class Cluster:
-    """A client, and the cluster that it uses if it was started here."""
-
     def __init__(self, scheduler: str | Client | None, workers: int | None) -> None:
         self.own: LocalCluster | None = None
         self.borrowed = isinstance(scheduler, Client)

@@ -58,7 +58,6 @@ class DaskEngine(Engine):
             )
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        """Send the blocks of the local engine to the workers."""
         nothing = np.broadcast_to(np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes))
         blocks = split(annotations, nothing, self.fewest_votes if divisible else annotations.n_votes)
         self._check_memory(annotations.n_votes, annotations.n_tasks, annotations.n_classes)
@@ -177,7 +176,6 @@ class History:
 
     @property
     def number(self) -> int:
-        """The number of the last pass."""
         return self.first + len(self.sizes)
 
     def append(self, payload: bytes) -> None:

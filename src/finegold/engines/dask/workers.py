@@ -71,11 +71,9 @@ class Packed(NamedTuple):
         task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
         cells, votes = (n.astype(np.min_scalar_type(int(n.max(initial=0)))) for n in map(np.diff, (task_ptr, cell_ptr)))
         annotator = annotator.astype(np.min_scalar_type(block.n_annotators))
-        gold, sizes = (
-            block.gold.copy() if (block.gold != MISSING).any() else None,
-            (block.n_annotators, block.n_classes),
-        )
-        return cls(cells, votes, cell_class.copy(), annotator, gold, *sizes, block.total_votes)
+        gold = block.gold.copy() if (block.gold != MISSING).any() else None
+        sizes = block.n_annotators, block.n_classes, block.total_votes
+        return cls(cells, votes, cell_class.copy(), annotator, gold, *sizes)
 
 
 class Lost(Exception):
@@ -83,8 +81,6 @@ class Lost(Exception):
 
 
 class Order(NamedTuple):
-    """A pass over all blocks."""
-
     number: int
     attempt: int  # grows with every repetition after a loss
     payload: bytes  # (step, arguments)
@@ -92,8 +88,6 @@ class Order(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """An actor and the branches that it passes orders on to."""
-
     actor: Any
     branches: Sequence[Branch]
 
@@ -145,7 +139,6 @@ class BlockActor:
         return b""
 
     def catch_up(self, number: int, payload: bytes) -> bytes:
-        """Repeat an earlier pass on the blocks that have missed it, and return the error as bytes if there is one."""
         try:
             self._run(number, payload)
         except Exception as error:
@@ -174,7 +167,6 @@ class BlockActor:
         return Answer(dumps(tree.nodes), moved)
 
     def collect(self, name: str | None = None) -> dict[int, Any]:
-        """Return the posterior and the state of each block, or only the array of this name."""
         if name is None:
             return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
         return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
@@ -200,8 +192,6 @@ class BlockActor:
 
 
 class WorkerPool:
-    """One actor per worker."""
-
     def __init__(self, cluster: Cluster, dtype: Any) -> None:
         self.cluster, self.dtype = cluster, dtype
         self.actors: dict[str, Any] = {}  # by the worker's address
@@ -213,13 +203,9 @@ class WorkerPool:
 
     def attach(self, workers: dict[str, int]) -> None:
         """Start an actor on each worker that has none. Workers that leave meanwhile are skipped."""
-        futures = {
-            address: self.cluster.client.submit(
-                BlockActor, threads, self.dtype, actor=True, workers=[address], pure=False
-            )
-            for address, threads in workers.items()
-            if address not in self.actors
-        }
+        submit, new = self.cluster.client.submit, {a: n for a, n in workers.items() if a not in self.actors}
+        made = (submit(BlockActor, n, self.dtype, actor=True, workers=[a], pure=False) for a, n in new.items())
+        futures = dict(zip(new, made, strict=True))
         with self.cluster.client.as_current():  # actors use the current client from their first call on
             for address, future in futures.items():
                 end = time.monotonic() + ATTACH
@@ -277,7 +263,6 @@ class WorkerPool:
             self.loaded.add(block)
 
     def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
-        """Repeat a pass on these blocks."""
         addresses = sorted({self.worker_of[block] for block in blocks})
         for future in [self._call(address, "catch_up", number, payload) for address in addresses]:
             _raise_error(self._result(future))
@@ -296,7 +281,6 @@ class WorkerPool:
         return next(iter(nodes.values())), len(payload) + len(answer.nodes) + answer.moved
 
     def collect(self, name: str | None) -> dict[int, Any]:
-        """Return what the blocks hold, by the number of the block."""
         futures = [self._call(address, "collect", name) for address in sorted(self.actors)]
         return {block: values for future in futures for block, values in self._result(future).items()}
 

@@ -13,7 +13,6 @@ from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
 
 def start(few: bool, votes: Votes, known: Any, phi: Any, n: Floats, pairs: Floats) -> None:
-    """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(votes.cell_class, phi))
     sums = cp.empty((blocks, 2))
@@ -23,7 +22,6 @@ def start(few: bool, votes: Votes, known: Any, phi: Any, n: Floats, pairs: Float
 
 
 def sweep(few: bool, votes: Votes, known: Any, model: Model, phi: Any, sums: Any) -> float:
-    """Return the largest change of phi. `few` has no effect here."""
     cp, blocks, K, (tau, n, excess) = cupy(), grid(len(phi)), phi.shape[1], sums
     kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(votes.cell_class, phi))
     parameters = [cp.asarray(values) for values in model]

@@ -25,7 +25,6 @@ _indexes: dict[int, tuple[Any, Index]] = {}  # by the address of an array, which
 
 
 def forget() -> None:
-    """Free the memory of all indexes."""
     _indexes.clear()
 
 
@@ -56,7 +55,6 @@ def _sum(index: Index, values: Any) -> Any:
 
 
 def _slots(votes: Votes, K: int) -> tuple[Any, Any]:
-    """Return the slot and the task of every vote."""
     slot, task = (cupy().empty(len(votes.annotator), dtype=np.uint32) for _ in range(2))
     n_tasks = len(votes.task_ptr) - 1
     _run("slots_of", n_tasks, n_tasks, *votes, slot, task, K=K, CHUNK=CHUNK, **types_of(votes.cell_class, slot))

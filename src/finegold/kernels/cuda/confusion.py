@@ -12,14 +12,12 @@ from finegold.kernels.cuda.by_annotator import sum_by_annotator
 
 
 def counts(K: Any, votes: Votes, phi: Any, n: Floats) -> None:
-    """Add phi_ik to n_jlk for every vote of j for l on task i."""
     add(n, sum_by_annotator(votes, phi, len(n)))
 
 
 def sweep(
     K: Any, votes: Votes, known: Any, log_tau: Floats, log_v: Floats, phi: Any, tau: Floats, n: Floats
 ) -> tuple[float, float]:
-    """Return the largest change of phi and the sum of its log-normalisers."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(votes.cell_class, phi))
     change, sums = cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K) + 1))

@@ -23,7 +23,6 @@ def first_messages(n_classes: int, votes: Votes) -> Messages:
 
 
 def sweep(K: Any, known: Any, messages: Messages, model: tuple[Floats, ...], phi: Any, sums: Any) -> float:
-    """Return the largest change of phi."""
     cp, blocks, (sum_eps, sum_delta) = cupy(), grid(len(phi)), sums
     first_vote, _, slot, delta, eps = messages
     kernel = compiled(("ibcc.cu",), "sweep", K=len(K), **types_of(slot, phi))

@@ -15,7 +15,6 @@ SHARED_BYTES = 40_000  # of the shared memory that every device has
 
 
 def start(votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
-    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell."""
     cp, (n_classes, n_prototypes, _) = cupy(), v.shape
     kernel, blocks, rows = _kernel("start", n_classes, n_prototypes - 1, votes.cell_class, phi)
     by_annotator = [cp.zeros(raw_pi.shape, dtype=np.uint64) for _ in range(2)]
