@@ -76,7 +76,7 @@ def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> No
     manifests = []
     for earlier in (None, np.ones((2, 2, 2)), np.full((2, 2, 2), 2.0)):
         checkpoint = Checkpoint(tmp_path / "x")
-        checkpoint.bind(DS() if earlier is None else DS().with_prior(earlier), "votes")
+        checkpoint.bind(DS() if earlier is None else DS().with_prior(earlier), Annotations.from_arrays([1], [1], [1]))
         manifests.append(checkpoint.manifest["prior"])
     assert len(set(manifests)) == 3
 
