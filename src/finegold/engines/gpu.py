@@ -148,19 +148,17 @@ class GPUEngine:
         self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
-        return add_up(self._step(block, step, arguments) for block in self.blocks)
-
-    def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
-        block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another type
-        if self.resident:
-            return step(block, *arguments)
-        there = self._uploaded(block)
-        statistics = step(there, *arguments)
-        block.posterior[:] = self.device.download(there.posterior)
-        block.state = {name: self.device.download(values) for name, values in there.state.items()}
-        del there
-        self.device.clear()
-        return statistics
+        parts = []
+        for block in self.blocks:
+            block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another
+            there = block if self.resident else self._uploaded(block)
+            parts.append(step(there, *arguments))
+            if not self.resident:
+                block.posterior[:] = self.device.download(there.posterior)
+                block.state = {name: self.device.download(values) for name, values in there.state.items()}
+                del there
+                self.device.clear()
+        return add_up(parts)
 
     def _uploaded(self, block: Block, *, fresh: bool = False) -> Block:
         """Return the block on the device. The posteriors of a fresh one are zero."""

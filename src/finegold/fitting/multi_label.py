@@ -62,42 +62,29 @@ def fit_sets(
             "more than there is",
             remedies=[use(text="merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment")],
         )
-    if method.name == DEFAULT_METHOD:
-        result = _fit_options(votes, answers, on_step)
-    elif method.name == "mv":
+    if method.name == "mv":
         steps = [Step(0, 0, 0.0, float("nan"))]
         result = summarise_sets("mv", {}, votes, answers, _all(answers, answers.shares), steps)
-        result = replace(result, stopped="not iterative")
-    else:
-        result = _fit_each_option(method, votes, answers, fit)
-    return replace(result, seconds=time.perf_counter() - began)
-
-
-def _fit_options(votes: Annotations, answers: Answers, on_step: Callable[[Step], None] | None) -> ResultData:
-    if votes.n_annotators * votes.n_classes > MOST_PAIRS:
-        raise InputError(
-            f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",
-            remedies=[use(text="check the columns of annotators and labels"), use(method="mv")],
-        )
-    model, steps = _learned(answers, answers.shares), list[Step]()
-    while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
-        before, model = model, _learned(answers, lambda block: _posterior(answers, block, model))  # noqa: B023
-        change = max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, model, strict=True))
-        steps.append(Step(0, len(steps) + 1, change, float("nan")))
-        if on_step is not None:
-            on_step(steps[-1])
-    converged = steps[-1].change < TOLERANCE
-    posterior = _all(answers, lambda block: _posterior(answers, block, model))
-    result = summarise_sets("multi", {}, votes, answers, posterior, steps, model._asdict())
-    sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
-    stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
-    return replace(result, converged=converged, stopped=stopped)
-
-
-def _fit_each_option(
-    method: Method, votes: Annotations, answers: Answers, fit: Callable[[Annotations], ResultData]
-) -> ResultData:
-    """Fit a method to the answers, yes or no, about each option. Options share nothing."""
+        return replace(result, stopped="not iterative", seconds=time.perf_counter() - began)
+    if method.name == DEFAULT_METHOD:
+        if votes.n_annotators * votes.n_classes > MOST_PAIRS:
+            raise InputError(
+                f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",
+                remedies=[use(text="check the columns of annotators and labels"), use(method="mv")],
+            )
+        model, steps = _learned(answers, answers.shares), list[Step]()
+        while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
+            before, model = model, _learned(answers, lambda block: _posterior(answers, block, model))  # noqa: B023
+            change = max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, model, strict=True))
+            steps.append(Step(0, len(steps) + 1, change, float("nan")))
+            if on_step is not None:
+                on_step(steps[-1])
+        converged = steps[-1].change < TOLERANCE
+        posterior = _all(answers, lambda block: _posterior(answers, block, model))
+        result = summarise_sets("multi", {}, votes, answers, posterior, steps, model._asdict())
+        sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
+        stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
+        return replace(result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began)
     n_options = answers.n_options
     if votes.n_tasks * n_options > MOST_PROBABILITIES:
         raise InputError(
@@ -113,7 +100,7 @@ def _fit_each_option(
     made = summarise_sets(method.name, method.settings, votes, answers, posterior, steps)
     ended = f"of {n_options:,} fits did not converge"
     stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
-    return replace(made, converged=not unfinished, stopped=stopped)
+    return replace(made, converged=not unfinished, stopped=stopped, seconds=time.perf_counter() - began)
 
 
 def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:

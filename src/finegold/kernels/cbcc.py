@@ -210,31 +210,6 @@ def pull(w: float, U: Floats, r: Floats, Lam: Floats, h: Floats, total: Floats, 
 
 
 @kernel
-def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any, b: Any, room: Any) -> None:
-    """Approximate the mixture by one Gaussian: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1."""
-    K, X = mean.shape
-    mean[:] = 0.0
-    P[:] = 0.0
-    for g in range(r.shape[0]):
-        for i in range(K):
-            for x in range(X):
-                mean[i, x] += r[g, x] * U[g, k, i]
-    for g in range(r.shape[0]):
-        for i in range(K):
-            for x in range(X):
-                off[i, x] = U[g, k, i] - mean[i, x]
-        for i in range(K):
-            for c in range(K):
-                for x in range(X):
-                    P[i, c, x] += r[g, x] * off[i, x] * off[c, x]
-    for i in range(K):
-        for x in range(X):
-            P[i, i, x] += 1.0 / w
-    invert(P, room)
-    times(P, mean, b)
-
-
-@kernel
 def assign(
     w: float, log_rho: Floats, U: Floats, Lam: Floats, h: Floats,
     r: Floats, P: Floats, b: Floats, m: Floats, a: Floats, log_v: Floats, room: Any,
@@ -258,7 +233,27 @@ def assign(
                             r[j, g, x] -= 0.5 * S[i, x] * Lam[j, k, i, c, x] * S[c, x]
         softmax(r[j], room)
         for k in range(K):
-            mixture_prior(w, r[j], U, k, right, S, P[j, k], b[j, k], room)
+            # One Gaussian for the mixture: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1.
+            mean, off, precision = right, S, P[j, k]
+            mean[:] = 0.0
+            precision[:] = 0.0
+            for g in range(U.shape[0]):
+                for i in range(K):
+                    for x in range(X):
+                        mean[i, x] += r[j, g, x] * U[g, k, i]
+            for g in range(U.shape[0]):
+                for i in range(K):
+                    for x in range(X):
+                        off[i, x] = U[g, k, i] - mean[i, x]
+                for i in range(K):
+                    for c in range(K):
+                        for x in range(X):
+                            precision[i, c, x] += r[j, g, x] * off[i, x] * off[c, x]
+            for i in range(K):
+                for x in range(X):
+                    precision[i, i, x] += 1.0 / w
+            invert(precision, room)
+            times(precision, mean, b[j, k])
             scores(P[j, k], b[j, k], Lam[j, k], h[j, k], V, right, m[j, k], room)
             tangent(m[j, k], V, a[j, k], room)
             expected_log(m[j, k], V, a[j, k], log_v[j, k], room)

@@ -32,24 +32,6 @@ def dot(x: Floats, y: Floats) -> float:
 
 
 @kernel
-def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int, theta: float, d: Floats) -> None:
-    """d = -H gradient, with H from the last `kept` pairs (a ring buffer, the newest at kept - 1) and H0 = I / theta."""
-    for i in range(d.size):
-        d[i] = -gradient[i]
-    share = np.empty(MEMORY)
-    first = max(kept - MEMORY, 0)
-    for pair in range(kept - 1, first - 1, -1):
-        k = pair % MEMORY
-        share[k] = dot_row(d, s, k) / sy[k]
-        add_row(-share[k], y, k, d)
-    for i in range(d.size):
-        d[i] /= theta
-    for pair in range(first, kept):
-        k = pair % MEMORY
-        add_row(share[k] - dot_row(d, y, k) / sy[k], s, k, d)
-
-
-@kernel
 def is_done(step: float, f: float, slope: float, state: Floats) -> Any:
     """Return whether the decrease and the slope are sufficient, or no other step is possible."""
     test = DECREASE * state[G0]
@@ -205,10 +187,21 @@ def search_means(
     lam[:] = mu
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
-    f = score_loss(lam, n, rate, mu, sig, gradient)
+    share, f = np.empty(MEMORY), score_loss(lam, n, rate, mu, sig, gradient)
     kept, theta, iteration = 0, 1.0, 0
     while largest(gradient) > tolerance:
-        descend_along(gradient, s, y, sy, kept, theta, d)
+        for entry in range(d.size):  # d = -H gradient, with H from the last pairs (a ring buffer) and H0 = I / theta
+            d[entry] = -gradient[entry]
+        oldest = max(kept - MEMORY, 0)
+        for pair in range(kept - 1, oldest - 1, -1):
+            k = pair % MEMORY
+            share[k] = dot_row(d, s, k) / sy[k]
+            add_row(-share[k], y, k, d)
+        for entry in range(d.size):
+            d[entry] /= theta
+        for pair in range(oldest, kept):
+            k = pair % MEMORY
+            add_row(share[k] - dot_row(d, y, k) / sy[k], s, k, d)
         slope_before, f_before = dot(gradient, d), f
         step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), MAX_STEP)
         origin[:], before[:] = lam, gradient

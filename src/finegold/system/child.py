@@ -123,7 +123,17 @@ def answer(job: dict[str, Any]) -> NoReturn:
         try:
             function = getattr(importlib.import_module(job["module"]), job["function"])
             data = sys.stdin.buffer.read() if job["file"] is None else Path(job["file"])
-            _bound_this_process(job["bytes"], job["seconds"])
+            if (
+                sys.platform != "win32"
+            ):  # bound what this process may use; the time, too, if the parent dies
+                import resource
+
+                with suppress(OSError, ValueError):
+                    resource.setrlimit(resource.RLIMIT_CPU, (int(job["seconds"]) + 1,) * 2)
+                    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+                    if job["bytes"] < 2**62:
+                        most = pages * resource.getpagesize() + int(job["bytes"])
+                        resource.setrlimit(resource.RLIMIT_AS, (most, most))
             report = {"facts": function(data, output, *job["arguments"])}
         except InputError as error:
             remedies = [(dict(remedy.options), remedy.when, remedy.text) for remedy in error.remedies]
@@ -134,16 +144,3 @@ def answer(job: dict[str, Any]) -> NoReturn:
             report = {"failure": " ".join(str(error).split()) or type(error).__name__}
         output.write(b"\n" + json.dumps(report).encode())
     os._exit(0)
-
-
-def _bound_this_process(max_bytes: float, max_seconds: float) -> None:
-    """Bound what this process may use from now on; the time, too, in case that the parent is killed."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CPU, (int(max_seconds) + 1, int(max_seconds) + 1))
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        if max_bytes < 2**62:
-            resource.setrlimit(resource.RLIMIT_AS, (used + int(max_bytes),) * 2)

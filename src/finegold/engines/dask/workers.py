@@ -158,7 +158,15 @@ class BlockActor:
         tree, moved = Tree(order.n_blocks), 0
         tree.nodes = dict(self.tree.nodes)
         for future in asked:
-            answer = self._wait(future, order.attempt)
+            answer = Answer(is_lost=True)
+            while self.newest <= order.attempt:
+                try:
+                    answer = future.result(timeout=PATIENCE)
+                except TimeoutError:
+                    continue
+                except Exception:  # Dask raises many errors for a lost worker
+                    pass
+                break
             if answer.error or answer.is_lost:
                 return answer
             moved += len(order.payload) + len(answer.nodes) + answer.moved
@@ -178,17 +186,6 @@ class BlockActor:
             parts = list(self.pool.map(lambda block: step(block, *arguments), due))
         self.done.update((block.index, number) for block in due)
         return [(block.index, part) for block, part in zip(due, parts, strict=True)]
-
-    def _wait(self, future: Any, attempt: int) -> Answer:
-        while self.newest <= attempt:
-            try:
-                answer: Answer = future.result(timeout=PATIENCE)
-                return answer
-            except TimeoutError:
-                continue
-            except Exception:  # Dask raises many errors for a lost worker
-                break
-        return Answer(is_lost=True)
 
 
 class WorkerPool:
