@@ -123,9 +123,7 @@ def answer(job: dict[str, Any]) -> NoReturn:
         try:
             function = getattr(importlib.import_module(job["module"]), job["function"])
             data = sys.stdin.buffer.read() if job["file"] is None else Path(job["file"])
-            if (
-                sys.platform != "win32"
-            ):  # bound what this process may use; the time, too, if the parent dies
+            if sys.platform != "win32":  # bound what this process may use; the time, too, if the parent dies
                 import resource
 
                 with suppress(OSError, ValueError):
