@@ -20,14 +20,18 @@ def test_iterations_are_counted():
     assert lines[2].startswith("ptbcc: iteration 3, change 0.")
 
 
+IN_COMMANDS = "from finegold.fitting.progress import on_terminal as shown"
+IN_PYTHON = "from finegold.api.job import IN_PYTHON; shown = IN_PYTHON.fitting"
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to look at")
-def test_on_a_terminal_the_line_is_seen():
+@pytest.mark.parametrize("how", [IN_COMMANDS, IN_PYTHON])
+def test_on_a_terminal_the_line_is_seen(how):
     leader, follower = os.openpty()
     script = (
-        "import time\n"
+        f"import time\n{how}\n"
         "from finegold.results.data import Step\n"
-        "from finegold.fitting.progress import on_terminal\n"
-        "with on_terminal('hds') as watch:\n"
+        "with shown('hds') as watch:\n"
         "    for iteration in (12, 13):\n"
         "        watch(Step(0, iteration, 0.5, 1.0))\n"
         "        time.sleep(0.3)\n"
@@ -39,22 +43,3 @@ def test_on_a_terminal_the_line_is_seen():
     os.close(leader)
     for words in ("hds: iteration 12, change 0.5", "hds: iteration 13, change 0.5"):
         assert words in seen
-
-
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to look at")
-def test_a_script_on_a_terminal_shows_the_line_too():
-    leader, follower = os.openpty()
-    script = (
-        "import time\n"
-        "from finegold.api.job import IN_PYTHON\n"
-        "from finegold.results.data import Step\n"
-        "with IN_PYTHON.fitting('hds') as watch:\n"
-        "    watch(Step(0, 12, 0.5, 1.0))\n"
-        "    time.sleep(0.3)\n"
-    )
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    subprocess.run([sys.executable, "-c", script], check=True, stderr=follower, env=environment)
-    os.close(follower)
-    seen = os.read(leader, 100_000).decode()
-    os.close(leader)
-    assert "hds: iteration 12, change 0.5" in seen

@@ -162,7 +162,7 @@ def test_the_anchored_vote_in_numpy_is_the_compiled_one(
 ) -> None:
     def posterior_and_sums() -> list[Any]:
         found = votes(n_classes, votes_per_task=votes_per_task)
-        (block,) = blocks.split(found, np.zeros((found.n_tasks, n_classes)), blocks.FEWEST_VOTES)
+        (block,) = blocks.split(found, np.zeros((found.n_tasks, n_classes)))
         method = AnchoredVote(max_iterations=3)
         steps: list[Any] = [method.start(block, 0)]
         parameters = method.begin(steps[0])

@@ -8,17 +8,16 @@ from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.methods.bwa import BWA
 from tests.methods.reference import bwa as twin
+from tests.methods.reference import sample
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("with_gold", [False, True])
 @pytest.mark.parametrize("settings", [{}, {"a_v": 2.0, "lam": 3.0, "tolerance": 1e-2}])
 def test_all_classes_at_once_equal_the_twin_that_takes_one_by_one(n_classes, with_gold, settings):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    result = fit(BWA(**settings), Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
-    known = np.array([gold.get(i, -1) for i in range(80)])
-    phi, w, iterations = twin.fit(task, annotator, label, n_classes, gold=known, **settings)
+    votes, annotations, known = sample(n_classes, with_gold)
+    result = fit(BWA(**settings), annotations, threads=1)
+    phi, w, iterations = twin.fit(*votes, n_classes, gold=known, **settings)
     assert result.iterations == iterations
     assert np.allclose(result.posterior, phi, atol=1e-12)
     assert np.allclose(result.learned.statistics["class_weight"], w)

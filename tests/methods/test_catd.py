@@ -10,6 +10,7 @@ from finegold.engines.local import LocalEngine
 from finegold.kernels.catd import draw
 from finegold.methods.catd import CATD
 from tests.methods.reference import catd as twin
+from tests.methods.reference import sample
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
@@ -17,10 +18,7 @@ from tests.methods.reference import catd as twin
 @pytest.mark.parametrize("ties", ["random", "split"])
 @pytest.mark.parametrize("quantiles", ["printed", "exact"])
 def test_labels_and_weights_equal_those_of_the_twin(n_classes, with_gold, ties, quantiles):
-    votes = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    annotations = Annotations.from_arrays(*votes, gold=gold)
-    known = np.array([gold.get(i, -1) for i in range(80)])
+    _, annotations, known = sample(n_classes, with_gold)
     for iterations in (1, 2, 100):
         method = CATD(ties=ties, quantiles=quantiles, max_iterations=iterations, seed=5)
         result = fit(method, annotations, threads=1)

@@ -5,24 +5,21 @@ import pytest
 
 from finegold import Annotations
 from finegold.api.job import fit
-from finegold.checks import sample_votes
 from finegold.kernels import confusion
 from finegold.kernels.jit import fixed_length
 from finegold.methods.ds import DS
 from finegold.votes.annotations import kernel_votes
 from tests.methods.reference import ds as twin
+from tests.methods.reference import sample
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, with_gold):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    known = np.array([gold.get(i, -1) for i in range(80)])
+    votes, annotations, known = sample(n_classes, with_gold)
     for iterations in (1, 2, 5, 20):
-        method = DS(max_iterations=iterations)
-        result = fit(method, Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
-        phi, likelihoods, p, v = twin.fit(task, annotator, label, n_classes, iterations, gold=known)
+        result = fit(DS(max_iterations=iterations), annotations, threads=1)
+        phi, likelihoods, p, v = twin.fit(*votes, n_classes, iterations, gold=known)
         assert result.iterations == iterations
         assert np.allclose(result.posterior, phi, atol=1e-9)
         assert np.allclose(result.bound, likelihoods, rtol=1e-10)

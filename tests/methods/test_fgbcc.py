@@ -12,6 +12,7 @@ from finegold.methods import fgbcc
 from finegold.methods.common import ConfusionSums
 from finegold.methods.fgbcc import FGBCC
 from tests.methods.reference import fgbcc as twin
+from tests.methods.reference import sample
 
 
 def entries(seed=0, size=60):
@@ -68,13 +69,10 @@ def test_variances_solve_their_equation():
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_it_equals_the_plain_twin(n_classes, exact, with_gold):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    known = np.array([gold.get(i, -1) for i in range(80)])
-    votes = Annotations.from_arrays(task, annotator, label, gold=gold)
-    result = fit(FGBCC(exact=exact, max_iterations=25, tolerance=0), votes, threads=1)
+    votes, annotations, known = sample(n_classes, with_gold)
+    result = fit(FGBCC(exact=exact, max_iterations=25, tolerance=0), annotations, threads=1)
     mu = np.tile(2 * np.eye(n_classes), (12, 1, 1))
-    phi, trace, _ = twin.fit(task, annotator, label, mu, np.full_like(mu, 4.0), 25, exact, known)
+    phi, trace, _ = twin.fit(*votes, mu, np.full_like(mu, 4.0), 25, exact, known)
     assert np.allclose(result.posterior, phi, atol=1e-7)
     assert np.allclose(result.bound, trace, rtol=1e-9)
 

@@ -11,6 +11,7 @@ from finegold.engines.local import LocalEngine
 from finegold.methods import glad
 from finegold.methods.glad import GLAD
 from tests.methods.reference import glad as twin
+from tests.methods.reference import sample
 
 PAPER = {"priors": False, "tolerance": 1e-4, "gradient_tolerance": 0.01, "steps": 25}
 
@@ -111,17 +112,14 @@ def test_the_gradient_is_that_of_the_objective():
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_first_iterations_of_em_equal_the_slow_twin(n_classes, with_gold):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    known = np.array([gold.get(i, -1) for i in range(80)])
-    votes = Annotations.from_arrays(task, annotator, label, gold=gold)
-    one, two = (fit(GLAD(**{**PAPER, "tolerance": 0.0}, max_iterations=n), votes, threads=1) for n in (1, 2))
-    phi, alpha, beta, trace = twin.fit(task, annotator, label, n_classes, iterations=1, gold=known)
+    votes, annotations, known = sample(n_classes, with_gold)
+    one, two = (fit(GLAD(**{**PAPER, "tolerance": 0.0}, max_iterations=n), annotations, threads=1) for n in (1, 2))
+    phi, alpha, beta, trace = twin.fit(*votes, n_classes, iterations=1, gold=known)
     assert np.allclose(one.posterior, phi, atol=1e-12)
     assert np.allclose(two.bound, trace, rtol=1e-9)
     assert np.allclose(one.learned.statistics["ability"], alpha, atol=1e-4)
     assert np.allclose(one.learned.statistics["difficulty"], np.exp(-beta), atol=1e-4)
-    after = twin.posterior(task, annotator, label, alpha, beta, n_classes, known)
+    after = twin.posterior(*votes, alpha, beta, n_classes, known)
     assert np.allclose(two.posterior, after, atol=1e-5)
 
 

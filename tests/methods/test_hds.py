@@ -10,18 +10,16 @@ from finegold.methods import hds
 from finegold.methods.hds import HDS, learn
 from finegold.results.metrics import accuracy
 from tests.methods.reference import hds as twin
+from tests.methods.reference import sample
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, with_gold):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    known = np.array([gold.get(i, -1) for i in range(80)])
-    votes = Annotations.from_arrays(task, annotator, label, gold=gold)
+    votes, annotations, known = sample(n_classes, with_gold)
     for iterations in (1, 2, 20):
-        result = fit(HDS(max_iterations=iterations, tolerance=0.0), votes, threads=1)
-        phi, bounds, alpha, v = twin.fit(task, annotator, label, n_classes, iterations, known)
+        result = fit(HDS(max_iterations=iterations, tolerance=0.0), annotations, threads=1)
+        phi, bounds, alpha, v = twin.fit(*votes, n_classes, iterations, known)
         assert np.allclose(result.posterior, phi, atol=1e-8)
         assert np.allclose(result.bound, bounds, rtol=1e-9)
         assert np.allclose(result.learned.statistics["alpha"], alpha, rtol=1e-6)

@@ -5,16 +5,10 @@ import pytest
 
 from finegold import Annotations
 from finegold.api.job import fit
-from finegold.checks import sample_votes
 from finegold.kernels import ibcc as kernels
 from finegold.methods.ibcc import IBCC
 from tests.methods.reference import ibcc as twin
-
-
-def sample(n_classes, with_gold):
-    votes = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
-    return votes, Annotations.from_arrays(*votes, gold=gold), np.array([gold.get(i, -1) for i in range(80)])
+from tests.methods.reference import sample
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

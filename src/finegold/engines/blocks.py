@@ -107,9 +107,14 @@ def beside(values: NDArray[Any], array: Any) -> Any:
     return values if isinstance(array, np.ndarray) else cupy().asarray(values)
 
 
-def split(annotations: Annotations, posterior: NDArray[Any], fewest_votes: int, n_blocks: int = 0) -> list[Block]:
-    """Return blocks with about the same number of votes, all views of the same arrays; `n_blocks` if it is given."""
-    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes, n_blocks)
+def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
+    """Return blocks with about the same number of votes, all views of the same arrays."""
+    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
+    return cut(annotations, posterior, wanted)
+
+
+def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
+    """Return blocks that begin at the first task with at least the wanted number of votes before it."""
     inner = np.searchsorted(annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int)))
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     blocks = []
@@ -119,13 +124,11 @@ def split(annotations: Annotations, posterior: NDArray[Any], fewest_votes: int, 
     return blocks
 
 
-def cuts(
-    n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES, n_blocks: int = 0
-) -> NDArray[np.float64]:
-    """Return the wanted number of votes before each block except the first; a block begins at the next task."""
+def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
+    """Return the wanted number of votes before each block except the first."""
     smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
     most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
-    n_blocks = n_blocks or min(max(n_votes // smallest, 1), most, n_tasks)
+    n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
     return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.blocks import Block, Statistics, add_up, split, sum_tasks
+from finegold.engines.blocks import Block, Statistics, add_up, cut, sum_tasks
 from finegold.errors import InputError, use
 from finegold.kernels import Votes
 from finegold.kernels.cuda import by_annotator, cupy
@@ -144,7 +144,7 @@ class GPUEngine:
         self.resident, pieces = needed <= budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
         if not self.resident:
             pieces = max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces)
-        blocks = split(annotations, self.posterior, 1, n_blocks=pieces)
+        blocks = cut(annotations, self.posterior, np.linspace(0, annotations.n_votes, pieces + 1)[1:-1])
         self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:

@@ -164,7 +164,14 @@ def fit_with_prior(
             raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
         informed: Method = method.with_prior(Earlier(_of_annotators(eta, annotators), _of_classes(mu, classes)))
     else:
-        counts = _of_classes(_of_annotators(_expected_votes(earlier), annotators), classes)
+        # Methods that take such a prior store the expected votes of annotators by truth, with those of the earlier
+        # run's own prior; for others, and for removed methods, they are counted.
+        takes_prior = earlier.method in REGISTRY and method_class(earlier.method).takes_prior
+        if takes_prior and earlier.method != PTBCC.name:
+            by_truth = method_of(earlier).sufficient_statistics(earlier).statistics.n.transpose(0, 2, 1)
+        else:
+            by_truth = votes_by_truth(earlier)
+        counts = _of_classes(_of_annotators(by_truth, annotators), classes)
         informed = method.with_prior(counts.transpose(0, 2, 1).copy())
     result = solve.fit(informed, votes, **keywords)
     known = int((annotators != MISSING).sum())
@@ -191,13 +198,3 @@ def _of_classes(values: Floats, codes: Codes) -> Floats:
     old = codes[known]
     reordered[..., known[:, None], known] = values[..., old[:, None], old]
     return reordered
-
-
-def _expected_votes(earlier: ResultData) -> Floats:
-    """[W, K, K] Return the expected votes of each annotator by truth, with those of the earlier run's own prior."""
-    # Methods that take such a prior store these votes; for others, and for removed methods, they are counted.
-    takes_prior = earlier.method in REGISTRY and method_class(earlier.method).takes_prior
-    if not takes_prior or earlier.method == PTBCC.name:
-        return votes_by_truth(earlier)
-    by_truth: Floats = method_of(earlier).sufficient_statistics(earlier).statistics.n.transpose(0, 2, 1)
-    return by_truth

@@ -193,7 +193,18 @@ def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: L
 def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> int:
     """Run `sort_run` on all tasks, start [T+1]. Return the number of votes kept; they come first in all arrays."""
     if label.size <= MAX_VOTES:
-        return sort_few(start, annotator, label, policy)
+        # Sort rows by a key that holds task, class and annotator.
+        task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
+        rows = np.arange(task.size)
+        if policy != KEEP_ALL:  # the first or last row of each annotator on each task
+            pairs, ordered = np.divmod(np.sort((task * n_annotators + annotator) * task.size + rows), task.size)
+            differs = pairs[1:] != pairs[:-1]
+            rows = ordered[np.append(differs, True) if policy == LAST else np.append(True, differs)]
+        key = np.sort((task[rows] * n_classes + label[rows]) * n_annotators + annotator[rows])
+        key, annotator[: rows.size] = np.divmod(key, n_annotators)
+        key, label[: rows.size] = np.divmod(key, n_classes)
+        start[1:] = np.cumsum(np.bincount(key))
+        return rows.size
     runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
     ends = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
     kept = 0
@@ -205,21 +216,6 @@ def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy
         kept += stop - begin
     start[-1] = kept
     return kept
-
-
-def sort_few(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> int:
-    """Sort rows by a key that holds task, class and annotator."""
-    task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
-    kept = np.arange(task.size)
-    if policy != KEEP_ALL:  # the first or last row of each annotator on each task
-        pairs, rows = np.divmod(np.sort((task * n_annotators + annotator) * task.size + kept), task.size)
-        differs = pairs[1:] != pairs[:-1]
-        kept = rows[np.append(differs, True) if policy == LAST else np.append(True, differs)]
-    key = np.sort((task[kept] * n_classes + label[kept]) * n_annotators + annotator[kept])
-    key, annotator[: kept.size] = np.divmod(key, n_annotators)
-    key, label[: kept.size] = np.divmod(key, n_classes)
-    start[1:] = np.cumsum(np.bincount(key))
-    return kept.size
 
 
 def numbered(sizes: NDArray[Any]) -> NDArray[np.int64]:
