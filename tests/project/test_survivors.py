@@ -72,7 +72,7 @@ def test_rounding_makes_no_negative_counts_of_votes() -> None:
     assert AnchoredVote().sufficient_statistics(result).first.n.min() == 0.0
 
 
-@kills(ANCHORED, '"excess": np.maximum(parameters.excess, 0.0)', '"excess": parameters.excess')
+@kills(ANCHORED, "excess = np.maximum(parameters.excess, 0.0)", "excess = parameters.excess")
 def test_a_correlation_below_zero_counts_as_none() -> None:
     n, tau = np.full((3, 2, 2), 2.0), np.array([4.0, 6.0])
     method = AnchoredVote()
