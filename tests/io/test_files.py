@@ -58,6 +58,9 @@ CONTENTS = {
     "v.jsonl.zst": zstd(JSONL),
     "no_extension": CSV.encode(),
     "v.txt": TSV.encode(),
+    "lines of JSON.csv": JSONL.encode(),  # JSON is told by its content, whatever the name says
+    "list of JSON.jsonl": FRAME.write_json().encode(),
+    "JSON below a blank line.txt": b"\n" + JSONL.encode(),
     "2024.05.votes.csv": CSV.encode(),
     "semicolons.csv": CSV.replace(",", ";").encode(),
     "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),

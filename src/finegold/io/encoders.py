@@ -9,19 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.kernels.sort_votes import renumber
-from finegold.votes.encoding import (
-    MISSING,
-    Coded,
-    Codes,
-    Names,
-    as_integers,
-    encode_column,
-    encode_pieces,
-    encode_series,
-    integer_names,
-    rank_of,
-    without_blanks,
-)
+from finegold.votes import encoding
+from finegold.votes.encoding import MISSING, Coded, Codes, Names
 
 INT32 = np.iinfo(np.int32)
 TEXT = (pl.String, pl.Categorical, pl.Enum)
@@ -48,7 +37,7 @@ class Encoder:
     def add(self, batch: pl.Series) -> None:
         integers = batch if self.holds_integers else None
         if self.holds_integers and batch.dtype in TEXT:
-            integers = as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
+            integers = encoding.as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
         if integers is not None:
             if batch.null_count():
                 self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
@@ -71,7 +60,7 @@ class Encoder:
             return self._finish_integers()
         if self.dtype not in TEXT:
             column = Names(pl.concat(self.pieces))
-            return encode_column(column, is_text=False) if self.is_id else encode_series(column)
+            return encoding.encode_column(column, is_text=False) if self.is_id else encoding.encode_series(column)
         codes = np.concatenate([np.empty(0, np.int32), *self.pieces])
         self.pieces = []
         if hasattr(self.dictionary, "to_series"):  # which takes a microsecond for every name
@@ -80,11 +69,13 @@ class Encoder:
         else:
             names = self.anchor.cat.get_categories()  # type: ignore[attr-defined]  # Polars before 2.0
         order = names.arg_sort().to_numpy()
-        renumber(codes, rank_of(order))
+        renumber(codes, encoding.rank_of(order))
         coded = Coded(codes, Names(names.gather(order).cast(self.dtype)))
         if not self.is_id:
             return coded
-        return integer_names(without_blanks(coded)) if self.is_text else without_blanks(coded)
+        return (
+            encoding.integer_names(encoding.without_blanks(coded)) if self.is_text else encoding.without_blanks(coded)
+        )
 
     def _finish_integers(self) -> Coded:
         if not self.pieces:
@@ -93,7 +84,7 @@ class Encoder:
         wide = kinds.pop() if len(kinds) == 1 else pl.Series([], dtype=self.integer_type).to_numpy().dtype
         pieces = [piece.astype(wide, copy=False) for piece in self.pieces]
         self.pieces = []
-        codes, names = encode_pieces(pieces, wide)
+        codes, names = encoding.encode_pieces(pieces, wide)
         if self.null_rows:
             is_present = np.ones(self.rows, dtype=bool)
             is_present[np.concatenate(self.null_rows)] = False

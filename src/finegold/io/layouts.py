@@ -45,19 +45,9 @@ from finegold.io.truth import (
     read_gold,
 )
 from finegold.kernels import sort_votes
+from finegold.votes import encoding
 from finegold.votes.annotations import Annotations, Counts, count_disagreeing
-from finegold.votes.encoding import (
-    MISSING,
-    Coded,
-    Codes,
-    Names,
-    encode_series,
-    integer_names,
-    match,
-    renumber,
-    text_of,
-    to_list,
-)
+from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of, to_list
 from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
 from finegold.votes.labels import (
@@ -168,7 +158,7 @@ def _first_tasks(
     kept = codes[present][np.argsort(first[present])[:n]]
     rows = np.flatnonzero(np.isin(tasks.codes, kept))
     if truth is not None:
-        matched = match(to_list(truth.task), tasks.names)
+        matched = encoding.match(to_list(truth.task), tasks.names)
         here = np.flatnonzero(np.isin(matched, kept) | (matched == MISSING))
         truth = Truth(truth.task[here], truth.truth[here])
 
@@ -327,9 +317,9 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
                 raise InputError(f"no column is left for an annotator; {list_names(aside)} hold ids or texts")
             findings = report_columns_aside(opened.name, False, columns, aside)
     n_rows, like = len(table.rows[columns[0]]), table.rows[columns[0]]
-    rows = encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
-    names = encode_series(names_like(columns, like))
-    names = integer_names(names) if table.is_text else names
+    rows = encoding.encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
+    names = encoding.encode_series(names_like(columns, like))
+    names = encoding.integer_names(names) if table.is_text else names
     cells, row, column = _cells_of(table, columns)
     labels = read_labels(cells, options, [*findings, *table.findings()], is_wide=True)
 
@@ -397,17 +387,17 @@ def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any
 
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
-    parts = [encode_series(table.rows[column]) for column in columns]
+    parts = [encoding.encode_series(table.rows[column]) for column in columns]
     filled = [part.names for part in parts if len(part.names)] or [parts[0].names]
     if len({str(each.values.dtype) for each in filled}) == 1:
         labels = Names(pl.concat([each.values for each in filled]), filled[0].like)
     else:  # integers where blanks made floats of some, or text
         labels = filled[0].of([name for each in filled for name in each])
-    names = encode_series(labels)
+    names = encoding.encode_series(labels)
     first = np.cumsum([0] + [len(part.names) for part in parts])
     rows = [np.flatnonzero(part.codes != MISSING).astype(np.int32) for part in parts]
     codes = [
-        renumber(part.codes[row], names.codes[start : start + len(part.names)])
+        encoding.renumber(part.codes[row], names.codes[start : start + len(part.names)])
         for part, row, start in zip(parts, rows, first[:-1], strict=True)
     ]
     column = np.repeat(np.arange(len(columns), dtype=np.int32), [len(row) for row in rows])

@@ -18,22 +18,8 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.kernels import sort_votes
-from finegold.votes.encoding import (
-    MISSING,
-    Coded,
-    Codes,
-    Names,
-    as_column,
-    encode_series,
-    integer_names,
-    is_blank,
-    is_integer_text,
-    match,
-    renumber,
-    text_of,
-    to_list,
-    without,
-)
+from finegold.votes import encoding
+from finegold.votes.encoding import MISSING, Coded, Codes, Names, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Groups
 
 # Which labels are votes?
@@ -57,7 +43,7 @@ def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Ite
 def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
     """Labels that say "no vote" become MISSING."""
     words = frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
-    return without(labels, lambda name: _is_missing(name, words))
+    return encoding.without(labels, lambda name: _is_missing(name, words))
 
 
 def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
@@ -66,7 +52,7 @@ def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
 
 
 def _is_missing(label: Any, words: frozenset[str]) -> bool:
-    if label is None or is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
+    if label is None or encoding.is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
     return label != label or _folded(label) in words  # only NaN differs from itself
 
@@ -83,7 +69,7 @@ def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
     words = [
         (code, text_of(name))
         for code, name in enumerate(to_list(cells.names))
-        if not is_blank(name) and text_of(name) not in kept
+        if not encoding.is_blank(name) and text_of(name) not in kept
     ]
     return {word: int(np.count_nonzero(cells.codes == code)) for code, word in words}
 
@@ -202,8 +188,8 @@ class Spellings(NamedTuple):
         """Replace labels and truths by their text."""
         names = [new.get(text_of(name), name) for name in to_list(self.labels.names)]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
-        coded = encode_series(self.labels.names.of(names))
-        return Spellings(Coded(renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
+        coded = encoding.encode_series(self.labels.names.of(names))
+        return Spellings(Coded(encoding.renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
 
 
 def unify(
@@ -397,9 +383,9 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
             new = {code: group[0] for group in groups for code in group}
-            merged = encode_series(coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))]))
-            coded = Coded(renumber(coded.codes, merged.codes), merged.names)
-            unified[role] = integer_names(coded) if is_text else coded
+            merged = encoding.encode_series(coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))]))
+            coded = Coded(encoding.renumber(coded.codes, merged.codes), merged.names)
+            unified[role] = encoding.integer_names(coded) if is_text else coded
         text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
         if pairs := [group for group in groups if len(group) > 1]:
             shown = [" = ".join(f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]) for group in pairs[:SHOWN_GROUPS]]
@@ -487,10 +473,10 @@ def encode_classes(
             if len({isinstance(value, str) for value in both}) > 1:
                 problem = f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types"
                 raise InputError(f"{problem}; write both in the same way")
-            coded = encode_series(labels.names.of(both))
-            labels = Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
+            coded = encoding.encode_series(labels.names.of(both))
+            labels = Coded(encoding.renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
-            labels = integer_names(labels)
+            labels = encoding.integer_names(labels)
         return labels.codes, match(truths, labels.names), labels.names
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
@@ -500,7 +486,7 @@ def encode_classes(
         remedies = [use(text="correct it"), use(classes=Placeholder("A,B,C"), text="with this label, too")]
         raise InputError(f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies)
 
-    given = as_column(listing)
+    given = encoding.as_column(listing)
     class_of = match(known, given)
     outside = np.flatnonzero(class_of == MISSING)
     if outside.size:
@@ -511,9 +497,9 @@ def encode_classes(
         refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))])
     seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
     values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(listing)]
-    if is_text and all(map(is_integer_text, values)):
+    if is_text and all(map(encoding.is_integer_text, values)):
         values = [int(value) for value in values]
-    return renumber(labels.codes, class_of), truth_codes, labels.names.of(values)
+    return encoding.renumber(labels.codes, class_of), truth_codes, labels.names.of(values)
 
 
 def _same_type(value: Any, known: list[Any]) -> Any:
@@ -521,7 +507,7 @@ def _same_type(value: Any, known: list[Any]) -> Any:
     if all(isinstance(name, str) for name in known):
         return text_of(value)
     are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
-    return int(text_of(value)) if are_integers and is_integer_text(value) else value
+    return int(text_of(value)) if are_integers and encoding.is_integer_text(value) else value
 
 
 def listed_classes(classes: Sequence[Any] | None) -> list[Any]:

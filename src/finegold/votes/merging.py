@@ -15,19 +15,9 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, use
 from finegold.kernels.sort_votes import copy_tasks
+from finegold.votes import encoding
 from finegold.votes.annotations import Annotations, Counts, Predictions, Repeated, kernel_votes
-from finegold.votes.encoding import (
-    MISSING,
-    Codes,
-    Names,
-    as_column,
-    encode,
-    match,
-    of_one_kind,
-    rank_of,
-    text_of,
-    to_values,
-)
+from finegold.votes.encoding import MISSING, Codes, Names, match, text_of
 
 
 class Joined(NamedTuple):
@@ -172,12 +162,12 @@ def join_names(old: Names, new: Names) -> Joined:
     if numbers is not None and more is not None and _is_increasing(numbers) and numbers.dtype.kind == more.dtype.kind:
         both = np.concatenate([numbers, more])
         order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
-        names, codes = Names(both[order], old.like), rank_of(order)
+        names, codes = Names(both[order], old.like), encoding.rank_of(order)
     else:
-        values = of_one_kind([*old, *new[extra]])
-        codes, found = encode(as_column(values))
+        values = encoding.of_one_kind([*old, *new[extra]])
+        codes, found = encoding.encode(encoding.as_column(values))
         if len(found) == len(values) and _is_increasing(codes[: len(old)]):
-            names = old.of(to_values(found))
+            names = old.of(encoding.to_values(found))
         else:
             names, codes = old.of(values), np.arange(len(values), dtype=np.int32)
     place[extra] = len(old) + np.arange(len(extra))
