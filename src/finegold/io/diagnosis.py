@@ -78,11 +78,11 @@ def reading(source: Source) -> Iterator[None]:
 def _problems_of_text(source: Source) -> Iterator[InputError]:
     """Yield what is wrong with a text, the cause before its effects."""
     name = source.name
-    with source.open() as file:
+    with source.open_bytes() as file:
         if b"\0" in file.read(1 << 16):
             kind = source.format.upper()
             yield InputError(f"{name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
-    with source.open() as file:
+    with source.open_bytes() as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
@@ -98,18 +98,18 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
         yield header
     if source.is_delimited:
         with suppress(csv.Error, pl.exceptions.PolarsError):
-            with source.open() as file:
+            with source.open_bytes() as file:
                 if not file.readline().removeprefix(BOM).rstrip(b"\r\n"):
                     yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
             if (ragged := ragged_line(source)) is not None:
                 yield ragged
-            with source.open() as file:
+            with source.open_bytes() as file:
                 if sum(line.count(b'"') for line in file) % 2:
                     yield InputError(f"{name}: a quotation mark is opened and never closed; repair the file")
     if source.format == "jsonl":
         import ijson
 
-        with source.open() as file:
+        with source.open_bytes() as file:
             for number, line in enumerate(file, start=1):
                 problem = ""
                 try:
@@ -117,7 +117,7 @@ def _problems_of_text(source: Source) -> Iterator[InputError]:
                     if not isinstance(value, dict):
                         problem = f"found {type(value).__name__}"
                 except (ValueError, RecursionError) as error:
-                    with suppress(ijson.JSONError), source.open() as whole:  # objects over several lines
+                    with suppress(ijson.JSONError), source.open_bytes() as whole:  # objects over several lines
                         deque(ijson.basic_parse(whole, multiple_values=True), maxlen=0)
                         problem = f"{name} is JSON, but holds no votes that Finegold recognises; expected one object "
                         problem += "per line, a list of rows, or an object of tasks"

@@ -109,7 +109,7 @@ class Source:
             self.seen["unpacked"] = limits.unpack_zstd(self.name, self.data)
         return cast(bytes, self.seen["unpacked"])
 
-    def open(self) -> BinaryIO:
+    def open_bytes(self) -> BinaryIO:
         """Open the text for reading bytes, unpacked."""
         content = self.content
         if self.compression == "gzip":
@@ -224,7 +224,7 @@ def lines_of(source: Source) -> pl.LazyFrame:
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Yield every record of a delimited file, the header first, with the line that it starts on."""
     skipped = max(source.header - 1, 0)
-    with source.open() as raw, long_fields():
+    with source.open_bytes() as raw, long_fields():
         text = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))
         deque(islice(text, skipped), maxlen=0)
         reader = csv.reader(text, delimiter=separator)
@@ -250,7 +250,7 @@ def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
     if text.startswith(b"{"):
         line, end, _ = text.partition(b"\n")
         if not end and not source.is_whole:
-            with source.open() as file:
+            with source.open_bytes() as file:
                 while (line := file.readline(LONGEST).removeprefix(BOM)) and not line.strip():
                     pass
         with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
@@ -262,7 +262,7 @@ def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
     if text.startswith(b"["):  # the first bytes are at hand, and hold the first object of most files
         for is_open in (True, False)[: 1 if source.is_whole else 2]:
             with (
-                io.BytesIO(source.text) if is_open else source.open() as file,
+                io.BytesIO(source.text) if is_open else source.open_bytes() as file,
                 suppress(ijson.JSONError, StopIteration),
             ):
                 skip_bom(file)
@@ -270,7 +270,7 @@ def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
                 return "list", item if isinstance(item, dict) else {}
         return "list", {}
     builder = ijson.ObjectBuilder()  # of an object over many lines
-    with source.open() as file, suppress(ijson.JSONError):
+    with source.open_bytes() as file, suppress(ijson.JSONError):
         skip_bom(file)
         for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
             builder.event(event, value)
@@ -490,7 +490,7 @@ def check_source(source: Source) -> None:
             return
         size, nesting = 0, limits.Nesting(source.name)
         try:
-            with replace(source, compression=packed).open() as file:
+            with replace(source, compression=packed).open_bytes() as file:
                 while chunk := file.read(limits.CHUNK):
                     size += len(chunk)
                     if packed == "gzip":
@@ -508,7 +508,7 @@ def check_source(source: Source) -> None:
 def check_lines(source: Source) -> None:
     """Refuse JSON Lines with a very long line: parsing it takes minutes."""
     most, length = limits.limit("LINE"), 0
-    with suppress(OSError), source.open() as file:
+    with suppress(OSError), source.open_bytes() as file:
         while chunk := file.read(limits.CHUNK):
             first, *others = chunk.split(b"\n")
             length = max([length + len(first), *map(len, others)])
@@ -541,7 +541,7 @@ def with_dialect(votes: Any, encoding: str | None, separator: str | None, header
         except LookupError:
             raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
         for number, source in enumerate(sources):
-            with replace(source, compression="gzip" if by_magic(source.start) == "gzip" else "").open() as file:
+            with replace(source, compression="gzip" if by_magic(source.start) == "gzip" else "").open_bytes() as file:
                 data = file.read()
             try:
                 sources[number] = sniff(Source(source.name, data.decode(encoding).encode()))

@@ -372,7 +372,7 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
 
 def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
     """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
-    with source.open() as file:
+    with source.open_bytes() as file:
         text = file.read()
     try:
         return pl.read_json(text, infer_schema_length=None, schema_overrides=types).lazy()
@@ -398,13 +398,13 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
 
 def _without_nan(source: Source) -> Source:
     """Return JSON with null instead of NaN, read as a whole; JSON without NaN is returned as it is."""
-    with source.open() as file:
+    with source.open_bytes() as file:
         end = b""
         while (chunk := file.read(CHUNK)) and NAN not in end + chunk:
             end = chunk[-len(NAN) + 1 :]
         if not chunk:
             return source
-    with source.open() as file:
+    with source.open_bytes() as file:
         text = file.read()
     cleaned = TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
     return source if cleaned == text else Source(source.name, cleaned, source.format, annotator=source.annotator)

@@ -99,7 +99,7 @@ def _refuse_one_object(seen: Source) -> None:
     if seen.layout == "list" or not seen.record:
         return
     found: Any = None
-    with seen.open() as file, suppress(ValueError, RecursionError):
+    with seen.open_bytes() as file, suppress(ValueError, RecursionError):
         found = json.loads(file.read().removeprefix(BOM))
     if not isinstance(found, dict):
         return

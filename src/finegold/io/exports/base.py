@@ -190,7 +190,7 @@ def read_records(seen: Source) -> Iterator[Any]:
 
 def open_export(source: Source) -> BinaryIO:
     """Open a file behind its byte-order mark."""
-    file = source.open()
+    file = source.open_bytes()
     skip_bom(file)
     return file
 

@@ -249,7 +249,7 @@ def read_nested(source: Source) -> pl.DataFrame | None:
     marks = (b'"gradingResult"', b'"metricsData"', b'"spec"')
     if not start.startswith(b"{") or not any(mark in start for mark in marks):
         return None
-    with source.open() as file:
+    with source.open_bytes() as file:
         text = file.read()
     try:
         lines = text.splitlines() if b'"spec"' in start else [text]
@@ -296,7 +296,7 @@ def majority_of_people(source: Source) -> pl.DataFrame | None:
     """Return what most of annotator1, annotator2, ... say of each idx, as PandaLM writes; None if there are none."""
     if b'"annotator1"' not in source.text or b'"idx"' not in source.text:
         return None
-    with source.open() as file:
+    with source.open_bytes() as file:
         frame = pl.read_json(file.read())
     names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
     votes = frame.select("idx", said=pl.concat_list(pl.col(names).cast(pl.String)))
