@@ -229,7 +229,7 @@ async def add_votes(
                 cells, own = first.split(separator), {known.task, known.annotator, known.label} if known else set()
                 is_named = own & {*cells} or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
                 header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
-                path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", "utf-8")
+                path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", encoding="utf-8")
         # The file is read as the project's if it has the same columns, otherwise by the names of its columns.
         seen = preview(path, Layout())
         if seen.problem:
