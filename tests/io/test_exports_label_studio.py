@@ -170,6 +170,12 @@ def test_csv_that_does_not_show_which_column_holds_answers_asks(tmp_path):
     assert votes_of(finegold.read(path, question="sent")) == {(7, 1, "pos"), (8, 1, "neg")}
 
 
+def test_csv_in_another_encoding_says_which(tmp_path):
+    (tmp_path / "votes.csv").write_bytes(b"task,annotator,label\nt1,a1,caf\xe9\n")
+    with pytest.raises(InputError, match=r"line 2: not valid UTF-8 .*looks like latin-1.*encoding=.latin-1."):
+        finegold.read(tmp_path / "votes.csv", format="label-studio")
+
+
 def test_short_exports_have_no_gold(tmp_path):
     with pytest.raises(InputError, match=r"JSON-MIN and CSV hold no gold marks; export it again: .* format JSON"):
         finegold.read(export(tmp_path, MINI), gold=True)

@@ -59,6 +59,8 @@ CONTENTS = {
     "no_extension": CSV.encode(),
     "v.txt": TSV.encode(),
     "lines of JSON.csv": JSONL.encode(),  # JSON is told by its content, whatever the name says
+    "lines of JSON behind a mark.csv": b"\xef\xbb\xbf" + JSONL.encode(),
+    "lines of JSON behind a mark.jsonl.gz": gzip.compress(b"\xef\xbb\xbf" + JSONL.encode()),
     "list of JSON.jsonl": FRAME.write_json().encode(),
     "JSON below a blank line.txt": b"\n" + JSONL.encode(),
     "2024.05.votes.csv": CSV.encode(),

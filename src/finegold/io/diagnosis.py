@@ -69,13 +69,13 @@ def reading(source: Source) -> Iterator[None]:
             kind = source.format.capitalize()
             raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}") from error
         try:
-            problem = next(_problems_of_text(source), None)
+            problem = next(problems_of_text(source), None)
         except (OSError, EOFError, zlib.error) as damage:
             raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}") from error
         raise problem or InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}") from error
 
 
-def _problems_of_text(source: Source) -> Iterator[InputError]:
+def problems_of_text(source: Source) -> Iterator[InputError]:
     """Yield what is wrong with a text, the cause before its effects."""
     name = source.name
     with source.open_bytes() as file:

@@ -358,6 +358,9 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
         check_lines(source)
         if not isinstance(data, bytes) and any(mark in str(data) for mark in "*?["):
             data = data.read_bytes()  # Polars takes such a path for a pattern
+        if source.text.startswith(BOM):  # which Polars takes for a part of the first object
+            with source.open_bytes() as file:
+                data = file.read().removeprefix(BOM)
         scan = pl.scan_ndjson(data, infer_schema_length=None, schema_overrides=types)
     elif source.format == "json":
         scan = _list_of_rows(source, types)

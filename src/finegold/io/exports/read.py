@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.diagnosis import reading
+from finegold.io.diagnosis import problems_of_text, reading
 from finegold.io.encoders import Encoder
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions
@@ -125,6 +125,8 @@ def _batches(
     for seen in sources:
         try:
             with reading(seen):
+                if seen.is_delimited and not seen.columns and (wrong := next(problems_of_text(seen), None)):
+                    raise wrong
                 for batch in export.read(seen, export_options):
                     # An export with one question need not name it.
                     absent = {name: pl.lit(None) for name in COLUMNS if name not in batch.columns}
