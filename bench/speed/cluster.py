@@ -132,7 +132,7 @@ def model(compute: float, call: float, update: Figures, machines: int, cores: in
     time of twice the bytes on one line, and a call. Then one machine updates the parameters and packs them.
     """
     out, back = 7 * BYTES * MODEL["annotators"], 1 * BYTES * MODEL["annotators"]
-    levels = max(int(np.ceil(np.log2(machines + 1))) - 1, 1)
+    levels = levels_of(machines)
     memory = memory_of(MODEL["votes"], MODEL["tasks"], MODEL["classes"]) / machines
     network = levels * (2 * (out + back) / NETWORK + call) + (out + back) / NETWORK
     blocks = 1 + len(cuts(MODEL["votes"], MODEL["tasks"], MODEL["annotators"]))
@@ -150,6 +150,11 @@ def model(compute: float, call: float, update: Figures, machines: int, cores: in
         "bytes_per_line": 2 * (out + back),
         "bytes_in_all": machines * (out + back),
     }
+
+
+def levels_of(machines: int) -> int:
+    """Return the number of levels below the first worker of the tree."""
+    return max(int(np.ceil(np.log2(machines + 1))) - 1, 1)
 
 
 def update(annotators: int) -> Figures:

@@ -15,16 +15,13 @@ _MODULES = ("checks", "judges", "paper")  # public modules, loaded when first us
 # `import finegold` costs nothing. `tools/make_methods.py` writes them to `__init__.pyi` for editors and type checkers.
 _HOME = {
     "Annotations": "finegold.votes.annotations",
-    "DawidSkene": "finegold.api.crowd_estimators",
     "InputError": "finegold.errors",
     "FinegoldError": "finegold.errors",
     "FinegoldWarning": "finegold.errors",
-    "MajorityVote": "finegold.api.crowd_estimators",
     "Method": "finegold.methods.base",
     "NotFittedError": "finegold.errors",
     "OutputError": "finegold.errors",
     "Result": "finegold.api.result",
-    "Wawa": "finegold.api.crowd_estimators",
     "aggregate": "finegold.api.aggregate",
     "agreement": "finegold.api.evaluate",
     "audit": "finegold.api.evaluate",

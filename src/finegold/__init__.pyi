@@ -6,9 +6,6 @@ from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
 from finegold.api.aggregate import next_votes as next_votes
 from finegold.api.certify import certify as certify
-from finegold.api.crowd_estimators import DawidSkene as DawidSkene
-from finegold.api.crowd_estimators import MajorityVote as MajorityVote
-from finegold.api.crowd_estimators import Wawa as Wawa
 from finegold.api.estimators import Estimator
 from finegold.api.evaluate import agreement as agreement
 from finegold.api.evaluate import audit as audit
@@ -27,7 +24,7 @@ from finegold.io.read import read as read
 from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
 from finegold.io.writers import write_votes as write_votes
-from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, ibcc, ptbcc, tiremge
+from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, ibcc, mv, ptbcc, tiremge
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
 from finegold.paper.datasets import load_dataset as load_dataset
@@ -46,6 +43,7 @@ class FGBCC(Estimator, fgbcc.FGBCC): ...
 class GLAD(Estimator, glad.GLAD): ...
 class HDS(Estimator, hds.HDS): ...
 class IBCC(Estimator, ibcc.IBCC): ...
+class MajorityVote(Estimator, mv.MajorityVote): ...
 class PTBCC(Estimator, ptbcc.PTBCC): ...
 class TiReMGE(Estimator, tiremge.TiReMGE): ...
 

@@ -20,7 +20,7 @@ VOTES = pd.DataFrame(
         "label": ["cat", "cat", "dog", "dog", "dog", "dog"],
     }
 )
-CLASSES = sorted({home.partition(":")[2] for home in REGISTRY.values()} | {"DawidSkene", "Wawa"})
+CLASSES = sorted({home.partition(":")[2] for home in REGISTRY.values()})
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ CLASSES = sorted({home.partition(":")[2] for home in REGISTRY.values()} | {"Dawi
         (lambda: finegold.PTBCC(n_prototypes=3, seed=0), "PTBCC(n_prototypes=3)"),
         (lambda: finegold.IBCC(), "IBCC()"),
         (lambda: finegold.IBCC(wrong=2.0), "IBCC(wrong=2.0)"),
-        (lambda: finegold.MajorityVote(0.5, "value"), "MajorityVote(default_skill=0.5, on_missing_skill='value')"),
-        (lambda: finegold.DawidSkene(tol=1e-3), "DawidSkene(tol=0.001)"),
+        (lambda: finegold.MajorityVote(), "MajorityVote()"),
+        (lambda: finegold.DS(tolerance=1e-3), "DS(tolerance=0.001)"),
     ],
 )
 def test_repr_shows_the_changed_settings_only(made, shown):

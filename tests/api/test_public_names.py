@@ -68,7 +68,7 @@ votes = finegold.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"])
 result: finegold.Result = finegold.aggregate(votes, "ptbcc", engine="local", n_prototypes=3)
 model = finegold.PTBCC(n_prototypes=3).fit(votes)
 finegold.MajorityVote().fit_predict(votes)
-finegold.DawidSkene(n_iter=10).set_params(tol=1e-3).get_params()
+finegold.DS(max_iterations=10).set_params(tolerance=1e-3).get_params()
 print(result.label, model.result_.confidence, finegold.agreement(votes).alpha, finegold.__version__)
 try:
     finegold.load("nothing.finegold").report("nothing.html")

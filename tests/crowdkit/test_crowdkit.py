@@ -154,7 +154,7 @@ def test_ties_go_to_the_class_that_appears_first() -> None:
         (lambda: aggregation.MajorityVote(on_missing_skill="value").fit(VOTES, pd.Series({"x": 1.0})), "default_skill"),
         (
             lambda: aggregation.MajorityVote(on_missing_skill="ignore").fit(VOTES, pd.Series(dtype=float)),
-            "nobody who voted on task 'a'",
+            "nobody who voted on task a",
         ),
         (lambda: aggregation.KOS().fit(VOTES.assign(label=list("pqrs"))), "KOS is for two classes, but there are 4"),
         (lambda: aggregation.MACE(method="mcmc").fit(VOTES), 'must be "vb" or "em"'),

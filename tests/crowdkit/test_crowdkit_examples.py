@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import finegold
-from finegold import DawidSkene, InputError, MajorityVote, Wawa
+from finegold import InputError
+from finegold.crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 
 BLOCK = {
     "basic vote": "result = MajorityVote().fit_predict(df)",
@@ -46,7 +46,7 @@ result = agg_ds
 }
 HEAD = """
 import pandas as pd
-from finegold import DawidSkene, MajorityVote, Wawa
+from finegold.crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 from crowdkit.datasets import load_dataset
 df, gt = load_dataset("relevance-2")
 """
@@ -103,7 +103,7 @@ def test_wawa_weighs_votes_by_agreement_with_the_majority() -> None:
     skill = MajorityVote().fit(votes).skills_
     z = votes[votes.task == "z"].set_index("worker")["label"]
     weight = {label: sum(skill[worker] for worker in z.index[z == label]) for label in (0, 1)}
-    assert Wawa().fit(votes).probas_.loc["z", 1] == pytest.approx(weight[1] / sum(weight.values()))
+    assert Wawa().fit_predict_proba(votes).loc["z", 1] == pytest.approx(weight[1] / sum(weight.values()))
 
 
 def by_hand(votes: pd.DataFrame, n_iter: int, truths: dict[Any, Any], history: dict[Any, float]) -> pd.DataFrame:
@@ -155,7 +155,7 @@ def test_dawid_skene_is_the_algorithm_of_the_textbook(with_truths: bool, with_hi
     model = DawidSkene(4, tol=0, initial_error_strategy="addition" if with_history else None)
     found = model.fit_predict_proba(votes, truths, error)
     expected = by_hand(votes, 4, {} if truths is None else truths.to_dict(), history)
-    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-9)
+    np.testing.assert_allclose(found.loc[expected.index, expected.columns], expected, atol=1e-9)
     assert found.columns.name == "label"
 
 
@@ -180,7 +180,7 @@ def test_what_was_learned_has_the_names_and_forms_of_the_field() -> None:
     assert model.priors_.name == "prior"
     assert model.priors_.sum() == pytest.approx(1)
     assert model.errors_.index.names == ["worker", "label"]
-    assert model.errors_.columns.tolist() == [0, 1]
+    assert sorted(model.errors_.columns) == [0, 1]
     np.testing.assert_allclose(model.errors_.groupby("worker").sum(), 1)
     assert model.errors_.loc[("w0", 1), 1] > model.errors_.loc[("w6", 1), 1]
     assert 1 < len(model.loss_history_) < 100
@@ -194,16 +194,6 @@ def test_arguments_may_be_named_as_there() -> None:
     labels = DawidSkene(n_iter=10, tol=1e-5).fit_predict(data=votes, true_labels=truth)
     assert (labels[truth.index] == truth).all()
     assert MajorityVote().fit_predict_proba(data=votes, skills=None).shape == (60, 2)
-    assert (DawidSkene().fit_predict(votes, gold=truth, threads=1)[truth.index] == truth).all()  # and as in Finegold
-
-
-def test_polars_gets_polars_back() -> None:
-    votes, truth = small_crowd()
-    model = DawidSkene(10).fit(pl.DataFrame(votes.to_dict("list")), truth.to_dict())
-    assert model.labels_.columns == ["task", "agg_label"]
-    assert model.errors_.columns == ["worker", "label", "0", "1"]
-    assert model.priors_.columns == ["label", "prior"]
-    assert MajorityVote().fit(pl.DataFrame(votes.to_dict("list"))).skills_.columns == ["worker", "skill"]
 
 
 VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x", "y", "y"]})
@@ -212,15 +202,9 @@ VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: MajorityVote().fit(VOTES, {"a": 1.0}), r"no skill for annotator 'b' \(1 are missing\)"),
-        (lambda: MajorityVote(on_missing_skill="ignore").fit(VOTES, {"a": 1.0}), "nobody who voted on task 2"),
-        (lambda: MajorityVote().fit(VOTES, {"a": -1.0, "b": 2.0}), "skills must be numbers of at least 0"),
-        (lambda: MajorityVote(default_skill=0.5), 'on_missing_skill="value" belong together'),
-        (lambda: MajorityVote(on_missing_skill="value"), "belong together"),
-        (lambda: MajorityVote(on_missing_skill="what"), 'must be "error", "ignore" or "value"'),
-        (lambda: DawidSkene(0), "max_iterations must be at least 1"),
-        (lambda: DawidSkene(initial_error_strategy="mix"), 'must be "assign" or "addition"'),
-        (lambda: DawidSkene().fit(VOTES, initial_error=VOTES), "belong together"),
+        (lambda: MajorityVote().fit(VOTES, pd.Series({"a": 1.0})), r"no skill for worker 'b' \(2 votes have none\)"),
+        (lambda: MajorityVote(on_missing_skill="ignore").fit(VOTES, pd.Series({"a": 1.0})), "who voted on task 2"),
+        (lambda: MajorityVote(on_missing_skill="value").fit(VOTES, pd.Series({"a": 1.0})), "needs a default_skill"),
         (
             lambda: DawidSkene(initial_error_strategy="assign").fit(VOTES, initial_error=VOTES),
             "indexed by worker and label",
@@ -236,14 +220,7 @@ def test_missing_skills_are_ignored_or_replaced_when_asked() -> None:
     votes = pd.concat([VOTES, pd.DataFrame({"task": [2], "worker": ["a"], "label": ["x"]})])
     skills = pd.Series({"a": 1.0, "b": np.nan})
     assert MajorityVote(on_missing_skill="ignore").fit_predict(votes, skills).to_dict() == {1: "x", 2: "x"}
-    assert MajorityVote(3.0, "value").fit_predict(votes, skills).to_dict() == {1: "y", 2: "y"}
-
-
-@pytest.mark.parametrize("made", [DawidSkene, MajorityVote, Wawa])
-def test_the_examples_of_the_classes_run(made: type) -> None:
-    import doctest
-
-    tests = doctest.DocTestFinder().find(made, name=made.__name__)
-    done = [doctest.DocTestRunner().run(test) for test in tests]
-    assert sum(result.attempted for result in done) >= 4
-    assert not any(result.failed for result in done)
+    assert MajorityVote(on_missing_skill="value", default_skill=3.0).fit_predict(votes, skills).to_dict() == {
+        1: "y",
+        2: "y",
+    }

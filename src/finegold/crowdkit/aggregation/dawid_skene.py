@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from finegold.api.crowd_estimators import MIN_PROBABILITY, error_counts
-from finegold.api.crowd_estimators import DawidSkene as _Estimator
 from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode, run
-from finegold.errors import InputError
+from finegold.engines.blocks import Block
+from finegold.errors import InputError, use
 from finegold.methods import ds
-from finegold.methods.common import ConfusionSums
+from finegold.methods.common import ConfusionSums, start_confusion
+from finegold.results.data import Step
+from finegold.votes.encoding import MISSING
 
 __all__ = ["DawidSkene", "OneCoinDawidSkene"]
 
+MIN_PROBABILITY = 1e-10
+Match = Callable[[Any], NDArray[Any]]
 
-class _Method(_Estimator):
-    """Finegold's Dawid-Skene with the evidence lower bound that crowd-kit reports."""
+
+class _Method(ds.DS):
+    """Dawid-Skene as in crowd-kit: it starts from the vote shares, and keeps probabilities above a minimum.
+
+    It stops when the evidence lower bound per vote, which crowd-kit reports, increases by less than the tolerance.
+    """
+
+    history: Floats | None = None  # [W, L, K] the initial error in the codes of the votes
+    replaces: bool = False  # the counts of the first vote shares, instead of being added to them
+
+    def start(self, block: Block, restart: int) -> ConfusionSums:
+        return start_confusion(block)
+
+    def begin(self, statistics: ConfusionSums) -> ds.Parameters:
+        n = statistics.n
+        if self.history is not None:
+            n = self.history if self.replaces else self.history + n
+        return _smooth(super().begin(statistics), statistics.tau, n)
+
+    def expect(self, statistics: ConfusionSums, before: ds.Parameters) -> ds.Parameters:
+        return _smooth(super().expect(statistics, before), statistics.tau, statistics.n)
+
+    def converged(self, steps: list[Step]) -> bool:
+        return len(steps) > 1 and steps[-1].bound - steps[-2].bound < self.tolerance
 
     def bound(self, parameters: ds.Parameters, statistics: ConfusionSums) -> float:
         """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
@@ -57,6 +84,44 @@ def _one_coin(parameters: ds.Parameters, n: Floats) -> ds.Parameters:
     v = np.where(np.eye(n_classes, dtype=bool), skill, (1 - skill) / max(n_classes - 1, 1))
     v = np.maximum(v, MIN_PROBABILITY)
     return parameters._replace(v=v, log_v=np.log(v))
+
+
+def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
+    """Clip probabilities at the minimum, except for labels that an annotator never gave."""
+    gives = n.sum(axis=2, keepdims=True) > 0
+    v = np.where(gives, np.maximum(n, MIN_PROBABILITY), 0.0)
+    v /= v.sum(axis=1, keepdims=True)
+    p = np.maximum(tau / tau.sum(), MIN_PROBABILITY)
+    with np.errstate(divide="ignore"):  # log 0 = -inf is intended and never used
+        return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
+
+
+def error_counts(
+    initial_error: Any,
+    annotators: Sequence[Any],
+    find_annotators: Match,
+    find_classes: Match,
+    n_classes: int,
+    whole: bool,
+) -> Floats:
+    """[W, L, K] Return a frame of errors as an array in the codes of the votes; if `whole`, nobody may be missing."""
+    if list(getattr(getattr(initial_error, "index", None), "names", [])) != ["worker", "label"]:
+        raise InputError(
+            "initial_error must be a pandas frame indexed by worker and label, with one column per true label"
+        )
+    workers, labels = (initial_error.index.get_level_values(name) for name in ("worker", "label"))
+    worker, label, truth = find_annotators(workers), find_classes(labels), find_classes(initial_error.columns)
+    rows, columns = (worker != MISSING) & (label != MISSING), truth != MISSING
+    counts = np.zeros((len(annotators), n_classes, n_classes))
+    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(rows, columns)]
+    counts[worker[rows][:, None], label[rows][:, None], truth[columns]] = values
+    unknown = np.flatnonzero(~counts.any(axis=(1, 2)))
+    if whole and unknown.size:
+        raise InputError(
+            f"initial_error has no values for worker {annotators[unknown[0]]!r} ({unknown.size:,} are missing)",
+            remedies=[use(text="add them"), use(initial_error_strategy="addition")],
+        )
+    return counts
 
 
 @dataclass(eq=False)
@@ -98,13 +163,13 @@ class DawidSkene(BaseProbabilityAggregator):
             gold = votes.tasks.get_indexer(truths.index), votes.labels.get_indexer(truths)
         if strategy not in (None, "assign", "addition"):
             raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
-        method, rows = self._method(1, self.tol), None
+        method, rows = self._method(max_iterations=1, tolerance=self.tol), None
         if initial_error is not None and strategy is not None:
             finders = votes.workers.get_indexer, votes.labels.get_indexer
             counts = error_counts(initial_error, votes.workers, *finders, len(votes.labels), whole=strategy == "assign")
             if strategy == "assign" and not np.allclose(counts.sum(axis=1), 1.0):
                 raise InputError("the errors of a worker in initial_error must sum to 1 for each true label")
-            method.history, method.initial_error_strategy = counts, strategy
+            method.history, method.replaces = counts, strategy == "assign"
             rows = initial_error.index if self.n_iter == 0 else None
         descent, probas = run(method, votes.annotations(gold), self.n_iter)
         self._learn(votes, descent.parameters, rows)

@@ -106,7 +106,7 @@ class MajorityVote(BaseProbabilityAggregator):
             without = ~data["task"].isin(data["task"][~lost])
             if without.any():
                 name = data["task"][without].iloc[0]
-                raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
+                raise InputError(f"nobody who voted on task {name} has a skill; give one of them a skill")
             data, weights = data[~lost], weights[~lost]
         elif lost.any():
             name = data["worker"][lost].iloc[0]
