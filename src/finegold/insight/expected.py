@@ -25,7 +25,10 @@ def expected_accuracy(result: ResultData) -> float | None:
     Also None for sets of labels: there are no real data on which to show that their confidences hold.
     """
     found = result.gold == MISSING
-    return float(result.confidence[found].mean()) if found.any() and result.label_sets is None else None
+    if result.label_sets is not None or not found.any():
+        return None
+    confidence = result.confidence
+    return float((confidence if found.all() else confidence[found]).mean())
 
 
 def in_words(expected: float) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from finegold.errors import InputError
 from finegold.insight.votes import Flags, Floats, Integers, single_labels, votes_of
 from finegold.kernels.votes import outvoted
-from finegold.results.data import ResultData
+from finegold.results.data import TASKS_PER_RUN, ResultData
 from finegold.results.matrices import LEAST_PROBABILITY, evidence
 from finegold.results.sets import outvoted_sets
 from finegold.votes.annotations import kernel_votes
@@ -28,7 +28,6 @@ from finegold.votes.pairs import rows_of
 
 TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
 CLOSE = 0.2  # a label is contested if it leads the next class by less
-TASKS_AT_ONCE = 2**20  # that ties are counted of, so that hundreds of millions of votes need little memory
 MAX_NAMED = 3  # number of annotators named on each side of a flip
 
 
@@ -178,8 +177,8 @@ def _listed(parts: list[tuple[float, str]]) -> str:
 def n_tied_votes(result: ResultData) -> int:
     """Return the number of tasks on which several classes share the most votes."""
     votes, n_tied = votes_of(result), 0
-    for start in range(0, votes.n_tasks, TASKS_AT_ONCE):
-        ptr = votes.task_ptr[start : start + TASKS_AT_ONCE + 1].astype(np.int64)
+    for start in range(0, votes.n_tasks, TASKS_PER_RUN):
+        ptr = votes.task_ptr[start : start + TASKS_PER_RUN + 1].astype(np.int64)
         size, first = np.diff(votes.cell_ptr[ptr[0] : ptr[-1] + 1]), ptr[:-1] - ptr[0]
         is_most = size == np.repeat(np.maximum.reduceat(size, first), np.diff(ptr))
         n_tied += int((np.add.reduceat(is_most, first, dtype=np.int64) > 1).sum())

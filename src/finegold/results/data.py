@@ -199,7 +199,12 @@ class ResultData:
         """The probability of each task's label. That of a set holds if its classes do not depend on each other."""
         if self.label_sets is not None:
             return np.asarray(np.maximum(self.posterior, 1 - self.posterior).prod(axis=1))
-        return np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
+        confidence = np.empty(len(self.label_codes), self.posterior.dtype)
+        for start in range(0, len(confidence), TASKS_PER_RUN):
+            some = slice(start, start + TASKS_PER_RUN)
+            columns = self.label_codes[some, None].astype(np.int64)
+            confidence[some] = np.take_along_axis(self.posterior[some], columns, axis=1)[:, 0]
+        return confidence
 
     @property
     def all_settings(self) -> dict[str, Any]:

@@ -143,9 +143,14 @@ class Annotations:
     @property
     def votes_per_task(self) -> NDArray[np.int64]:
         """The number of votes of each task."""
-        n_tasks = len(self.task_ptr) - 1
-        parts = in_threads(lambda run: np.diff(self.cell_ptr[self.task_ptr[run[0] : run[1] + 1]]), ranges(n_tasks))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        votes = np.empty(len(self.task_ptr) - 1, np.int64)
+
+        def count(run: tuple[int, int]) -> None:
+            first = self.cell_ptr[self.task_ptr[run[0] : run[1] + 1]]
+            np.subtract(first[1:], first[:-1], out=votes[run[0] : run[1]])
+
+        in_threads(count, ranges(len(votes)))
+        return votes
 
     def __repr__(self) -> str:
         return (
