@@ -17,6 +17,7 @@ __all__ = ["House", "as_markdown"]
 
 SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
 NUMPYDOC = re.compile(r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
+MADE = {"described", "documented"}  # `finegold.system.docstrings` made the docstrings of modules with these names
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
@@ -24,10 +25,9 @@ class House(griffe.Extension):
     """Rewrites every docstring after it was read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        if obj.docstring and "described" in obj.module.members and (obj.is_class or obj.is_function):
-            obj.docstring.value = (
-                inspect.getdoc(pydoc.locate(obj.path)) or ""
-            )  # as `finegold.system.docstrings` made it
+        is_short = not MADE.isdisjoint(obj.module.members) and (obj.is_class or obj.is_function)
+        if obj.docstring and is_short:
+            obj.docstring.value = inspect.getdoc(pydoc.locate(obj.path)) or ""
         if obj.docstring and not NUMPYDOC.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value, _names(obj))
 

@@ -40,8 +40,9 @@ from finegold.insight.judges.scores import FIGURES, MIN_GOLD, JudgeScore, best_f
 from finegold.insight.notebook import judges_html
 from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
 from finegold.io.verdicts import LogReading
-from finegold.options import documented
+from finegold.options import list_options
 from finegold.results.data import summarise
+from finegold.system.docstrings import described, documented
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
@@ -55,20 +56,15 @@ CHECK = (
 )
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
     """What the judges of a log are worth: the result of `finegold.judges.assess`.
 
-    Attributes
-    ----------
-    log : JudgeLog
-        The verdicts.
-    result : Result
-        The labels of the items, by all judges and the gold.
-    scores : list of JudgeScore
-        One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is first.
-    correlated : CorrelatedAnnotators or None
-        Groups of judges that err alike; None if no answer is decided.
+    log: The verdicts.
+    result: The labels of the items, by all judges and the gold.
+    scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is first.
+    correlated: Groups of judges that err alike; None if no answer is decided.
     """
 
     log: JudgeLog
@@ -96,10 +92,7 @@ class JudgeReport:
     def table(self) -> Any:
         """Return a data frame with one row per judge, the best first.
 
-        Returns
-        -------
-        data frame
-            All figures, with the ends of their 95 % intervals.
+        Returns (data frame): All figures, with the ends of their 95 % intervals.
         """
         rows: list[dict[str, Any]] = []
         for score, figures in zip(self.scores, self.judges(), strict=True):
@@ -120,10 +113,7 @@ class JudgeReport:
     def judges(self) -> list[dict[str, Any]]:
         """Return the figures of every judge as plain values: what JSON, tables, the report and the studio show.
 
-        Returns
-        -------
-        list of dict
-            The best judge first. None where nothing is known; `ranks` has the first and the last place that the
+        Returns: The best judge first. None where nothing is known; `ranks` has the first and the last place that the
             intervals of accuracies allow, or without gold those of agreement and consistency.
         """
         ranks = places(self.scores)
@@ -132,16 +122,9 @@ class JudgeReport:
     def labels(self, panel: Sequence[str] | None = None) -> Any:
         """Return the label of every item that has one, by all judges and the gold.
 
-        Parameters
-        ----------
-        panel : sequence of str, optional
-            The judges whose calls count, if not all.
-
-        Returns
-        -------
-        data frame
-            The item, its label (for pairs of systems: both systems and the winner), the confidence, and the number of
-            judges that answered.
+        panel: The judges whose calls count, if not all.
+        Returns (data frame): The item, its label (for pairs of systems: both systems and the winner), the confidence,
+            and the number of judges that answered.
         """
         if panel is not None:
             self._refuse_unknown(panel)
@@ -161,20 +144,9 @@ class JudgeReport:
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
         """Compare two judges or panels on the items that both answered.
 
-        Parameters
-        ----------
-        first, second : str or sequence of str
-            A judge, or the members of a panel.
-
-        Returns
-        -------
-        JudgeComparison
-            The difference of accuracies with its interval, and a p-value.
-
-        Raises
-        ------
-        InputError
-            If there is no such judge, no item in common, or fewer than 10 known truths.
+        first, second: A judge, or the members of a panel.
+        Returns: The difference of accuracies with its interval, and a p-value.
+        Raises (InputError): If there is no such judge, no item in common, or fewer than 10 known truths.
         """
         one, other = ([names] if isinstance(names, str) else list(names) for names in (first, second))
         self._refuse_unknown([*one, *other])
@@ -183,74 +155,39 @@ class JudgeReport:
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
         """Return the best panels for the money: those that no cheaper panel matches on the known truths.
 
-        Parameters
-        ----------
-        prices : mapping, optional
-            The price of one item for each judge. The default is what the log says, otherwise 1 for every judge.
-
-        Returns
-        -------
-        list of Panel
-            The cheapest first, with cost and accuracy.
-
-        Raises
-        ------
-        InputError
-            If there are fewer than 10 known truths, or a price is given for a judge that is not in the log.
+        prices: The price of one item for each judge. The default is what the log says, otherwise 1 for every judge.
+        Returns: The cheapest first, with cost and accuracy.
+        Raises (InputError): If there are fewer than 10 known truths, or a price is given for a judge that is not in the
+            log.
         """
         return frontier(self._members._replace(price=self._prices(prices)))
 
     def cascade(self, prices: Mapping[str, float] | None = None) -> Cascade | None:
         """Return the best cascade: two cheap judges, and the dearest one where they disagree.
 
-        Parameters
-        ----------
-        prices : mapping, optional
-            As for `panels`.
-
-        Returns
-        -------
-        Cascade or None
-            What it costs and what it keeps; None with fewer than three judges, or if none is dearer than the others.
+        prices: As for `panels`.
+        Returns: What it costs and what it keeps; None with fewer than three judges, or if none is dearer than the
+            others.
         """
         return cascade(self._members._replace(price=self._prices(prices)))
 
     def best_panel(self, prices: Mapping[str, float] | None = None) -> Panel:
         """Return the cheapest panel that is about as accurate as the best one: within one standard error.
 
-        Parameters
-        ----------
-        prices : mapping, optional
-            As for `panels`.
-
-        Returns
-        -------
-        Panel
-            Its members, its cost and its accuracy.
+        prices: As for `panels`.
+        Returns: Its members, its cost and its accuracy.
         """
         return choose(self.panels(prices))
 
     def rank(self, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False) -> Ranking:
         """Rank the systems that the judges compared.
 
-        Parameters
-        ----------
-        weights : {"learned", "equal"}, default "learned"
-            Whether judges whose verdicts depend more on the systems count more, and judges that err alike less.
-        seed : int, default 0
-            The seed of the bootstrap.
-        control_length : bool, default False
-            Whether strengths leave aside what the lengths of the answers explain.
-
-        Returns
-        -------
-        Ranking
-            Strengths, ranks and win rates, with intervals.
-
-        Raises
-        ------
-        InputError
-            If the log names no systems, or systems that no chain of comparisons connects.
+        weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems count more, and judges
+            that err alike less.
+        seed: The seed of the bootstrap.
+        control_length: Whether strengths leave aside what the lengths of the answers explain.
+        Returns: Strengths, ranks and win rates, with intervals.
+        Raises (InputError): If the log names no systems, or systems that no chain of comparisons connects.
         """
         known = np.ones(self.log.n_judges) if self.correlated is None else self._by_judge(self.correlated.weights, 1.0)
         how: dict[str, Any] = {"weights": weights, "seed": seed, "control_length": control_length}
@@ -259,10 +196,7 @@ class JudgeReport:
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
+        path: The file.
         """
         from finegold.report import write_report
 
@@ -271,10 +205,7 @@ class JudgeReport:
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain values, for JSON.
 
-        Returns
-        -------
-        dict
-            The size of the log, the judges, the groups that err alike, and notes.
+        Returns: The size of the log, the judges, the groups that err alike, and notes.
         """
         return {
             "kind": self.log.kind,
@@ -291,10 +222,8 @@ class JudgeReport:
     def view(self) -> dict[str, Any]:
         """Return what the report and the studio show of the judges.
 
-        Returns
-        -------
-        dict
-            What `to_dict` returns, with the best panels, pairs of judges that err alike, and the ranking of systems.
+        Returns: What `to_dict` returns, with the best panels, pairs of judges that err alike, and the ranking of
+            systems.
         """
         ranking, notes, pairs = [], self.notes, []
         try:
@@ -374,7 +303,7 @@ class JudgeReport:
         return by_judge
 
 
-@documented(LogReading)
+@list_options(LogReading)
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
@@ -418,6 +347,7 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     return judged if gold is None or is_column else with_gold(judged, gold)
 
 
+@documented
 def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
@@ -428,26 +358,13 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     Labels come from all calls, so that the effect of the order cancels: by a majority vote without gold, otherwise by
     votes that are weighted by what the known truths say about each judge.
 
-    Parameters
-    ----------
-    log : path, paths, data frame or JudgeLog
-        What `finegold.judges.read` takes or returns.
-    gold : str, path, data frame or mapping, optional
-        Known truths: a column of the log, a table of items and truths, or item -> truth.
-    method : str, optional
-        A method that labels the items instead.
-    **reading : dict
-        How to read the log: keywords of `finegold.judges.read`.
-
-    Returns
-    -------
-    JudgeReport
-        Figures of each judge, comparisons, panels, and the ranking of systems.
-
-    Raises
-    ------
-    InputError
-        If the log cannot be read, or has no verdicts.
+    log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
+    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and truths, or item ->
+        truth.
+    method: A method that labels the items instead.
+    **reading: How to read the log: keywords of `finegold.judges.read`.
+    Returns: Figures of each judge, comparisons, panels, and the ranking of systems.
+    Raises (InputError): If the log cannot be read, or has no verdicts.
 
     Examples
     --------
@@ -493,6 +410,7 @@ def _weights(log: JudgeLog, answers: Answers) -> Floats:
     return log_odds(right, n.astype(float), len(answers.names))
 
 
+@documented
 def rank(
     log: Any, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False, **reading: Any
 ) -> Ranking:
@@ -502,28 +420,14 @@ def rank(
     Judges with a higher discrimination count more, and judges that err alike count less. Intervals are from a
     bootstrap over items.
 
-    Parameters
-    ----------
-    log : path, paths, data frame or JudgeLog
-        A log of pairwise verdicts that names the two systems: what `finegold.judges.read` takes or returns.
-    weights : {"learned", "equal"}, default "learned"
-        Whether judges are weighted by what was learned about them.
-    seed : int, default 0
-        The seed of the bootstrap.
-    control_length : bool, default False
-        Whether strengths leave aside what the lengths of the answers explain, if the log has the answers.
-    **reading : dict
-        How to read the log: keywords of `finegold.judges.read`.
-
-    Returns
-    -------
-    Ranking
-        Strengths, ranks and win rates, with intervals.
-
-    Raises
-    ------
-    InputError
-        If the log names no systems, or systems that no chain of comparisons connects.
+    log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two systems: what
+        `finegold.judges.read` takes or returns.
+    weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
+    seed: The seed of the bootstrap.
+    control_length: Whether strengths leave aside what the lengths of the answers explain, if the log has the answers.
+    **reading: How to read the log: keywords of `finegold.judges.read`.
+    Returns: Strengths, ranks and win rates, with intervals.
+    Raises (InputError): If the log names no systems, or systems that no chain of comparisons connects.
 
     Examples
     --------

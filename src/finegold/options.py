@@ -67,7 +67,7 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
     return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
 
 
-def documented(declared: Any) -> Callable[[F], F]:
+def list_options(declared: Any) -> Callable[[F], F]:
     """Return a decorator that lists the options of a dataclass at the end of the parameters in a docstring."""
 
     def document(function: F) -> F:

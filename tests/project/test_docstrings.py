@@ -65,10 +65,21 @@ def test_every_setting_of_a_method_has_its_line(name: str) -> None:
     assert not missing, f'add to the section "Parameters" of the docstring of {name}: {", ".join(missing)}'
 
 
-def test_help_of_a_function_says_what_it_takes_and_returns() -> None:
-    text = inspect.getdoc(finegold.read) or ""
-    for section in ("Parameters", "Returns", "Raises", "Examples"):
-        assert f"{section}\n{'-' * len(section)}" in text
+@pytest.mark.parametrize("name", ["read", "aggregate"])  # written out, and made from a short docstring
+def test_help_of_a_function_says_what_it_takes_and_returns(name: str) -> None:
+    text = inspect.getdoc(getattr(finegold, name)) or ""
+    sections = ("Parameters", "Returns", "Raises", "Examples")
+    at = [text.find(f"\n\n{section}\n{'-' * len(section)}\n") for section in sections]
+    assert -1 not in at
+    assert at == sorted(at)
+
+
+def test_numpydoc_of_class_methods_and_of_keywords_is_made_from_short_docstrings() -> None:
+    assert "\n\nParameters\n----------\ndata : ResultData\n    " in (inspect.getdoc(finegold.Result.of) or "")
+    assert "\n**keywords : dict\n    " in (inspect.getdoc(finegold.aggregate) or "")
+    text = inspect.getdoc(finegold.PTBCC.fit_predict) or ""
+    assert "\n*votes, **reading : object\n    The arguments of `fit`." in text
+    assert (inspect.getdoc(finegold.PTBCC.fit) or "").count("\nX, data : path") == 1
 
 
 def test_the_examples_of_the_measures_run() -> None:

@@ -119,6 +119,8 @@ def test_short_docstrings_are_shown_as_numpydoc() -> None:
     shown = griffe.load("finegold.insight.measures", extensions=griffe.load_extensions(House))["Agreement"]
     assert "Attributes\n----------\nlevel : {" in shown.docstring.value
     assert "Returns\n-------\ntuple of two floats\n    The lower" in shown["interval"].docstring.value
+    made = griffe.load("finegold.api.aggregate", extensions=griffe.load_extensions(House))["aggregate"]
+    assert '\nmethod : str or Method, default "anchored"\n    A name' in made.docstring.value
 
 
 def test_the_reference_shows_what_is_public(site: Path) -> None:

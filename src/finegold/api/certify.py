@@ -34,6 +34,7 @@ from finegold.io.tables import open_table
 from finegold.methods.base import Method
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
+from finegold.system.docstrings import described, documented
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
 
@@ -51,34 +52,24 @@ class Choice(NamedTuple):
     standard_error: float
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What a completed sheet shows about all labels.
 
-    Attributes
-    ----------
-    accuracy : Interval or None
-        The share of right labels among all tasks: estimate, low, high, checked. None if the plan had another purpose.
-    accepted : int
-        How many of the most confident labels may be accepted unchecked at the risk of the plan.
-    recalibration : Recalibration
-        The map of confidences that the checks support.
-    calibration_before, calibration_after : float
-        The expected calibration error on the checked tasks, before and after; after by cross-validation.
-    missing : int
-        Tasks of the sheet without an answer. The interval allows for any answer that they might have got.
-    classes, bands : dict of str to Interval
-        The accuracy by label and by confidence, where there are enough checks.
-    choices : list of Choice
-        How other methods fare, for the purpose "choice".
-    width_with_50_more : float
-        The expected width of the interval with 50 more checks.
-    plan : Plan
-        How the tasks were drawn.
-    checks : str
-        A checksum of the answers.
-    date : str
-        When the certificate was made.
+    accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if the plan had another
+        purpose.
+    accepted: How many of the most confident labels may be accepted unchecked at the risk of the plan.
+    recalibration: The map of confidences that the checks support.
+    calibration_before, calibration_after: The expected calibration error on the checked tasks, before and after; after
+        by cross-validation.
+    missing: Tasks of the sheet without an answer. The interval allows for any answer that they might have got.
+    classes, bands: The accuracy by label and by confidence, where there are enough checks.
+    choices: How other methods fare, for the purpose "choice".
+    width_with_50_more: The expected width of the interval with 50 more checks.
+    plan: How the tasks were drawn.
+    checks: A checksum of the answers.
+    date: When the certificate was made.
     """
 
     accuracy: Interval | None
@@ -109,10 +100,7 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
 
-        Returns
-        -------
-        dict
-            With `accuracy`, `accepted`, `calibration`, and what they were computed from.
+        Returns: With `accuracy`, `accepted`, `calibration`, and what they were computed from.
         """
         plan = self.plan
         return {
@@ -136,10 +124,7 @@ class Certificate:
     def sentences(self) -> list[str]:
         """Return what the certificate says, in words.
 
-        Returns
-        -------
-        list of str
-            One sentence per finding.
+        Returns: One sentence per finding.
         """
         plan, said = self.plan, []
         if self.accuracy is not None:
@@ -186,15 +171,8 @@ class Certificate:
     def apply(self, result: ResultData) -> Result:
         """Return the same labels with recalibrated probabilities.
 
-        Parameters
-        ----------
-        result : Result
-            The labels that were checked.
-
-        Returns
-        -------
-        Result
-            Its confidences are those that the checks support; known truths stay as they are.
+        result (Result): The labels that were checked.
+        Returns: Its confidences are those that the checks support; known truths stay as they are.
         """
         _check_belongs(samples.all_labels(result), self.plan)
         return Result.of(maths.recalibrated(result, self.recalibration))
@@ -202,16 +180,9 @@ class Certificate:
     def labels(self, result: ResultData) -> pl.DataFrame:
         """Return the table of labels with recalibrated confidences and a column `accepted`.
 
-        Parameters
-        ----------
-        result : Result
-            The labels that were checked.
-
-        Returns
-        -------
-        DataFrame
-            As `finegold aggregate` writes it. `accepted` is true for labels that may be accepted unchecked, and for
-            known truths.
+        result (Result): The labels that were checked.
+        Returns (DataFrame): As `finegold aggregate` writes it. `accepted` is true for labels that may be accepted
+            unchecked, and for known truths.
         """
         if self.plan.purpose == "choice":
             raise InputError("checks for the choice of a method accept no labels; draw a sample for acceptance")
@@ -226,10 +197,7 @@ class Certificate:
     def save(self, path: str | Path) -> None:
         """Write the certificate as one page (.html) or as data (.json).
 
-        Parameters
-        ----------
-        path : path
-            The file to write.
+        path: The file to write.
         """
         kind = Path(path).suffix.lower()
         if kind not in (".html", ".json"):
@@ -267,15 +235,8 @@ class Certificate:
     def differences(self, certificate: str | Path) -> list[str]:
         """Return what a written certificate says otherwise than this one; dates do not count.
 
-        Parameters
-        ----------
-        certificate : path
-            The certificate, as .json.
-
-        Returns
-        -------
-        list of str
-            The names of the values that differ.
+        certificate: The certificate, as .json.
+        Returns: The names of the values that differ.
         """
         try:
             written = json.loads(Path(certificate).read_text(encoding="utf-8"))
@@ -298,6 +259,7 @@ def _is_same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+@documented
 def certify(
     votes: Any,
     checks: Any,
@@ -308,29 +270,16 @@ def certify(
 ) -> Certificate:
     """Estimate how accurate all labels are, from a completed sheet of a sample.
 
-    Parameters
-    ----------
-    votes : path, paths, data frame, address of a database, Annotations, or Result
-        The votes that the sample was drawn from; or a result, or the path of a saved one.
-    checks : path, data frame or mapping
-        The filled sheet, or task -> truth. Rows may be blank; these are counted, and the interval allows for them.
-    plan : Plan, Sample or path, optional
-        The plan. By default, the file beside the sheet.
-    method : str or Method, optional
-        The method that made the labels. The default is that of the plan.
-    **keywords : dict
-        What a fit takes, and how to read the votes, as in `finegold.aggregate`.
-
-    Returns
-    -------
-    Certificate
-        The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked, and recalibrated
+    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes that the sample was drawn
+        from; or a result, or the path of a saved one.
+    checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank; these are counted, and
+        the interval allows for them.
+    plan: The plan. By default, the file beside the sheet.
+    method: The method that made the labels. The default is that of the plan.
+    **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
+    Returns: The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked, and recalibrated
         confidences.
-
-    Raises
-    ------
-    InputError
-        If the sheet belongs to other labels, or its tasks were not drawn by a plan.
+    Raises (InputError): If the sheet belongs to other labels, or its tasks were not drawn by a plan.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class, no_setting
+from finegold.system.docstrings import described
 from finegold.votes.encoding import Names, to_list
 from finegold.votes.frames import make_frame
 
@@ -28,6 +29,7 @@ class Listed(ABCMeta):
         return sorted({*dir(object), *public, *settings})
 
 
+@described
 class Estimator(metaclass=Listed):
     """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
 
@@ -54,24 +56,12 @@ class Estimator(metaclass=Listed):
     def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
         """Fit to votes.
 
-        Parameters
-        ----------
-        X, data : path, data frame or Annotations
-            The votes, one per row; columns such as task, worker and label are recognised. `data` is crowd-kit's name.
-        y : path, data frame or mapping, optional
-            Known truths of some tasks, the same as `gold` of `finegold.aggregate`.
-        **reading : dict
-            Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
-
-        Returns
-        -------
-        Estimator
-            This object, with `labels_`, `probas_` and `result_`.
-
-        Raises
-        ------
-        InputError
-            If the votes cannot be read, or if they or the truths are given twice.
+        X, data (path, data frame or Annotations): The votes, one per row; columns such as task, worker and label are
+            recognised. `data` is crowd-kit's name.
+        y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of `finegold.aggregate`.
+        **reading: Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
+        Returns (Estimator): This object, with `labels_`, `probas_` and `result_`.
+        Raises (InputError): If the votes cannot be read, or if they or the truths are given twice.
         """
         from finegold.api.aggregate import aggregate
 
@@ -82,19 +72,10 @@ class Estimator(metaclass=Listed):
     def partial_fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
         """Add votes to those of earlier fits, as `Result.update` does. The first call fits the votes.
 
-        Parameters
-        ----------
-        X, data : path, data frame or Annotations
-            The new votes.
-        y : path, data frame or mapping, optional
-            New known truths, the same as `gold` of `Result.update`.
-        **reading : dict
-            Other keywords of `Result.update`.
-
-        Returns
-        -------
-        Estimator
-            This object.
+        X, data (path, data frame or Annotations): The new votes.
+        y (path, data frame or mapping): New known truths, the same as `gold` of `Result.update`.
+        **reading: Other keywords of `Result.update`.
+        Returns (Estimator): This object.
         """
         if self._result is None:
             return self.fit(X, y, data=data, **reading)
@@ -105,30 +86,16 @@ class Estimator(metaclass=Listed):
     def fit_predict(self, *votes: Any, **reading: Any) -> Any:
         """Fit to votes and return the label of every task.
 
-        Parameters
-        ----------
-        *votes, **reading : object
-            The arguments of `fit`.
-
-        Returns
-        -------
-        Series or DataFrame
-            As `labels_`.
+        *votes, **reading (object): The arguments of `fit`.
+        Returns (Series or DataFrame): As `labels_`.
         """
         return self.fit(*votes, **reading).labels_
 
     def fit_predict_proba(self, *votes: Any, **reading: Any) -> Any:
         """Fit to votes and return the probability of every class for every task.
 
-        Parameters
-        ----------
-        *votes, **reading : object
-            The arguments of `fit`.
-
-        Returns
-        -------
-        DataFrame
-            As `probas_`.
+        *votes, **reading (object): The arguments of `fit`.
+        Returns (DataFrame): As `probas_`.
         """
         return self.fit(*votes, **reading).probas_
 
@@ -153,35 +120,17 @@ class Estimator(metaclass=Listed):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name.
 
-        Parameters
-        ----------
-        deep : bool, default True
-            Has no effect: settings are not estimators.
-
-        Returns
-        -------
-        dict
-            All settings, including those that have their default.
+        deep: Has no effect: settings are not estimators.
+        Returns: All settings, including those that have their default.
         """
         return dict(self.settings)
 
     def set_params(self, **params: Any) -> Self:
         """Change settings. The result of the last fit is kept until the next fit.
 
-        Parameters
-        ----------
-        **params : dict
-            The new values of settings.
-
-        Returns
-        -------
-        Estimator
-            This object.
-
-        Raises
-        ------
-        InputError
-            If there is no such setting, or if it cannot have this value.
+        **params: The new values of settings.
+        Returns (Estimator): This object.
+        Raises (InputError): If there is no such setting, or if it cannot have this value.
         """
         if unknown := sorted(set(params) - set(self.get_params())):
             raise no_setting(self.name, unknown[0])

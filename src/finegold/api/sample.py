@@ -33,6 +33,7 @@ from finegold.methods.lookup import make_method
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import with_predicted_tasks
+from finegold.system.docstrings import described, documented
 from finegold.system.files import replacing_all
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -150,16 +151,13 @@ class Plan:
         return plan
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class Sample:
     """The tasks to check.
 
-    Attributes
-    ----------
-    plan : Plan
-        How they were drawn.
-    sheet : DataFrame
-        One row per task, with an empty column for the truth.
+    plan: How they were drawn.
+    sheet (DataFrame): One row per task, with an empty column for the truth.
     """
 
     plan: Plan
@@ -173,15 +171,8 @@ class Sample:
     def save(self, path: str | Path) -> Path:
         """Write the sheet (.csv, .xlsx or another table) and the plan beside it.
 
-        Parameters
-        ----------
-        path : path
-            The file of the sheet.
-
-        Returns
-        -------
-        Path
-            The file of the plan: NAME.plan.json.
+        path: The file of the sheet.
+        Returns: The file of the plan: NAME.plan.json.
         """
         sheet, plan = Path(path), plan_path(path)
         with replacing_all([sheet, plan]) as (sheet_part, plan_part):
@@ -203,6 +194,7 @@ class Content(NamedTuple):
     options: ReadOptions
 
 
+@documented
 def sample(
     votes: Any,
     n: int = 100,
@@ -219,41 +211,22 @@ def sample(
 ) -> Sample:
     """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels are.
 
-    Parameters
-    ----------
-    votes : path, paths, data frame, address of a database, Annotations, or Result
-        The votes, as in `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    n : int, default 100
-        The number of tasks to check.
-    purpose : {"accuracy", "acceptance", "choice"}, default "accuracy"
-        To measure the accuracy of all labels; to accept as many labels as possible unchecked; or to choose a method.
-    risk : float, default 0.05
-        The share of wrong labels among the accepted ones that is tolerated.
-    seed : int, default 0
-        The seed of the draw.
-    looks : int, default 1
-        How often the sheet may be evaluated while it is being filled in.
-    truth_column : str, default "truth"
-        The name of the empty column for the truths.
-    items : path, data frame or mapping, optional
-        What is shown of each task: a table with a column of tasks, or task -> text. By default, the columns of the
-        votes' own table that are the same in all rows of a task.
-    show_labels : bool, default False
-        Show the labels, which influences the person who checks.
-    method : str or Method, optional
-        The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    **keywords : dict
-        What a fit takes, and how to read the votes, as in `finegold.aggregate`.
-
-    Returns
-    -------
-    Sample
-        `save(path)` writes the sheet and its plan, `promise` says what the checks can show.
-
-    Raises
-    ------
-    InputError
-        If the votes cannot be read, or there is nothing to check.
+    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
+        `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
+    n: The number of tasks to check.
+    purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to accept as many labels as
+        possible unchecked; or to choose a method.
+    risk: The share of wrong labels among the accepted ones that is tolerated.
+    seed: The seed of the draw.
+    looks: How often the sheet may be evaluated while it is being filled in.
+    truth_column: The name of the empty column for the truths.
+    items (path, data frame or mapping): What is shown of each task: a table with a column of tasks, or task -> text. By
+        default, the columns of the votes' own table that are the same in all rows of a task.
+    show_labels: Show the labels, which influences the person who checks.
+    method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
+    **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
+    Returns: `save(path)` writes the sheet and its plan, `promise` says what the checks can show.
+    Raises (InputError): If the votes cannot be read, or there is nothing to check.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
-from finegold.options import documented
+from finegold.options import list_options
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -34,7 +34,7 @@ PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
-@documented(ReadOptions)
+@list_options(ReadOptions)
 def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
     """Read votes from any source.
 

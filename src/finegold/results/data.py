@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
 from finegold.kernels.votes import agreement, decide, preference_of
+from finegold.system.docstrings import described
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
@@ -26,24 +27,18 @@ class Step(NamedTuple):
     bound: float  # NaN if the method has none
 
 
+@described
 @dataclass(frozen=True)
 class Learned:
     """What a method learned besides the labels. Everything except the class prior is optional.
 
-    Attributes
-    ----------
-    class_prior : ndarray of shape (K,)
-        The share of each class among the tasks.
-    prototypes : ndarray of shape (S, K, K), optional
-        The matrices that annotators mix: truth in rows, vote in columns.
-    weights : ndarray of shape (W, S), optional
-        How each annotator mixes the prototypes.
-    confusion : ndarray of shape (W, K, K), optional
-        The matrix of each annotator: truth in rows, vote in columns.
-    statistics : dict of str to ndarray
-        Arrays that only this method has, by the names of its docstring and paper, such as `ability` and `difficulty`
-        (glad), `weight` (catd, bwa), `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding
-        in new votes needs are listed in the `keeps` of the method.
+    class_prior (ndarray of shape (K,)): The share of each class among the tasks.
+    prototypes (ndarray of shape (S, K, K), optional): The matrices that annotators mix: truth in rows, vote in columns.
+    weights (ndarray of shape (W, S), optional): How each annotator mixes the prototypes.
+    confusion (ndarray of shape (W, K, K), optional): The matrix of each annotator: truth in rows, vote in columns.
+    statistics (dict of str to ndarray): Arrays that only this method has, by the names of its docstring and paper, such
+        as `ability` and `difficulty` (glad), `weight` (catd, bwa), `reliability` (tiremge) or `communities` (cbcc). The
+        names and shapes that folding in new votes needs are listed in the `keeps` of the method.
     """
 
     class_prior: Floats
@@ -139,6 +134,7 @@ MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class ResultData:
     """The data of a result. `finegold.Result` adds the methods for users."""
@@ -185,10 +181,7 @@ class ResultData:
     def sets(self) -> list[list[Any]]:
         """Return the labels of each task: the classes of its set, or a list of one label.
 
-        Returns
-        -------
-        list of list
-            In the order of `task_names`.
+        Returns: In the order of `task_names`.
         """
         names = list(self.class_names)
         sets = self.label_sets or [(code,) for code in range(len(names))]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.votes import NEAR
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import Names, text_of, to_list
 
 Floats = NDArray[np.float64]
@@ -23,20 +24,15 @@ MASS = 0.95  # of the interval of a score
 FEWEST_CLASSES = 3  # two classes such as 0 and 1 are rarely a scale
 
 
+@documented
 def accuracy(posterior: Floats, truth: Codes) -> float:
     """Return the share of tasks whose label is right.
 
     A truth that is as probable as m - 1 other classes counts 1/m.
 
-    Parameters
-    ----------
-    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
-        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
-
-    Returns
-    -------
-    float
-        The accuracy, from 0 to 1.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
+        task, and its true class; tasks with -1, not known, do not count.
+    Returns: The accuracy, from 0 to 1.
 
     Examples
     --------
@@ -49,20 +45,15 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
     return float(credit(*_judged(posterior, truth)).mean())
 
 
+@documented
 def macro_f1(posterior: Floats, truth: Codes) -> float:
     """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the truth.
 
     Classes that never are the truth have no F1 of their own; predicting them costs recall elsewhere.
 
-    Parameters
-    ----------
-    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
-        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
-
-    Returns
-    -------
-    float
-        The macro F1, from 0 to 1.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
+        task, and its true class; tasks with -1, not known, do not count.
+    Returns: The macro F1, from 0 to 1.
 
     Examples
     --------
@@ -79,18 +70,13 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     return float((2 * right[occurs] / (_predictions(rows).sum(axis=0) + true)[occurs]).mean())
 
 
+@documented
 def log_loss(posterior: Floats, truth: Codes) -> float:
     """Return the mean of -ln p(truth), with p not below 1e-15.
 
-    Parameters
-    ----------
-    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
-        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
-
-    Returns
-    -------
-    float
-        The log loss; 0 is best.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
+        task, and its true class; tasks with -1, not known, do not count.
+    Returns: The log loss; 0 is best.
 
     Examples
     --------
@@ -105,23 +91,17 @@ def log_loss(posterior: Floats, truth: Codes) -> float:
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
 
 
+@documented
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
     """Return the expected calibration error: the mean of |accuracy - confidence| over bins of confidence.
 
     Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins belongs to the
     lower one.
 
-    Parameters
-    ----------
-    posterior, truth : ndarray of shape (T, K), ndarray of int of shape (T,)
-        The probability of each class for each task, and its true class; tasks with -1, not known, do not count.
-    bins : int, default 15
-        The number of bins.
-
-    Returns
-    -------
-    float
-        The error, from 0 to 1; 0 is best.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
+        task, and its true class; tasks with -1, not known, do not count.
+    bins: The number of bins.
+    Returns: The error, from 0 to 1; 0 is best.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Docstrings of numpydoc, made from short ones: lines such as `name (type): what it is`, after the first paragraph.
 
-Types and defaults come from the code unless they are in brackets.
+Types and defaults come from the code unless they are in brackets. Sections that are written out (Examples) come last.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ __all__ = ["Documented", "described", "documented"]
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
-ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: \((.+?)\))?: (.*(?:\n    .*)*)\n?", re.MULTILINE)  # further lines are indented
+NAMES = r"\*{0,2}\w+(?:, \*{0,2}\w+)*"
+ENTRY = re.compile(rf"^({NAMES})(?: \((.+?)\))?: (.*(?:\n    .*)*)\n?", re.MULTILINE)  # further lines are indented
+SECTION = re.compile(r"^\w+(?: \w+)?\n-{3,}$", re.MULTILINE)
+DEFAULT = re.compile(", (optional|default )")
 FRAMES = dict.fromkeys(("data", "answers", "probas_", "scores_"), "pandas.DataFrame")  # others are a pandas.Series
 VOTES = dict.fromkeys(("data", "answers"), ("", "The votes, with the columns task, worker and label."))
 MORE = "*args, **kwargs : object\n    Further arguments of `fit`."
+NO_DEFAULT = inspect.Parameter.empty
 
 Said = dict[str, tuple[str, str]]  # the type, if it is given, and the description of a name
 
@@ -28,7 +32,9 @@ def documented(function: F) -> F:
     words, said = _parse(function.__doc__)
     signature = inspect.signature(function)
     code = {each.name: (str(each.annotation), each.default) for each in signature.parameters.values()}
-    entries = _entries(VOTES | said, code) + ([MORE] if "args" in code else [])
+    code |= {name: ("dict", NO_DEFAULT) for name in code if f"**{name}" in said}
+    votes = {} if "X, data" in said else VOTES
+    entries = _entries(votes | said, code) + ([MORE] if "args" in code else [])
     returned = re.search(r"\(`(\w+_)`\)", words)
     if returned:
         said.setdefault("Returns", (FRAMES.get(returned[1], "pandas.Series"), f"The attribute `{returned[1]}`."))
@@ -37,7 +43,8 @@ def documented(function: F) -> F:
     sections = {"Parameters": entries}
     for name in ("Returns", "Raises"):
         if name in said:
-            sections[name] = [f"{said[name][0] or signature.return_annotation}\n    {said[name][1]}"]
+            kind = said[name][0] or str(signature.return_annotation).replace(" | ", " or ")
+            sections[name] = [f"{kind}\n    {said[name][1]}"]
     function.__doc__ = function.__doc__ and _page(words, sections)
     return function
 
@@ -45,7 +52,8 @@ def documented(function: F) -> F:
 def described(cls: C) -> C:
     """Expand the docstring of a class, which describes its attributes, and those of its methods."""
     words, said = _parse(cls.__doc__)
-    code = {name: (str(kind), inspect.Parameter.empty) for name, kind in inspect.get_annotations(cls).items()}
+    annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
+    code = {name: (str(annotations.get(name, "Any")), NO_DEFAULT) for each in said for name in each.split(", ")}
     cls.__doc__ = cls.__doc__ and _page(words, {"Attributes": _entries(said, code)})
     _document_methods(cls)
     return cls
@@ -61,8 +69,8 @@ class Documented:
         words, own = _parse(cls.__doc__)
         cls._said = {**cls._said, **own}
         annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
-        code = {name: (kind, getattr(cls, name, inspect.Parameter.empty)) for name, kind in annotations.items()}
-        attributes = {name: ("Any", inspect.Parameter.empty) for name in cls._said if name.endswith("_")}
+        code = {name: (kind, getattr(cls, name, NO_DEFAULT)) for name, kind in annotations.items()}
+        attributes = {name: ("Any", NO_DEFAULT) for name in cls._said if name.endswith("_")}
         settings = {name: words for name, words in cls._said.items() if name not in attributes}
         sections = {"Parameters": _entries(settings, code), "Attributes": _entries(cls._said, attributes)}
         cls.__doc__ = cls.__doc__ and _page(words, sections)
@@ -70,7 +78,8 @@ class Documented:
 
 
 def _document_methods(cls: type) -> None:
-    for name, method in vars(cls).items():
+    for name, member in vars(cls).items():
+        method = getattr(member, "__func__", member)  # also of a class method
         if inspect.isfunction(method) and not name.startswith("_"):
             documented(method)
 
@@ -78,31 +87,36 @@ def _document_methods(cls: type) -> None:
 def _parse(text: str | None) -> tuple[str, Said]:
     """Return a docstring without the lines about names, and what these say."""
     first, _, rest = inspect.cleandoc(text or "").partition("\n\n")
+    written = SECTION.search(rest)
+    rest, sections = (rest[: written.start()], rest[written.start() :]) if written else (rest, "")
     said = {name: (kind, words) for name, kind, words in ENTRY.findall(rest)}
-    return "\n\n".join(filter(None, (first, ENTRY.sub("", rest).strip()))), said
+    return "\n\n".join(filter(None, (first, ENTRY.sub("", rest).strip(), sections))), said
 
 
 def _entries(said: Said, code: Mapping[str, tuple[str, Any]]) -> list[str]:
     """Return what numpydoc shows of the names that the code has."""
     entries = []
     for name, (kind, words) in said.items():
-        annotation, default = code.get(name.partition(",")[0], ("", None))
+        annotation, default = code.get(name.partition(",")[0].lstrip("*"), ("", None))
         if not annotation:
             continue
         known = FRAMES.get(name, "pandas.Series") if annotation == "Any" else annotation
         known = re.sub(r"Literal\[(.*)\]", r"{\1}", known).replace("'", '"')
-        if default is inspect.Parameter.empty:
-            known = known.replace(" | ", " or ")
-        elif default is None:
-            known = f"{known.removesuffix(' | None')}, optional"
-        else:
+        if default is not NO_DEFAULT:
+            known = known.removesuffix(" | None")
+        known = kind or known.replace(" | ", " or ")
+        if not DEFAULT.search(known) and (default is None or default == ()):
+            known += ", optional"
+        elif not DEFAULT.search(known) and default is not NO_DEFAULT:
             value = getattr(default, "__name__", repr(default)).replace("'", '"')
-            known = f"{known.removesuffix(' | None')}, default {value}"
-        entries.append(f"{name} : {kind or known}\n    {words}")
+            known += f", default {value}"
+        entries.append(f"{name} : {known}\n    {words}")
     return entries
 
 
 def _page(words: str, sections: Mapping[str, list[str]]) -> str:
     used = {title: entries for title, entries in sections.items() if entries}
     parts = ("\n".join([title, "-" * len(title), *entries]) for title, entries in used.items())
-    return "\n\n".join([words, *parts])
+    written = SECTION.search(words)
+    before, after = (words[: written.start()].rstrip(), [words[written.start() :]]) if written else (words, [])
+    return "\n\n".join([before, *parts, *after])
