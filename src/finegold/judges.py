@@ -304,6 +304,7 @@ class JudgeReport:
 
 
 @list_options(LogReading)
+@documented
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
@@ -311,26 +312,13 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     systems, win/lose, pass/fail, classes or scores, also at the end of a longer text. The swap of the answers is
     undone. Errors, refusals and text without a verdict are failed calls: they are counted, and do not count as votes.
 
-    Parameters
-    ----------
-    log : path, paths, data frame or JudgeLog
-        CSV, JSONL, JSON, Parquet, a folder, or a data frame. Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena,
-        AlpacaEval and Inspect are recognised.
-    gold : str, path, data frame or mapping, optional
-        Known truths: a column of the log, a table of items and truths, or item -> truth. A truth is a class or the
-        name of the better system.
-    **reading : dict
-        The following keywords.
-
-    Returns
-    -------
-    JudgeLog
-        The verdicts.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or most verdicts cannot be read.
+    log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data frame. Logs of MT-bench,
+        JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect are recognised.
+    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and truths, or item ->
+        truth. A truth is a class or the name of the better system.
+    **reading: The following keywords.
+    Returns: The verdicts.
+    Raises (InputError): If a column is missing, or most verdicts cannot be read.
 
     Examples
     --------

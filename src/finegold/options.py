@@ -7,6 +7,7 @@ are made from these fields, so an option that is added to a dataclass is added e
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -72,7 +73,7 @@ def list_options(declared: Any) -> Callable[[F], F]:
 
     def document(function: F) -> F:
         entries = []
-        before, section, after = (function.__doc__ or "").partition("\n\n    Returns\n")
+        before, section, after = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
         for each in fields(declared) if section else ():  # Python may run without docstrings
             if about := each.metadata.get("option"):
                 kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
@@ -80,7 +81,7 @@ def list_options(declared: Any) -> Callable[[F], F]:
                     kind = kind.replace(annotation, words)
                 default = "" if each.default in (None, ()) else f", default {each.default!r}"
                 words = textwrap.fill(about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4)
-                entries.append(textwrap.indent(f"{each.name} : {kind}{default}\n{words}", " " * 8))
+                entries.append(textwrap.indent(f"{each.name} : {kind}{default}\n{words}", " " * 4))
         if section:
             function.__doc__ = "\n".join([f"{before}\n", *entries]) + section + after
         return function

@@ -13,7 +13,7 @@ import finegold
 from finegold.api import certify as api
 from finegold.api.sample import Sample
 from finegold.insight.certify import Recalibration
-from finegold.results.data import exact_intervals, suggested
+from finegold.results.data import exact_intervals, suggested_accuracies
 
 N_TASKS = 200
 
@@ -162,7 +162,7 @@ def _quantile(tail: float, a: float, b: float) -> float:
 
 def test_what_votes_suggest_is_a_range_around_the_expected_accuracy() -> None:
     result = finegold.aggregate(votes_of())
-    low, high = suggested(result)
+    low, high = suggested_accuracies(result)
     assert ((low < result.accuracy) & (result.accuracy < high)).all()
 
 

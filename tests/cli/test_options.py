@@ -126,7 +126,7 @@ def test_remedies_are_worded_for_the_command() -> None:
 )
 def test_a_command_is_offered_where_a_remedy_can_be_pasted(words: str, remedies: Any, command: str | None) -> None:
     line = CommandLine(("aggregate", *words.split()), FLAGS)
-    assert line.repaired(remedies) == ("" if command is None else f"finegold aggregate {command}")
+    assert line.repair(remedies) == ("" if command is None else f"finegold aggregate {command}")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from finegold.insight import expected as reliability
 from finegold.insight.correlation import Family
 from finegold.insight.spam import spam
 from finegold.report.views.quality import _bands
-from finegold.results.data import suggested
+from finegold.results.data import suggested_accuracies
 from tests.support.vote_pairs import pairs_of
 
 
@@ -230,7 +230,7 @@ def test_advice_needs_twenty_votes_and_five_points() -> None:
         return any(one.annotator == 5 for one in next_votes.plan(of_one(votes)).advice)
 
     assert [advised(12, n) for n in (19, 20)] == [False, True]
-    _, high = suggested(of_one([1 - task % 2 if task < 4 else task % 2 for task in range(100)]))
+    _, high = suggested_accuracies(of_one([1 - task % 2 if task < 4 else task % 2 for task in range(100)]))
     assert 0.95 < high[5] < 1.0  # below the usual accuracy, but not by five points
     assert not advised(4, 100)
     assert advised(20, 100)

@@ -41,7 +41,7 @@ from finegold.insight import contested, correlated_pairs, correlation, overview
 from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.next_votes import _may_be_independent
 from finegold.methods.ds import DS
-from finegold.results.data import Step, accuracies, suggested
+from finegold.results.data import Step, accuracies, suggested_accuracies
 from tests.support.vote_pairs import pairs_of
 
 
@@ -54,7 +54,7 @@ def test_the_range_behind_advice_has_2_5_percent_on_each_side_and_the_prior_of_t
     task, who = np.indices((30, 4)).reshape(2, -1)
     label = np.where((who == 3) & (task % 3 == 0), 1 - task % 2, task % 2)
     result = finegold.aggregate(Annotations.from_arrays(task, who, label), "mv")
-    low, high = suggested(result)
+    low, high = suggested_accuracies(result)
     right = result.accuracy * 32
     assert low == pytest.approx(betaincinv(right, 32 - right, 0.025))
     assert high == pytest.approx(betaincinv(right, 32 - right, 0.975))

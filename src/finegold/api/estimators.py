@@ -134,10 +134,10 @@ class Estimator(metaclass=Listed):
         """
         if unknown := sorted(set(params) - set(self.get_params())):
             raise no_setting(self.name, unknown[0])
-        vars(self).update(vars(type(self)(**{**self._changed(), **params})))
+        vars(self).update(vars(type(self)(**{**self._own_settings(), **params})))
         return self
 
-    def _changed(self) -> dict[str, Any]:
+    def _own_settings(self) -> dict[str, Any]:
         """Return the settings that differ from their defaults, which may depend on the other settings."""
         params, changed = self.get_params(), {}
         for name, value in params.items():
@@ -151,7 +151,9 @@ class Estimator(metaclass=Listed):
         return changed
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._own_settings().items())})"
+        )
 
     def __dir__(self) -> list[str]:
         return dir(type(self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Unpack
 
-from finegold.api.job import job_of, refuse_for_model, result_for, saved
+from finegold.api.job import given_result, job_of, refuse_for_model, result_for
 from finegold.api.options import Fitting
 from finegold.errors import InputError
 from finegold.insight import comparison, measures
@@ -154,7 +154,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading
     >>> finegold.agreement(votes).observed
     0.5
     """
-    result = saved(votes)
+    result = given_result(votes)
     if result is None:
         return measures.agreement(votes, level=level, **reading)
     refuse_for_model(reading)

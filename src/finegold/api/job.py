@@ -182,7 +182,7 @@ class Job(FitOptions):
 
             @cache  # methods of the same precision share an engine
             def engine_of(single: bool) -> Engine:
-                return stack.enter_context(self.opened_engine(single))
+                return stack.enter_context(self.open_engine(single))
 
             def fit_method(method: Method, votes: Annotations) -> Result:
                 if votes.multi:
@@ -211,7 +211,7 @@ class Job(FitOptions):
             engine_of(methods[0].single)
             yield fit_method
 
-    def opened_engine(self, single: bool) -> AbstractContextManager[Engine]:
+    def open_engine(self, single: bool) -> AbstractContextManager[Engine]:
         """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits."""
         scheduler = {} if self.scheduler is None else {"scheduler": self.scheduler}
         return opened(self.engine, threads=self.threads, single=single, **scheduler)
@@ -244,7 +244,7 @@ def has_predictions(given: Any) -> bool:
     return given is not None and not (isinstance(given, list | tuple | dict) and not given)
 
 
-def saved(votes: Any) -> Result | None:
+def given_result(votes: Any) -> Result | None:
     """Return the result if the argument is a result or the path of a saved one, otherwise None."""
     from finegold.results.archive import is_saved_result, load
 
@@ -267,7 +267,7 @@ def result_for(
     votes: Any, method: str | Method | None, keywords: Mapping[str, Any], otherwise: str = DEFAULT_METHOD
 ) -> tuple[Result, Job | None]:
     """Return a result that was given, or that of a job with these options, and the job."""
-    result = saved(votes)
+    result = given_result(votes)
     if result is not None:
         refuse_for_model({"method": method, **keywords})
         return result, None
@@ -291,7 +291,7 @@ def run_into_folder(job: Job, folder: str | Path, *, probabilities: bool = False
     method = job.chosen_method
     check_folder(Path(folder).expanduser().resolve(), job.votes, job.gold)
     given = {name: value for name, value in job.reading_keywords.items() if value}
-    with job.opened_engine(method.single) as engine, job.progress.fitting(method.name) as line:
+    with job.open_engine(method.single) as engine, job.progress.fitting(method.name) as line:
         return aggregate_files(
             job.votes,
             folder,

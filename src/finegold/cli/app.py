@@ -15,7 +15,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 import finegold
-from finegold.cli.messages import CommandLine, guarded
+from finegold.cli.messages import CommandLine, handle_errors
 from finegold.system.memory import did_you_mean
 
 # By panel of the help: the commands, the module of each, and its function if that has another name.
@@ -126,7 +126,7 @@ class Commands(DataSets):
             for param in command.params
             for flag in (*param.opts, *param.secondary_opts)
         }
-        with guarded(CommandLine(words, takes_value)):
+        with handle_errors(CommandLine(words, takes_value)):
             return super().invoke(ctx)
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from finegold.votes.encoding import Codes
-    from finegold.votes.simulation import Process
 
 GOLD: Any = o.Group(o.Fit, only=("gold",))
 
@@ -102,7 +101,7 @@ def export(
     whether all votes are for the label (unanimous), more than half (majority), or fewer (disputed); the column split,
     whether to train or to validate on the task. Tasks without votes are left out.
     """
-    from finegold.api.job import saved
+    from finegold.api.job import given_result
     from finegold.io.truth import read_groups
     from finegold.io.writers import check_training, write_training
     from finegold.results.data import votes_of
@@ -110,7 +109,7 @@ def export(
 
     check_training(output, purpose, validation)
     out.check_outputs([], [output], [*files, items], reading, fit)
-    groups, model = None, saved(files) if group is not None else None
+    groups, model = None, given_result(files) if group is not None else None
     if (items is None and model is not None) or (items is not None and group is None):
         raise InputError("the groups of tasks are not known; use --group COLUMN --items FILE")
     if group is not None:
@@ -188,9 +187,12 @@ def simulate(
     ),
 ) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
-    from finegold.io.writers import check_table_path
+    import numpy as np
+    import polars as pl
+
+    from finegold.io.writers import check_table_path, write_pieces
     from finegold.system.files import prepared
-    from finegold.votes.simulation import draw_process
+    from finegold.votes.simulation import draw_process, draw_truth, pieces
 
     kind = format.value if format else None
     if draw.judges is not None:
@@ -240,44 +242,32 @@ def simulate(
             raise InputError(f"--format is {kind} but the extension of {target} is {extension}")
         stem, dot, extensions = path.name.partition(".")
         votes, truth = path, path.with_name(f"{stem}-truth{dot}{extensions}")
-    with prepared(votes.parent):
-        out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
-        n_votes = _write_simulation(process, draw.tasks, names, votes, truth)
-    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
-
-
-def _write_simulation(process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path) -> int:
-    """Write both tables piece by piece, so that memory stays bounded: both or none. Return the number of votes."""
-    import numpy as np
-    import polars as pl
-
-    from finegold.io.writers import write_pieces
-    from finegold.votes.simulation import draw_truth, pieces
-
     n_votes = 0
 
-    def named(codes: Codes) -> pl.Series:
+    def series(codes: Codes) -> pl.Series:
         known = pl.Series(codes).replace(-1, None)  # a missing label is null
         return known if names is None else pl.Series(names).gather(known)
 
-    def vote_tables() -> Iterator[pl.DataFrame]:
+    def vote_tables() -> Iterator[pl.DataFrame]:  # pieces, so that memory stays bounded
         nonlocal n_votes
-        for piece in pieces(process, n_tasks):
-            table = pl.DataFrame({"task": piece.task, "annotator": piece.annotator, "label": named(piece.label)})
+        for piece in pieces(process, draw.tasks):
+            table = pl.DataFrame({"task": piece.task, "annotator": piece.annotator, "label": series(piece.label)})
             n_votes += table.height
             yield table
 
     def truth_tables() -> Iterator[pl.DataFrame]:
-        for first, codes, _ in draw_truth(process, n_tasks):
-            yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": named(codes)})
+        for first, codes, _ in draw_truth(process, draw.tasks):
+            yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": series(codes)})
 
-    out.write_all(
-        {
-            str(votes): lambda path: write_pieces(vote_tables(), path, escape_formulas=False),
-            str(truth): lambda path: write_pieces(truth_tables(), path, escape_formulas=False),
-        }
-    )
-    return n_votes
+    with prepared(votes.parent):
+        out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
+        out.write_all(
+            {
+                str(votes): lambda path: write_pieces(vote_tables(), path, escape_formulas=False),
+                str(truth): lambda path: write_pieces(truth_tables(), path, escape_formulas=False),
+            }
+        )
+    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(draw.tasks, 'truth')})")
 
 
 def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: int) -> None:

@@ -115,15 +115,15 @@ class CommandLine:
             return f"{in_python(name, value)} in Python"
         return flag if text is None else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
 
-    def repaired(self, remedies: Iterable[Remedy]) -> str:
+    def repair(self, remedies: Iterable[Remedy]) -> str:
         """Return this command line with the first remedy that can be pasted and that the command has, or nothing."""
         for remedy in remedies if self.words else ():
             added = [as_flag(name, value)[0] for name, value in remedy.options.items() if value is not None]
             if remedy.can_be_pasted and all(map(self.has, added)):
-                return self.changed(remedy.options)
+                return self.change(remedy.options)
         return ""
 
-    def changed(self, options: Mapping[str, Any]) -> str:
+    def change(self, options: Mapping[str, Any]) -> str:
         """Return this command line with these options, ready to paste; None leaves an option out."""
         replaced = {spelling for name in options for spelling in spellings(name)}
         kept, rest = ["finegold"], iter(self.words)
@@ -160,7 +160,7 @@ def spellings(name: str) -> list[str]:
 
 
 @contextmanager
-def guarded(line: CommandLine) -> Iterator[None]:
+def handle_errors(line: CommandLine) -> Iterator[None]:
     """Handle the errors and warnings of a command: Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
     for word in line.words:
@@ -188,12 +188,12 @@ def report_error(error: BaseException, line: CommandLine = CommandLine()) -> int
     """Print the error and return the exit code."""
     wants_traceback, code = "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG")), BAD_INPUT
     if isinstance(error, InputError):
-        command = line.repaired(error.remedies)
+        command = line.repair(error.remedies)
         message = error.worded(line.word) + (f"\ntry: {command}" if command else "")
     elif isinstance(error, FinegoldError):
         message = str(error)
     elif isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
-        again = f": {line.changed({'overwrite': None, 'resume': True})}" if line.words else ""
+        again = f": {line.change({'overwrite': None, 'resume': True})}" if line.words else ""
         kept = f"{error}{again}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
         message, code = f"interrupted; {kept}", INTERRUPTED
     elif isinstance(error, MemoryError):

@@ -22,7 +22,7 @@ from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import REGISTRY
-from finegold.options import Option, options_of
+from finegold.options import options_of
 
 if TYPE_CHECKING:
     from finegold.api.job import Job
@@ -60,7 +60,29 @@ class Group:
     def parameters(self) -> Iterator[inspect.Parameter]:
         """Yield the parameters that Typer makes options from."""
         for name, about in self.options.items():
-            kind, default, made = _typer_option(about, name, self.defaults[name])
+            flag, usual = about.flag_of(name), self.defaults[name]
+            kind: Any = str
+            default: Any = None
+            more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
+            if about.kind not in ("flag", "switch"):
+                more["metavar"] = "|".join(about.choices) if about.kind == "choice" else about.metavar
+            if about.kind == "flag":
+                kind, default = bool, False
+            elif about.kind == "switch":
+                kind, flag, more["show_default"] = bool, f"{flag}/--no-{flag[2:]}", False
+            elif about.kind == "number":
+                kind = type(usual) if type(usual) in (int, float) else int
+                default = usual if type(usual) is kind else None
+                more |= {"min": about.low, "max": about.high}
+            elif about.kind in ("pairs", "paths"):
+                kind = list[str]
+            else:
+                if about.choices:
+                    more["autocompletion"] = completing(about.choices)
+                if isinstance(usual, str) and not about.help.endswith(f"by default {usual}."):
+                    default = usual
+            kind = kind if about.kind == "flag" else kind | None
+            made = typer.Option(flag, **more)
             yield inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
             for spelling, constant in about.constants.items():
                 made = typer.Option(spelling, help=constant.help, rich_help_panel=constant.group or None)
@@ -135,27 +157,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     fill_and_run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     fill_and_run.__annotations__ = {each.name: each.annotation for each in parameters}
     return fill_and_run
-
-
-def _typer_option(about: Option, name: str, default: Any) -> tuple[Any, Any, Any]:
-    """Return the type of an option's text, its default, and what Typer needs to know about it."""
-    flag = about.flag_of(name)
-    more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
-    if about.kind == "flag":
-        return bool, False, typer.Option(flag, **more)
-    if about.kind == "switch":
-        return bool | None, None, typer.Option(f"{flag}/--no-{flag[2:]}", show_default=False, **more)
-    more["metavar"] = "|".join(about.choices) if about.kind == "choice" else about.metavar
-    if about.kind == "number":
-        kind = type(default) if type(default) in (int, float) else int
-        shown = default if type(default) is kind else None
-        return kind | None, shown, typer.Option(flag, min=about.low, max=about.high, **more)
-    if about.kind in ("pairs", "paths"):
-        return list[str] | None, None, typer.Option(flag, **more)
-    if about.choices:
-        more["autocompletion"] = completing(about.choices)
-    shown = default if isinstance(default, str) and not about.help.endswith(f"by default {default}.") else None
-    return str | None, shown, typer.Option(flag, **more)
 
 
 def is_given(context: typer.Context, name: str) -> bool:
@@ -293,9 +294,9 @@ def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Resu
 
 def _saved(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
     """Return the result if FILE is a model. Options that need votes are refused then."""
-    from finegold.api.job import refuse_for_model, saved
+    from finegold.api.job import given_result, refuse_for_model
 
-    result = saved(files)
+    result = given_result(files)
     if result is not None:
         refuse_for_model(dict.fromkeys([*given, *(name for name in reading.given() if name != "repeated")], True))
     return result

@@ -112,7 +112,7 @@ def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
     known, n_classes = codes != MISSING, len(result.class_names)
     # One column stands for all classes that nobody voted for: their number must not change the temperature.
     truths = np.minimum(codes[known], np.int32(n_classes))
-    posterior = metrics.padded(result.posterior[known], n_classes + 1)
+    posterior = metrics.pad_classes(result.posterior[known], n_classes + 1)
     after = _cross_fitted(posterior, truths, np.random.default_rng(seed))
     return Calibration(
         n=len(truths),

@@ -21,7 +21,7 @@ from finegold.errors import InputError
 from finegold.insight.votes import Flags, Floats, Integers, single_labels
 from finegold.kernels.insight import expected_gain
 from finegold.kernels.jit import in_threads, ranges
-from finegold.results.data import ResultData, suggested, votes_of
+from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
 from finegold.system.docstrings import described
@@ -198,7 +198,7 @@ def _advice(result: ResultData) -> list[Advice]:
     """Return advice on annotators who are clearly less accurate than the median; votes with little gain are useless."""
     judged = result.votes_per_annotator >= MIN_VOTES
     usual = float(np.median(result.accuracy[judged])) if judged.any() else 0.0
-    worse = np.flatnonzero(judged & (suggested(result)[1] < usual - MIN_GAP))
+    worse = np.flatnonzero(judged & (suggested_accuracies(result)[1] < usual - MIN_GAP))
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]

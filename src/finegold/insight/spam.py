@@ -19,7 +19,7 @@ from scipy.special import gammaln
 
 from finegold.insight.coefficients import table_of
 from finegold.insight.votes import Floats, Integers, single_labels, votes_of
-from finegold.results.data import ResultData, suggested
+from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame
 
 PRIOR_VOTES = 2.0  # pseudo-votes of each distribution, in the proportions of everybody's votes
@@ -87,7 +87,7 @@ def spam(result: ResultData) -> Spam:
     together = table_of(who, label, n / of_row, W, K) + (1 / size) @ before
     score = (K * squares - (together**2).sum(axis=1)) / (K * (K - 1)) if K > 1 else np.zeros(W)
     kind, enough = np.full(W, "", dtype="U9"), n_votes >= MIN_VOTES
-    kind[enough & (suggested(result)[1] < 1 / K) & (evidence < 0)] = "inverted"
+    kind[enough & (suggested_accuracies(result)[1] < 1 / K) & (evidence < 0)] = "inverted"
     is_blind = enough & (evidence > MIN_LOG_ODDS)
     kind[is_blind] = np.where(share[is_blind] >= ONE_CLASS_SHARE, "one class", "random")
     return Spam(n_votes.astype(np.int64), score, evidence, kind, own.argmax(axis=1).astype(np.int32), share)

@@ -81,7 +81,7 @@ def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
     return np.asarray((expected + 2 * expected.sum() / votes.sum()) / (votes + 2))
 
 
-def suggested(result: ResultData) -> tuple[Floats, Floats]:
+def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
     """[W] Return a range of accuracies that the votes suggest if the labels are right.
 
     It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so it is never shown;

@@ -130,7 +130,7 @@ def temper(posterior: Floats, temperature: float) -> Floats:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def padded(posterior: Floats, n_classes: int) -> Floats:
+def pad_classes(posterior: Floats, n_classes: int) -> Floats:
     """Add columns of zeros up to this number of classes, for classes without votes."""
     missing = max(n_classes - posterior.shape[1], 0)
     return np.pad(posterior, ((0, 0), (0, missing))) if missing else posterior
@@ -142,7 +142,7 @@ def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
     if not known.any():
         raise InputError("no task has a known truth, so nothing can be evaluated")
     rows, truths = posterior[known], truth[known]
-    return padded(rows, int(truths.max()) + 1), truths
+    return pad_classes(rows, int(truths.max()) + 1), truths
 
 
 def _predictions(rows: Floats) -> Floats:

@@ -37,7 +37,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     result = with_predicted_tasks(result)
     empty, tasks = len(result.unlabelled), result.task_names
 
-    def extended(values: NDArray[np.float64]) -> Any:  # by nulls, not zeros, for tasks without votes
+    def extend(values: NDArray[np.float64]) -> Any:  # by nulls, not zeros, for tasks without votes
         return values if not empty else [*values.tolist(), *[None] * empty]
 
     if empty:
@@ -47,17 +47,17 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
         columns["label"] = result.class_names.take(np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
     else:
         columns["labels"] = [*result.label.tolist(), *[None] * empty]
-    columns["confidence"] = extended(result.confidence)
+    columns["confidence"] = extend(result.confidence)
     columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
     if result.label_sets is None:
         columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
     if result.combined:
         columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if scores:
-        columns |= {name: extended(values) for name, values in _scores(result).items()}
+        columns |= {name: extend(values) for name, values in _scores(result).items()}
     if probabilities:
         names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
-        columns |= {name: extended(result.posterior[:, k]) for k, name in enumerate(names)}
+        columns |= {name: extend(result.posterior[:, k]) for k, name in enumerate(names)}
     return make_frame(columns, like=result.task_names)
 
 
