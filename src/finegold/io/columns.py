@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 NAME = Placeholder("NAME")
 
 
-# Roles, and the names that other tools use
-
-
 @dataclass(frozen=True)
 class Role:
     """A role of a column, the option that names it, and the names that other tools use."""
@@ -110,7 +107,7 @@ class LostColumnsError(InputError):
 
     brief = ""  # the problem without lists of columns and of known names
     lost: Sequence[Role] = ()
-    found: Mapping[str, Any] = {}  # the columns of the other roles, by the role's name
+    known: Mapping[str, Any] = {}  # the columns of the other roles, by the role's name
     among: Sequence[Any] = ()  # the columns that could each have the role, where there are several
 
 
@@ -124,16 +121,16 @@ def columns_of(name: str) -> Iterator[None]:
         raise
 
 
-def find_columns(columns: Sequence[Any], chosen: dict[Role, Any]) -> list[Any]:
+def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
     """Return the column of each role: the one that the user names, or the only one with a usual name."""
-    named = {role: named_column(columns, name, role) for role, name in chosen.items() if name is not None}
+    named = {role: named_column(columns, name, role) for role, name in name_of.items() if name is not None}
     free = [column for column in columns if column not in named.values()]
-    matches = {role: candidates(free, role) for role in chosen if role not in named}
+    matches = {role: candidates(free, role) for role in name_of if role not in named}
     lost = [role for role, fitting in matches.items() if not fitting]
     others = {role.name: column for role, column in named.items()}
     others |= {role.name: fitting[0] for role, fitting in matches.items() if len(fitting) == 1}
     if not lost:
-        return [named[role] if role in named else the_only(matches[role], role, others) for role in chosen]
+        return [named[role] if role in named else the_only(matches[role], role, others) for role in name_of]
     if not columns:
         raise InputError("there are no columns; expected a table with a header and at least one vote")
     brief = f"there is no {' and no '.join(role.name for role in lost)} column"
@@ -142,7 +139,7 @@ def find_columns(columns: Sequence[Any], chosen: dict[Role, Any]) -> list[Any]:
         problem = f"{problem}; the names that Finegold knows are {known}"
     text = "to name it" if len(lost) == 1 else "to name them"
     error = LostColumnsError(problem, remedies=[_naming(dict.fromkeys(lost, NAME), text)])
-    error.lost, error.found, error.brief = lost, others, brief
+    error.lost, error.known, error.brief = lost, others, brief
     raise error
 
 
@@ -171,27 +168,23 @@ def named_column(columns: Sequence[Any], name: Any, role: Role) -> Any:
     if matches:
         return the_only(matches, role)
     problem = f'there is no column "{name}" for the {role.name}; the columns are {list_names(columns)}'
-    near = difflib.get_close_matches(str(name), [str(column) for column in columns], n=1)
-    if not near:
-        raise InputError(problem)
-    raise InputError(
-        f'{problem}; did you mean "{near[0]}"?', remedies=[_naming({role: near[0]})] if role.option else []
-    )
+    near = difflib.get_close_matches(str(name), map(str, columns), n=1)
+    remedies = [_naming({role: near[0]})] if near and role.option else []
+    raise InputError(f'{problem}; did you mean "{near[0]}"?' if near else problem, remedies=remedies)
 
 
 def the_only(matches: list[Any], role: Role, others: Mapping[str, Any] | None = None) -> Any:
     """Return the only match. Refuse to guess between two, because the guess would often be wrong."""
-    if len(matches) > 1:
-        problem = f"the columns {list_names(matches)} could each be the {role.name}"
-        error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
-        error.lost, error.among, error.brief = [role], matches, problem
-        error.found = {name: column for name, column in (others or {}).items() if name != role.name}
-        raise error
-    return matches[0]
+    if len(matches) == 1:
+        return matches[0]
+    problem = f"the columns {list_names(matches)} could each be the {role.name}"
+    error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
+    error.lost, error.among, error.brief = [role], matches, problem
+    error.known = {name: column for name, column in (others or {}).items() if name != role.name}
+    raise error
 
 
 def _naming(columns: dict[Role, str], text: str = "") -> Remedy:
-    """Return the remedy of naming the columns of these roles."""
     if not all(role.option for role in columns):
         return use(text=f"name the column {' and '.join(role.name for role in columns)} in the file")
     return use(text=text, **{role.option.replace("-", "_"): column for role, column in columns.items()})
@@ -238,8 +231,6 @@ FEW_ROWS = 5  # say nothing about agreement
 SOME_ROWS = 10  # are needed where only agreement speaks for votes
 CHANCE, CLEAR = 0.05, 0.2  # kappa
 
-Matrix = NDArray[np.int32]  # [rows, columns] codes of the labels, MISSING where there is none
-
 
 class Shape(NamedTuple):
     """What a table with several votes per row looks like."""
@@ -266,11 +257,10 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     if ids is None:
         return None
     table = opened.load(columns)
-    labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
-    groups = _groups_of_votes(labels)
+    labels, groups = _groups_of_votes(table, columns, ids)
     rows = table.ids(ids)
-    filled = np.logical_or.reduce([rows.codes != MISSING, *(coded.codes != MISSING for coded in labels.values())])
-    named = rows.codes[filled]  # without blank lines
+    is_blank = np.logical_and.reduce([rows.codes == MISSING, *(coded.codes == MISSING for coded in labels.values())])
+    named = rows.codes[~is_blank]
     if not groups or (named == MISSING).any() or len(rows.names) != len(named):  # a row is named once
         return None
     votes = max(groups, key=len)
@@ -284,20 +274,17 @@ def guess_shape(opened: Table, task: Any) -> Shape | None:
     return Shape(is_transposed, ids, votes, doubt, [name for name in columns if name not in known])
 
 
-def _may_vote(columns: Sequence[Any], ids: Any) -> list[Any]:
-    """Return the columns that may hold votes: neither ids, truths, row numbers nor labels made of votes."""
-    known = {ids, *candidates(columns, TRUTH)}
+def _groups_of_votes(table: Table, columns: Sequence[Any], ids: Any) -> tuple[dict[Any, Coded], list[list[Any]]]:
+    """Return the labels of the columns that may hold votes, and the groups of two or more columns that share labels."""
+    known = {ids, *candidates(columns, TRUTH)}  # neither ids, truths, row numbers nor labels made of votes
     free = [name for name in columns if name not in known and bare_name(name) not in INDEX]
-    return [name for name in free if DERIVED.isdisjoint(parts_of(name))]
-
-
-def _groups_of_votes(labels: dict[Any, Coded]) -> list[list[Any]]:
-    """Return the groups of two or more columns that share labels; none if there are too many columns to compare."""
+    may_vote = [name for name in free if DERIVED.isdisjoint(parts_of(name))]
+    labels = {name: drop_missing(table.values(name), None) for name in may_vote}
     if len(labels) > MOST_COLUMNS:
-        return []
+        return labels, []
     few = {name: coded for name, coded in labels.items() if len(coded.names) <= MOST_LABELS}
     groups = group_by_labels({name: set(map(text_of, to_list(coded.names))) for name, coded in few.items()})
-    return [names for names in groups if len(names) > 1]
+    return labels, [names for names in groups if len(names) > 1]
 
 
 def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
@@ -305,14 +292,14 @@ def group_by_labels(labels: dict[Any, set[str]]) -> list[list[Any]]:
     groups: dict[int, tuple[list[Any], set[str]]] = {}
     groups_with: dict[str, set[int]] = defaultdict(set)  # most columns of a large table have no label in common
     for number, (column, own) in enumerate(labels.items()):
-        joined = []
+        names, shared = [], own
         for group in sorted(set().union(*(groups_with[label] for label in own))):
             others = groups[group][1]
             if len(own & others) * 2 >= min(len(own), len(others)) > 0:
-                joined.append(groups.pop(group))
-        names = [name for group in joined for name in group[0]]
-        groups[number] = ([*names, column], own.union(*(group[1] for group in joined)))
-        for label in groups[number][1]:
+                names += groups.pop(group)[0]
+                shared = shared | others
+        groups[number] = ([*names, column], shared)
+        for label in shared:
             groups_with[label] = {group for group in groups_with[label] if group in groups} | {number}
     return [names for names, _ in groups.values()]
 
@@ -356,24 +343,22 @@ def doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed:
     if are_texts(names):
         return "the values look like texts"
     code_of = {name: code for code, name in enumerate(names)}
-    renumbered = [
-        np.array([*(code_of[text_of(n)] for n in to_list(c.names)), MISSING], np.int32)[c.codes] for c in labels
-    ]
-    codes: Matrix = np.stack(renumbered, axis=1)
-    filled = codes != MISSING
+    new_codes = [np.array([*(code_of[text_of(n)] for n in to_list(c.names)), MISSING], np.int32) for c in labels]
+    codes = np.stack([new[coded.codes] for new, coded in zip(new_codes, labels, strict=True)], axis=1)  # [row, column]
+    has_vote = codes != MISSING
     try:
         numbers = np.array([float(name) for name in names])
     except ValueError:
         numbers = None
     if numbers is not None and (len(np.unique(numbers)) > MOST_NUMBERS or (numbers * 2 % 1 != 0).any()):
         return "the numbers look like measurements"
-    if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > filled.sum()):
+    if len(names) > MOST_CLASSES or (len(names) > FEW_CLASSES and len(names) * 3 > has_vote.sum()):
         return f"{len(names):,} different values are not a small set of classes"
     per_class = np.array([(codes == code).sum(axis=0) for code in range(len(names))])
     shared = per_class[(per_class > 0).sum(axis=1) > 1].sum()  # cells with a class that two or more columns have
-    if shared * 2 < filled.sum():
+    if shared * 2 < has_vote.sum():
         return "the columns have too few values in common"
-    whole = codes[filled.all(axis=1)]
+    whole = codes[has_vote.all(axis=1)]
     if not is_transposed and numbers is not None and len(whole) > 2 and len(np.unique(whole, axis=0)) > 1:
         sums = numbers[whole].sum(axis=1)
         if np.ptp(sums) < 1e-6 * max(1.0, abs(sums[0])):
@@ -381,7 +366,7 @@ def doubt_values(labels: Sequence[Coded], columns: Sequence[Any], is_transposed:
     people = sum(map(names_person, columns))
     if is_transposed or people == len(columns):
         return ""
-    fill = filled.mean(axis=0)
+    fill = has_vote.mean(axis=0)
     if ((fill >= np.median(fill) / 2) & (fill <= np.median(fill) * 2)).mean() <= 0.5:
         return "some columns are full and others nearly empty"
     counts = np.stack([(codes == code).sum(axis=1) for code in range(len(names))], axis=1)
@@ -411,8 +396,8 @@ def kappa_of(counts: NDArray[Any]) -> tuple[int, float]:
 
 def voting_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns of a table that the user calls wide, without row numbers, ids, texts and derived labels."""
-    labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
-    largest: list[Any] = max(_groups_of_votes(labels), key=len, default=[])
+    labels, groups = _groups_of_votes(table, columns, ids)
+    largest: list[Any] = max(groups, key=len, default=[])
     votes = set(largest)
 
     def holds_something_else(name: Any) -> bool:
@@ -458,9 +443,8 @@ def refuse_parts_of_one_table(opened: Table, annotations: Annotations) -> None:
     """Refuse files that were taken for those of one annotator each and turn out to be parts of one table."""
     if not any(source.annotator for source in opened.sources):
         return
-    remedies = [use(text="add a column of annotators"), use(annotator=NAME, text="to name it")]
-    if annotations.counts.repeated:
-        problem = "a file has a task more than once, so they are not one file per annotator"
-        raise InputError(problem, opened.name, remedies)
-    if annotations.n_votes == annotations.n_tasks:
-        raise InputError("the files share no task, so they are not one file per annotator", opened.name, remedies)
+    shares_none = annotations.n_votes == annotations.n_tasks
+    if annotations.counts.repeated or shares_none:
+        problem = "a file has a task more than once" if annotations.counts.repeated else "the files share no task"
+        remedies = [use(text="add a column of annotators"), use(annotator=NAME, text="to name it")]
+        raise InputError(f"{problem}, so they are not one file per annotator", opened.name, remedies)

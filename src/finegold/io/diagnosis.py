@@ -22,26 +22,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.columns import (
-    ANNOTATOR,
-    DERIVED,
-    KNOWN,
-    LABEL,
-    NAME,
-    TASK,
-    WIDE_TASK,
-    LostColumnsError,
-    Role,
-    Shape,
-    are_texts,
-    bare_name,
-    candidates,
-    doubt_values,
-    kappa_of,
-    names_item,
-    parts_of,
-    words_in,
-)
+from finegold.io import columns as roles
+from finegold.io.columns import ANNOTATOR, LABEL, TASK
 from finegold.io.limits import AGAIN
 from finegold.io.source import BOM, Source, records
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of
@@ -163,7 +145,9 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
     first = filled.index(width)
     names, below = [cell for cell in rows[first] if cell], [row for row in rows[first + 1 : MOST_LINES] if any(row)]
     are_names = len(set(names)) == len(names) and max(map(len, names), default=0) <= LONGEST_NAME
-    are_names &= any(bare_name(name) in KNOWN for name in names) or (len(names) > 2 and not any(map(_is_number, names)))
+    are_names &= any(roles.bare_name(name) in roles.KNOWN for name in names) or (
+        len(names) > 2 and not any(map(_is_number, names))
+    )
     is_table = sum(len(row) == len(rows[first]) for row in below) > 0.9 * max(len(below), 1)
     if first and width > 1 and max(filled[:first]) <= max(1, width // 2) and are_names and is_table:
         what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
@@ -172,7 +156,7 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
         return InputError(f"{what}, and line {first + 1} the names of the columns", source.name, [remedy])
     # Data: most values of the first line are numbers, or occur below in the same column.
     header, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    if len(header) < 2 or not below or any(bare_name(name) in KNOWN for name in header):
+    if len(header) < 2 or not below or any(roles.bare_name(name) in roles.KNOWN for name in header):
         return None
     columns = list(zip(*below, strict=True))
     if sum(_is_number(name) or name in column for name, column in zip(header, columns, strict=True)) * 2 < len(header):
@@ -182,7 +166,7 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
         return InputError(what, source.name, [use(text="if there is no header, add a line with the names")])
     numbers = [str(number) for number in range(1, len(header) + 1)]
     values = [[*column] for column in zip(header, *below, strict=True)]
-    remedy = use("if there is no header", header=False, task=NAME, annotator=NAME, label=NAME)
+    remedy = use("if there is no header", header=False, task=roles.NAME, annotator=roles.NAME, label=roles.NAME)
     if columns_by_number := propose_long(numbers, values, [TASK, ANNOTATOR, LABEL], {}):
         remedy = use(text="if there is no header", header=False, **columns_by_number)
     return InputError(what, source.name, [remedy])
@@ -196,27 +180,24 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# Columns that may have a role
-
-
 # Words in the names of columns, in some languages: evidence for a proposal, but not enough to read a file without one.
 HINTS = {
     "task": TASK.words
-    | words_in(
+    | roles.words_in(
         "id orig original document doc sentence tweet comment post url video audio file filename pair sample prompt "
         "query passage snippet claim headline article statement clip picture photo object subject stimulus case review "
         "aufgabe frage bild satz tarea pregunta imagen oracion tâche tache phrase domanda compito tarefa pergunta taak "
         "vraag thing 任务 题目 样本 图片 タスク 問題 задание задача вопрос 문항 과제"
     ),
     "annotator": ANNOTATOR.words
-    | words_in(
+    | roles.words_in(
         "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer contributor who person "
         "name login email submitter author annotatore annotateur anotador bearbeiter nutzer benutzer teilnehmer "
         "arbeiter usuario trabajador participante évaluateur evaluateur utilisateur travailleur utente lavoratore "
         "usuário beoordelaar gebruiker 标注者 标注员 用户 アノテーター 作業者 разметчик аннотатор пользователь 작업자"
     ),
     "label": LABEL.words
-    | words_in(
+    | roles.words_in(
         "category sentiment winner grade relevance stance emotion tag decision said selected chosen option code "
         "assessment opinion bewertung antwort etikett klasse urteil respuesta etiqueta clase valoración réponse "
         "reponse étiquette etiquette classe risposta etichetta resposta rótulo antwoord oordeel 标签 答案 ラベル 回答 "
@@ -224,7 +205,7 @@ HINTS = {
     ),
 }
 # Columns with such words are neither annotators nor labels, whatever they hold.
-OTHERS = DERIVED | words_in(
+OTHERS = roles.DERIVED | roles.words_in(
     "true ground time times date datetime start started end ended submit submitted accept accepted duration seconds "
     "timestamp age gender sex education country city state region location language race ethnicity ethnic income "
     "occupation job native nationality religion religious political politics confidence certainty difficulty reward "
@@ -266,7 +247,7 @@ class Column(NamedTuple):
 
     def is_named(self, role: str) -> bool:
         """Return whether the name, or nearly all values, speak for the role and for no other one."""
-        parts = {part.rstrip("s") for part in parts_of(self.name)} | {*parts_of(self.name)}
+        parts = {part.rstrip("s") for part in roles.parts_of(self.name)} | {*roles.parts_of(self.name)}
         if role != "task" and not OTHERS.isdisjoint(parts):
             return False
         fitting = [each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)]
@@ -279,13 +260,13 @@ class Column(NamedTuple):
         """Return whether the values do not speak against the role."""
         if role == "task":
             return self.n > 2 and self.filled >= VOTES_PER_TASK * self.n
-        if not OTHERS.isdisjoint(parts_of(self.name)) or self.n < 2:
+        if not OTHERS.isdisjoint(roles.parts_of(self.name)) or self.n < 2:
             return False
         if role == "annotator":
             length = sum(map(len, self.values)) / self.n
             fractions = any(_is_number(value) and float(value) % 1 for value in self.values)
             return self.filled >= VOTES_PER_ANNOTATOR * self.n and length <= LONGEST_ID and not fractions
-        return self.n <= MOST_CLASSES and self.n * 2 <= self.filled and not are_texts(self.values)
+        return self.n <= MOST_CLASSES and self.n * 2 <= self.filled and not roles.are_texts(self.values)
 
 
 def _column(name: Any, values: Sequence[Any]) -> Column:
@@ -296,19 +277,19 @@ def _column(name: Any, values: Sequence[Any]) -> Column:
 
 
 def propose_long(
-    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[Role], found: Mapping[str, Any]
+    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[roles.Role], known: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return options that name a column for each lost role; none unless these columns, and no others, look like votes.
 
-    `values` has the first values of each column, and `found` the columns of the roles that are not lost.
+    `values` has the first values of each column, and `known` the columns of the roles that are not lost.
     """
     if len(columns) > MOST_COLUMNS:
         return {}
     every = [_column(name, column) for name, column in zip(columns, values, strict=True) if str(name).strip()]
-    free = [column for column in every if column.name not in found.values()]
+    free = [column for column in every if column.name not in known.values()]
     fitting = [
-        [column for column in every if column.name == found[role]]
-        if role in found
+        [column for column in every if column.name == known[role]]
+        if role in known
         else [column for column in free if column.may_be(role)]
         for role in ("task", "annotator", "label")
     ]
@@ -316,19 +297,20 @@ def propose_long(
     votes = [
         (task, who, label)
         for (task, who), label in product(pairs, fitting[2])
-        if label is not task and label is not who and _varies(label, task) and _varies(label, who)
+        # not a property of tasks (a truth) or of annotators (their country)
+        if all(label is not by and ((_counts(label, by) > 0).sum(axis=1) > 1).any() for by in (task, who))
     ]
 
     def n_named(vote: tuple[Column, Column, Column]) -> int:
         roles = zip(("task", "annotator", "label"), vote, strict=True)
-        return sum(role in found or column.is_named(role) for role, column in roles)
+        return sum(role in known or column.is_named(role) for role, column in roles)
 
     def look_right(task: Column, who: Column, label: Column) -> bool:
         """Return whether votes agree about tasks: by far more than about annotators, if names say little."""
-        compared, kappa = kappa_of(_counts(label, task))
+        compared, kappa = roles.kappa_of(_counts(label, task))
         if best == 3:
             return compared < COMPARED or kappa > 0
-        of_people = kappa_of(_counts(label, who))[1]
+        of_people = roles.kappa_of(_counts(label, who))[1]
         return compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
 
     possible, best = votes, max(map(n_named, votes), default=0)
@@ -338,14 +320,16 @@ def propose_long(
     if not votes or any(label is not labels[0] for label in labels):
         return {}
     task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
-    if not all(_are_same(vote[0], task) and _are_same(vote[1], who) for vote in votes):
+    pairs = [pair for vote in votes for pair in ((vote[0], task), (vote[1], who))]
+    alike = [len({*zip(a.codes.tolist(), b.codes.tolist(), strict=True)}) <= a.n + 1 for a, b in pairs]
+    if not all(alike) or any(a.n != b.n for a, b in pairs):
         return {}  # other columns would do as well
     rivals = [vote[2] for vote in possible if vote[0] is task and vote[1] is who]
-    agreement = {each.name: kappa_of(_counts(each, task))[1] for each in rivals}
+    agreement = {each.name: roles.kappa_of(_counts(each, task))[1] for each in rivals}
     if max(agreement.values()) > agreement[label.name] + AGREEMENT:
         return {}  # another column holds votes that agree far more
-    chosen = {"task": task, "annotator": who, "label": label}
-    return {role.option.replace("-", "_"): str(chosen[role.option.rpartition("-")[2]].name) for role in lost}
+    column_of = {"task": task, "annotator": who, "label": label}
+    return {role.option.replace("-", "_"): str(column_of[role.option.rpartition("-")[2]].name) for role in lost}
 
 
 def _are_votes(task: Column, who: Column) -> bool:
@@ -362,16 +346,6 @@ def _counts(label: Column, by: Column) -> NDArray[np.int64]:
     return np.bincount(pairs, minlength=by.n * label.n).reshape(by.n, label.n)
 
 
-def _varies(label: Column, by: Column) -> bool:
-    """Return whether a label is a vote, not a property of tasks (a truth) or of annotators (their country)."""
-    return bool(((_counts(label, by) > 0).sum(axis=1) > 1).any())
-
-
-def _are_same(first: Column, second: Column) -> bool:
-    """Return whether each value of one column belongs to one value of the other."""
-    return first.n == second.n and len({*zip(first.codes.tolist(), second.codes.tolist(), strict=True)}) <= first.n + 1
-
-
 NUMBERED = re.compile(r"(.*?)[\W_]*([0-9]{1,3}|[a-h])", re.I)
 
 
@@ -384,24 +358,24 @@ def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dic
     proposals = []
     for stem, numbers in stems.items():
         names = [columns[number] for number in numbers]
-        are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in parts_of(stem)})
-        unlikely = any(names_item(name) or not OTHERS.isdisjoint(parts_of(name)) for name in names)
-        if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(parts_of(stem)))):
+        are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in roles.parts_of(stem)})
+        unlikely = any(roles.names_item(name) or not OTHERS.isdisjoint(roles.parts_of(name)) for name in names)
+        if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(roles.parts_of(stem)))):
             continue
         coded = [_column(columns[number], values[number]) for number in numbers]
         labels = [Coded(column.codes, Names(column.values)) for column in coded]
         shown = names if are_people else [""] * len(names)  # names of people need no agreement
-        if all(column.n for column in coded) and not doubt_values(labels, shown, is_transposed=False):
+        if all(column.n for column in coded) and not roles.doubt_values(labels, shown, is_transposed=False):
             proposals.append(names)
     if len(proposals) != 1 or any("," in str(name) or str(name) != str(name).strip() for name in proposals[0]):
         return {}
-    ids = candidates([column for column in columns if column not in proposals[0]], WIDE_TASK)
+    ids = roles.candidates([column for column in columns if column not in proposals[0]], roles.WIDE_TASK)
     rows = [_column(name, values[list(columns).index(name)]) for name in ids]
     unique = [column for column in rows if column.n == len(column.codes) and str(column.name).strip()]
     if len(unique) != len(ids) or len(ids) > 1:
         return {}
-    given = {"task": str(unique[0].name)} if unique else {}
-    return {"wide": True, **given, "annotator": list(map(str, proposals[0]))}
+    task = {"task": str(unique[0].name)} if unique else {}
+    return {"wide": True, **task, "annotator": list(map(str, proposals[0]))}
 
 
 MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
@@ -409,27 +383,20 @@ MOST_DESCRIBED, MOST_EXAMPLES, LONGEST_EXAMPLE = 12, 3, 24
 
 def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> str:
     """Say what columns look like: how many different values they have, and some of them."""
-
-    def describe(column: Column) -> str:
-        shown = [
-            value if len(value) <= LONGEST_EXAMPLE else f"{value[:LONGEST_EXAMPLE].rstrip()}..."
-            for value in (" ".join(value.split()) for value in column.values[:MOST_EXAMPLES])
-        ]
-        if not shown:
-            return f'"{column.name}" (blank)'
-        listing = ", ".join(shown)
+    parts = []
+    for column in map(_column, columns[:MOST_DESCRIBED], values):
+        examples = [" ".join(value.split()) for value in column.values[:MOST_EXAMPLES]]
+        cut = [f"{text[:LONGEST_EXAMPLE].rstrip()}..." if len(text) > LONGEST_EXAMPLE else text for text in examples]
         number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
-        if column.n <= len(shown):
-            return f'"{column.name}" ({number}: {listing})'
         all_differ = " all different," if column.n == len(column.codes) > 1 else ""
-        return f'"{column.name}" ({number},{all_differ} such as {listing})'
+        number += ":" if column.n <= len(cut) else f",{all_differ} such as"
+        listing = f"{number} {', '.join(cut)}" if cut else "blank"
+        parts.append(f'"{column.name}" ({listing})')
+    more = [f"and {len(columns) - MOST_DESCRIBED:,} more"] if len(columns) > MOST_DESCRIBED else []
+    return ", ".join(parts + more)
 
-    pairs = list(zip(columns, values, strict=True))
-    more = f", and {len(pairs) - MOST_DESCRIBED:,} more" if len(pairs) > MOST_DESCRIBED else ""
-    return ", ".join(describe(_column(name, column)) for name, column in pairs[:MOST_DESCRIBED]) + more
 
-
-def explain_lost_columns(error: LostColumnsError, opened: Table, shape: Shape | None = None) -> InputError:
+def explain_lost_columns(error: roles.LostColumnsError, opened: Table, shape: roles.Shape | None = None) -> InputError:
     """Return the error about columns with what the table looks like, and the options that would read it."""
     columns = opened.columns
     of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
@@ -437,34 +404,31 @@ def explain_lost_columns(error: LostColumnsError, opened: Table, shape: Shape | 
         header.where = opened.name
         return header
     if len(columns) == 1 and opened.sources and opened.sources[0].separator:
-        problem = f"{error.problem}. The separator leaves one column"
-        return InputError(problem, error.where, [leave_out("separator")])
+        return InputError(f"{error.problem}. The separator leaves one column", error.where, [leave_out("separator")])
     if len(columns) == 1 and of_votes and len(error.lost) == 3:
         name = str(columns[0])[:LONGEST_NAME]
         problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
         remedy = use("if a character that was not found separates columns", separator=Placeholder("CHARACTER"))
         return InputError(problem, opened.name, [remedy] if opened.is_text else [])
     values = opened.head(max(CELLS // len(columns), 100))
-    if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.found:
-        (other,) = (name for name in columns if name != error.found["task"])  # there is no other choice
+    if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.known:
+        (other,) = (name for name in columns if name != error.known["task"])  # there is no other choice
         return InputError(error.problem, error.where, [use(truth_label=str(other))])
     if of_votes:
-        found = error.found
-        lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in found]  # or several could have it
-        likely = {*error.among, *found.values()} if error.among else {*columns}  # one of these has the role
+        lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in error.known]  # or several could have it
+        likely = {*error.among, *error.known.values()} if error.among else {*columns}  # one of these has the role
         kept = [number for number, name in enumerate(columns) if name in likely]
         tried = [columns[number] for number in kept], [values[number] for number in kept]
-        proposed = propose_long(*tried, lost, found)
-        if not proposed and not error.among and "annotator" not in found:
+        proposed = propose_long(*tried, lost, error.known)
+        if not proposed and not error.among and "annotator" not in error.known:
             proposed = propose_wide(*tried)
         if proposed:
-            remedy = use(text="if these are the columns", **proposed)
-            return InputError(error.problem, error.where, [remedy])
+            return InputError(error.problem, error.where, [use(text="if these are the columns", **proposed)])
     problem, remedies = error.brief, list(error.remedies)
     if shape is not None:
         names = list(map(str, shape.votes))
         plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
-        if shape.is_transposed or all(map(names_item, shape.votes)):
+        if shape.is_transposed or all(map(roles.names_item, shape.votes)):
             may_be, when = "a table with a row per annotator and a column per task", "if every row is an annotator"
             given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
             given |= {"task": ",".join(names)} if plain else {}
@@ -477,7 +441,6 @@ def explain_lost_columns(error: LostColumnsError, opened: Table, shape: Shape | 
         remedies.insert(0, use(when if is_clear else "if it is", **given))
         problem = f"{problem}. {doubt}"
     elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
-        wide = use("if every annotator has a column of their own", wide=True, annotator=Placeholder("NAME,NAME"))
-        remedies.append(wide)
-    problem = f"{problem}. The columns are {describe_columns(columns, values)}"
-    return InputError(problem, error.where, remedies)
+        own = "if every annotator has a column of their own"
+        remedies.append(use(own, wide=True, annotator=Placeholder("NAME,NAME")))
+    return InputError(f"{problem}. The columns are {describe_columns(columns, values)}", error.where, remedies)

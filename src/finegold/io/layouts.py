@@ -13,23 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.io.columns import (
-    ANNOTATOR,
-    LABEL,
-    RESPONDENT,
-    TASK,
-    TRUTH,
-    WIDE_TASK,
-    bare_name,
-    candidates,
-    columns_of,
-    find_column,
-    find_columns,
-    list_names,
-    named_column,
-    report_columns_aside,
-    voting_columns,
-)
+from finegold.io import columns as roles
 from finegold.io.limits import limit, remedy_of
 from finegold.io.options import ReadOptions
 from finegold.io.tables import Table, lists_as_text
@@ -42,7 +26,6 @@ from finegold.io.truth import (
     gold_codes,
     gold_column,
     gold_truth,
-    read_gold,
 )
 from finegold.kernels import sort_votes
 from finegold.votes import encoding
@@ -112,16 +95,15 @@ def assemble(
     tasks, annotators, findings = unify_ids(tasks, annotators, options.normalise, is_text)
     if options.limit is not None:
         tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
-    label = labels.coded.names.values.name
     alias = options.alias.class_of if options.alias else {}
-    known = Hygiene(label=label, normalise=options.normalise, alias=alias)
+    known = Hygiene(findings, label=labels.coded.names.values.name, normalise=options.normalise, alias=alias)
     if labels.are_sets:
         annotations, more = _assemble_sets(tasks, annotators, labels.coded, options, where)
         findings += more
         if truth:
             annotations, unused = add_gold_sets(annotations, truth)
             findings += unused
-        return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
+        return replace(annotations, hygiene=labels.hygiene.join(known))
     truths = to_list(truth.truth) if truth else []
     written, more = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
     findings += more
@@ -134,11 +116,9 @@ def assemble(
     gold, unused_gold = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise) if truth else (None, [])
     names = (tasks.names, annotators.names, classes)
     annotations = Annotations.from_codes(*codes, *names, gold=gold, repeated=options.repeated)
-    counts = annotations.counts
-    disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if counts.repeated else 0
-    counts = replace(counts, gold_unused=len(unused_gold), disagreeing=disagreeing)
-    counts = replace(counts, rows=counts.rows + left_out, missing=counts.missing + left_out)
-    annotations = replace(annotations, counts=counts)
+    disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if annotations.counts.repeated else 0
+    counts = replace(annotations.counts, gold_unused=len(unused_gold), disagreeing=disagreeing)
+    annotations = count_more(replace(annotations, counts=counts), left_out, left_out)
     if unused_gold:
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
@@ -146,7 +126,7 @@ def assemble(
         findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
         findings += find_unvoted_gold(written.truths, written.labels.names if options.classes is None else classes)
     findings += examine_votes(totals_of(annotations), options.repeated)
-    return replace(annotations, hygiene=labels.hygiene.joined(replace(known, findings=findings)))
+    return replace(annotations, hygiene=labels.hygiene.join(known))
 
 
 def _first_tasks(
@@ -176,12 +156,10 @@ def _first_tasks(
 def refuse_lost_ids(labels: Codes, where: Where, **ids_of: Codes) -> None:
     """Refuse a label without a task or an annotator: it is a mistake in the file."""
     for role, ids in ids_of.items():
-        if not ids.size or ids.min() == MISSING:
-            lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
+        if ids.size and ids.min() == MISSING and (lost := np.flatnonzero((ids == MISSING) & (labels != MISSING))).size:
             like_that = f" ({lost.size:,} rows are like that)" if lost.size > 1 else ""
             remedy = use(text=f"fill in the {role} or remove the row{like_that}")
-            if lost.size:
-                raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
+            raise InputError(f"there is a label but no {role}", where(int(lost[0])), [remedy])
 
 
 def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
@@ -251,11 +229,11 @@ def _assemble_sets(
 
 
 def read_long(opened: Table, options: ReadOptions) -> Annotations:
-    with columns_of(opened.name):
+    with roles.columns_of(opened.name):
         gold = None if options.gold is None else gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
-        chosen = {TASK: options.task, ANNOTATOR: options.annotator, LABEL: options.label}
-        by_task, by_annotator, by_label = find_columns(free, chosen)
+        names = {roles.TASK: options.task, roles.ANNOTATOR: options.annotator, roles.LABEL: options.label}
+        by_task, by_annotator, by_label = roles.find_columns(free, names)
     values = [column for column in (by_label, gold) if column is not None]
     for column in values if options.multi is not False else ():
         opened = lists_as_text(opened, column)
@@ -268,7 +246,7 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
         remedies = [use(label=Placeholder("NAME"), text="to name the column of the labels")]
         raise InputError(f"{problem}, which is the limit", "", [*remedies, use(text=remedy_of("CLASSES"))])
     refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
-    truth = None if options.gold is None else gold_truth(table, tasks, gold, options.gold, options.no_vote)
+    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     annotations = assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
     return _with_columns(annotations, opened, by_task, by_annotator)
 
@@ -283,10 +261,10 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     # A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
     # they are used only if `gold` asks for them.
     findings: list[Finding] = []
-    with columns_of(opened.name):
+    with roles.columns_of(opened.name):
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
-        role, name = (RESPONDENT, options.annotator) if is_transposed else (WIDE_TASK, options.task)
-        by_row = find_column([column for column in opened.columns if column != gold], role, name)
+        role, name = (roles.RESPONDENT, options.annotator) if is_transposed else (roles.WIDE_TASK, options.task)
+        by_row = roles.find_column([column for column in opened.columns if column != gold], role, name)
         if by_row is None and isinstance(opened.frame, nw.DataFrame):  # pandas users keep their ids in the index
             index = nw.maybe_get_index(opened.frame)
             if index is not None and type(index).__name__ != "RangeIndex" and index.nlevels == 1:
@@ -297,25 +275,25 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
             columns = _task_columns(opened.columns, options.task, by_row)
         elif options.annotator is not None:
             wanted = [options.annotator] if isinstance(options.annotator, str) else options.annotator
-            columns = [named_column(opened.columns, name, ANNOTATOR) for name in wanted]
+            columns = [roles.named_column(opened.columns, name, roles.ANNOTATOR) for name in wanted]
         else:
-            others = {by_row, gold, *candidates(opened.columns, TRUTH)}
+            others = {by_row, gold, *roles.candidates(opened.columns, roles.TRUTH)}
             columns = [column for column in opened.columns if column not in others]
         if not columns:
             raise InputError(f"no column is left for an annotator among {', '.join(map(str, opened.columns))}")
         table = opened.load([column for column in [by_row, *columns, gold] if column is not None], [by_row])
         if not is_transposed and options.annotator is None:  # row numbers, ids and texts are left aside
-            every, columns = columns, voting_columns(table, columns, by_row)
+            every, columns = columns, roles.voting_columns(table, columns, by_row)
             voting = set(columns)
             aside = [column for column in every if column not in voting]
-            people = [column for column in every if bare_name(column) in ANNOTATOR.words]
-            has_labels = any(bare_name(column) in LABEL.words for column in every)
+            people = [column for column in every if roles.bare_name(column) in roles.ANNOTATOR.words]
+            has_labels = any(roles.bare_name(column) in roles.LABEL.words for column in every)
             if people and (has_labels or people[0] in aside):  # annotators would become votes
-                problem = f"the column {list_names(people[:1])} names annotators, so this is not a wide table"
+                problem = f"the column {roles.list_names(people[:1])} names annotators, so this is not a wide table"
                 raise InputError(problem, remedies=[leave_out("wide", when="" if has_labels else "if a row is a vote")])
             if not columns:
-                raise InputError(f"no column is left for an annotator; {list_names(aside)} hold ids or texts")
-            findings = report_columns_aside(opened.name, False, columns, aside)
+                raise InputError(f"no column is left for an annotator; {roles.list_names(aside)} hold ids or texts")
+            findings = roles.report_columns_aside(opened.name, False, columns, aside)
     n_rows, like = len(table.rows[columns[0]]), table.rows[columns[0]]
     rows = encoding.encode_series(names_like(range(n_rows), like)) if by_row is None else table.ids(by_row)
     names = encoding.encode_series(names_like(columns, like))
@@ -329,32 +307,29 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     refuse_lost_ids(labels.coded.codes, where, **{role.name: rows.codes[row]})
     of_rows, of_columns = Coded(rows.codes[row], rows.names), Coded(names.codes[column], names.names)
     truth_rows: list[int] = []
+    tasks, task, who = (names, of_columns, of_rows) if is_transposed else (rows, of_rows, of_columns)
+    has_truth_row = is_transposed and options.gold is True
+    truth = None if has_truth_row else gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if is_transposed:
-        tasks, task, who = names, of_columns, of_rows
-        truth_rows = [code for code, name in enumerate(to_list(rows.names)) if bare_name(name) in TRUTH.words]
+        truths = roles.TRUTH.words
+        truth_rows = [code for code, name in enumerate(to_list(rows.names)) if roles.bare_name(name) in truths]
         is_truth = np.isin(who.codes, truth_rows)
-        truth = None
-        if options.gold is True:
+        if has_truth_row:
             known = np.flatnonzero(is_truth & (labels.coded.codes != MISSING))
             if not known.size:
                 remedies = [use(gold=Placeholder("FILE"), text="to give a file of truths")]
                 raise InputError(f"{opened.name} has no row called gold or truth", remedies=remedies)
             truth = Truth(tasks.names[task.codes[known]], labels.coded.names[labels.coded.codes[known]])
-        elif options.gold is not None and options.gold is not False:
-            truth = read_gold(options.gold, options.no_vote)
         votes_only = Coded(np.where(is_truth, np.int32(MISSING), labels.coded.codes), labels.coded.names)
         labels = labels._replace(coded=votes_only)
-    else:
-        tasks, task, who = rows, of_rows, of_columns
-        truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     # One missing vote for each task without any, so that it is listed as unlabelled.
-    codes = labels.coded.codes
-    voted = codes != MISSING
-    asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
-    nobody: Codes = np.zeros(len(asked), dtype=np.int32)
-    task = Coded(np.concatenate([task.codes[voted], asked]), task.names)
-    who = Coded(np.concatenate([who.codes[voted], nobody]), who.names)
-    votes = Coded(np.concatenate([codes[voted], nobody + np.int32(MISSING)]), labels.coded.names)
+    has_vote = labels.coded.codes != MISSING
+    unlabelled = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[has_vote])
+    nobody = np.zeros(len(unlabelled), np.int32)
+    task, who, votes = (
+        Coded(np.concatenate([column.codes[has_vote], more]), column.names)
+        for column, more in ((task, unlabelled), (who, nobody), (labels.coded, nobody + np.int32(MISSING)))
+    )
     annotations = assemble(task, who, labels._replace(coded=votes), truth, options, table.is_text, where)
     # Every cell counts as a row.
     n_people = int((~np.isin(rows.codes, truth_rows)).sum()) if is_transposed else len(columns)
@@ -363,7 +338,7 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     counts = replace(counts, rows=n_cells, missing=n_cells - (counts.rows - counts.missing))
     silent = annotations.never_voted
     if truth_rows:
-        silent = silent[np.flatnonzero([bare_name(name) not in TRUTH.words for name in to_list(silent)])]
+        silent = silent[np.flatnonzero([roles.bare_name(name) not in roles.TRUTH.words for name in to_list(silent)])]
     annotations = replace(annotations, counts=counts, never_voted=silent)
     return _with_columns(annotations, opened, *((None, by_row) if is_transposed else (by_row, None)))
 
@@ -373,26 +348,26 @@ def _task_columns(columns: list[Any], tasks: Any, by_annotator: Any) -> list[Any
     if tasks is not None and not isinstance(tasks, str):
         return list(tasks)
     if tasks is None:
-        others = {by_annotator, *candidates(columns, RESPONDENT)}
-        chosen = [column for column in columns if column not in others and bare_name(column) not in TIMES]
+        others = {by_annotator, *roles.candidates(columns, roles.RESPONDENT)}
+        fitting = [column for column in columns if column not in others and roles.bare_name(column) not in TIMES]
     else:
         patterns = [pattern.strip() for pattern in tasks.split(",")]
         fitting = [column for column in columns if any(fnmatchcase(str(column), pattern) for pattern in patterns)]
-        chosen = [column for column in fitting if column != by_annotator]
-    if not chosen:
-        named = "" if tasks is None else f" that fits {tasks}"
-        raise InputError(f"there is no column of a task{named} among {', '.join(map(str, columns))}")
-    return chosen
+        fitting = [column for column in fitting if column != by_annotator]
+    if not fitting:
+        that_fits = "" if tasks is None else f" that fits {tasks}"
+        raise InputError(f"there is no column of a task{that_fits} among {', '.join(map(str, columns))}")
+    return fitting
 
 
 def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
     parts = [encoding.encode_series(table.rows[column]) for column in columns]
-    filled = [part.names for part in parts if len(part.names)] or [parts[0].names]
-    if len({str(each.values.dtype) for each in filled}) == 1:
-        labels = Names(pl.concat([each.values for each in filled]), filled[0].like)
+    lists = [part.names for part in parts if len(part.names)] or [parts[0].names]
+    if len({str(each.values.dtype) for each in lists}) == 1:
+        labels = Names(pl.concat([each.values for each in lists]), lists[0].like)
     else:  # integers where blanks made floats of some, or text
-        labels = filled[0].of([name for each in filled for name in each])
+        labels = lists[0].of([name for each in lists for name in each])
     names = encoding.encode_series(labels)
     first = np.cumsum([0] + [len(part.names) for part in parts])
     rows = [np.flatnonzero(part.codes != MISSING).astype(np.int32) for part in parts]

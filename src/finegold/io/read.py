@@ -211,7 +211,7 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
             findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
         if len(opened.sources) > 1:
             refuse_parts_of_one_table(opened, annotations)
-    return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene)) if findings else annotations
+    return replace(annotations, hygiene=Hygiene(findings).join(annotations.hygiene)) if findings else annotations
 
 
 def read_alias(alias: Any) -> Alias:

@@ -187,14 +187,11 @@ def gold_codes(
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
     codes = match_ids(to_list(truth.task), names, normalise)
-    voted = np.zeros(len(names) + 1, dtype=bool)
-    voted[votes[0][votes[2] != MISSING]] = True
-    used = (codes != MISSING) & voted[codes]
-    unused = [name for name, is_used in zip(to_list(truth.task), used.tolist(), strict=True) if not is_used]
-    return (codes[used], truths[used]), unused
+    is_used = (codes != MISSING) & np.isin(codes, votes[0][votes[2] != MISSING])
+    return (codes[is_used], truths[is_used]), to_list(truth.task[np.flatnonzero(~is_used)])
 
 
-def find_unused_gold(n_unused: int, n_truths: int, gold: Any, task: Any) -> list[Finding]:
+def find_unused_gold(n_unused: int, n_truths: float = np.inf, gold: Any = None, task: Any = None) -> list[Finding]:
     """Report truths whose tasks have no votes. If these are most of them, show how each side writes ids."""
     sides = f": {_sides('gold', gold, task)}; check that ids are written alike" if n_unused * 2 > n_truths else ""
     return [Finding("gold tasks", f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}")]
@@ -205,9 +202,9 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     new = [truth for truth, code in zip(truths, match(truths, labels).tolist(), strict=True) if code == MISSING]
     if len(new) < FEW_GOLD or len(new) * 2 <= len(truths) or not len(labels):
         return []
-    text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
-    sides = _sides("gold", new[0], to_list(labels[:1])[0])
-    return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
+    text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for: "
+    text += _sides("gold", new[0], to_list(labels[:1])[0])
+    return [Finding("gold classes", text, (use("if they mean the same", alias=Placeholder("FILE")),))]
 
 
 def find_shifted_truths(votes: Annotations, truths: Codes, classes: Any) -> list[Finding]:
@@ -233,9 +230,8 @@ def find_shifted_truths(votes: Annotations, truths: Codes, classes: Any) -> list
         both = (numbers[first] - numbers[second] == step) & known[second]
         if both.sum() >= max(MANY_GOLD, known.sum() / 2):
             shares[f"the ids of their tasks are one too {what}"] = float((top[first] == truths[second])[both].mean())
-        shares[f"the codes of their classes are one too {what}"] = float(
-            (values[top] == values[truths] + step)[known].mean()
-        )
+        fits = (values[top] == values[truths] + step)[known]
+        shares[f"the codes of their classes are one too {what}"] = float(fits.mean())
     from scipy.optimize import linear_sum_assignment
 
     shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
@@ -299,7 +295,7 @@ def match_truth(
         sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
         if alike:
             sides = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
-            sides = f"{sides}{', ...' if len(alike) > NAMED else ''}"
+            sides += ", ..." if len(alike) > NAMED else ""
             remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
         if key.n_unvoted == key.n_known:
             problem = f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
@@ -308,12 +304,13 @@ def match_truth(
         warnings.warn(FinegoldWarning(text, remedies), stacklevel=3)
     if annotations is not None:  # tasks that only models know come after those with votes
         warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks], key.class_names))
-    listed = match(key.unmatched, votes.unlabelled) != MISSING  # without a vote: their truths are no surprise
-    unknown = [name for name, is_listed in zip(key.unmatched, listed, strict=True) if not is_listed]
+    is_new = match(key.unmatched, votes.unlabelled) == MISSING  # the truths of unlabelled tasks are no surprise
+    unknown = [key.unmatched[row] for row in np.flatnonzero(is_new).tolist()]
     if n := len(unknown):
-        named = f"{', '.join(map(str, unknown[:NAMED]))}{', ...' if n > NAMED else ''}"
-        are = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
-        warnings.warn(f"{are} without votes and cannot be used{of_file}: {named}", FinegoldWarning, stacklevel=3)
+        tasks = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
+        text = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
+        text = f"{text} without votes and cannot be used{of_file}: {', '.join(tasks)}"
+        warnings.warn(text, FinegoldWarning, stacklevel=3)
     return key
 
 
@@ -381,8 +378,7 @@ def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Find
     gold_codes = np.full(votes.n_tasks, MISSING, np.int32)
     gold_codes[truths.task] = [distinct[codes] for codes in sets]
     if truths.n_unused:
-        text = f"{truths.n_unused:,} gold truths belong to tasks without votes and are not used"
-        findings.append(Finding("gold tasks", text))
+        findings += find_unused_gold(truths.n_unused)
     counts = replace(votes.counts, gold_unused=truths.n_unused)
     return replace(votes, gold=gold_codes, gold_sets=tuple(distinct), counts=counts), findings
 

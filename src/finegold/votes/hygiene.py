@@ -46,12 +46,12 @@ class Hygiene:
     normalise: bool = False
     alias: dict[str, Any] = field(default_factory=dict)  # spelling -> class
 
-    def joined(self, other: Hygiene) -> Hygiene:
+    def join(self, other: Hygiene) -> Hygiene:
         """Return what is known about the votes of both."""
-        new = [finding for finding in other.findings if finding not in self.findings]
+        findings = [*self.findings, *(finding for finding in other.findings if finding not in self.findings)]
         words = dict(Counter(self.no_vote) + Counter(other.no_vote))
-        alias, normalise = {**self.alias, **other.alias}, self.normalise or other.normalise
-        return Hygiene([*self.findings, *new], words, self.label or other.label, normalise, alias)
+        normalise = self.normalise or other.normalise
+        return Hygiene(findings, words, self.label or other.label, normalise, {**self.alias, **other.alias})
 
     def as_json(self) -> dict[str, Any]:
         """Return plain dicts and lists; classes of the alias that JSON does not have become text."""
@@ -68,15 +68,11 @@ def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
             raise TypeError(f"{value!r} is not text")
         return value
 
+    def group_of(spellings: Any) -> list[tuple[str, int | None]]:
+        return [(text(spelling), None if count is None else int(count)) for spelling, count in spellings]
+
     findings = [
-        Finding(
-            text(saved["kind"]),
-            text(saved["text"]),
-            groups=[
-                [(text(spelling), None if count is None else int(count)) for spelling, count in group]
-                for group in saved["groups"]
-            ],
-        )
+        Finding(text(saved["kind"]), text(saved["text"]), groups=[group_of(group) for group in saved["groups"]])
         for saved in values["findings"]
     ]
     words = {text(word): int(count) for word, count in values["no_vote"].items()}
@@ -147,7 +143,7 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         n = next((n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), min(len(wrong), len(right)))
         ends = {(wrong[n + 1 :], right[n:]), (wrong[n:], right[n + 1 :]), (wrong[n + 1 :], right[n + 1 :])}
         is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
-        if n and (is_swapped or any(one == other for one, other in ends)):
+        if n and (is_swapped or any(end == other for end, other in ends)):
             misspelt.append(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})")
     if misspelt:
         text = ", ".join(misspelt[:5])
@@ -217,30 +213,28 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
     n_classes, n_votes, n_annotators = len(votes.class_names), votes.n_votes, votes.n_annotators
     if n_classes > MANY_CLASSES and n_classes * 2 > n_votes:
         text = f"there are {n_classes:,} classes in {n_votes:,} votes; the labels look like free text or measurements"
-        text = f"{text}, or another column holds the labels"
+        text += ", or another column holds the labels"
         findings.append(Finding("many classes", text, (use(label=NAME, text="to name it"),)))
     names = list(map(text_of, votes.class_names))  # cat;dog, if both cat and dog occur elsewhere
     parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
     if any(len(labels) > 1 for labels in parts):
         occurs = Counter(part for labels in parts for part in set(labels))
-        several = [
-            code
-            for code, labels in enumerate(parts)
-            if len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
-        ]
+        are_known = [len(labels) > 1 and all(label and occurs[label] > 1 for label in labels) for labels in parts]
+        several = [code for code, is_several in enumerate(are_known) if is_several]
         if count := int(votes.votes_per_class()[several].sum()):
-            hold = "vote holds" if count == 1 else "votes hold"
-            text = f"{count:,} {hold} several labels, such as {names[several[0]]}"
-            text = f"{text}, which is read as a class of its own"
+            text = f"{count:,} {'vote holds' if count == 1 else 'votes hold'} several labels, such as "
+            text += f"{names[several[0]]}, which is read as a class of its own"
             remedy = use("if annotators may choose several labels", multi=True)
             findings.append(Finding("several labels", text, (remedy,)))
     if n_annotators == 1 and n_votes >= FEW_VOTES:
         text = f"all {n_votes:,} votes are those of one annotator, {votes.annotators[0]}, so nothing can be compared"
         remedy = use("if another column names the annotators", annotator=NAME)
         findings.append(Finding("one annotator", text, (remedy,)))
-    if n_annotators >= TIMES_MORE_ANNOTATORS * votes.n_tasks and (
-        _mostly(votes.tasks, PERSON) or _mostly(votes.annotators, ITEM)
-    ):
+    seem_swapped = any(
+        2 * sum(pattern.fullmatch(text_of(name)) is not None for name in names) > len(names)
+        for names, pattern in ((votes.tasks, PERSON), (votes.annotators, ITEM))
+    )
+    if n_annotators >= TIMES_MORE_ANNOTATORS * votes.n_tasks and seem_swapped:
         text = f"there are {n_annotators:,} annotators, such as {votes.annotators[0]}, for {votes.n_tasks:,} tasks"
         text = f"{text}, such as {votes.tasks[0]}; perhaps the columns of tasks and annotators are swapped"
         findings.append(Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),)))
@@ -251,7 +245,3 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
         remedy = use(repeated=Placeholder("RULE"), text="to say which votes count")
         findings.append(Finding("disagreeing", text, (remedy,)))
     return findings
-
-
-def _mostly(names: Sequence[Any], pattern: re.Pattern[str]) -> bool:
-    return bool(names) and 2 * sum(pattern.fullmatch(text_of(name)) is not None for name in names) > len(names)

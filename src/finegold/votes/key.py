@@ -46,10 +46,10 @@ def make_key(tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, cla
     """Match truths, given as names, to the tasks and classes of some votes."""
     position = match(tasks, task_names)
     matched = np.flatnonzero(position != MISSING)
-    named = [truths[i] for i in matched.tolist()]
-    code = match(named, class_names)
+    known = [truths[i] for i in matched.tolist()]
+    code = match(known, class_names)
     is_new = code == MISSING
-    new_code, new = encode([text_of(name) for name, beyond in zip(named, is_new.tolist(), strict=True) if beyond])
+    new_code, new = encode([text_of(known[i]) for i in np.flatnonzero(is_new).tolist()])
     code[is_new] = len(class_names) + new_code
     codes = np.full(len(task_names), MISSING, np.int32)
     codes[position[matched]] = code

@@ -84,12 +84,13 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         **_what_was_left_out(old, new, tasks.names, annotators.names, fresh.counts.repeated),
     )
     if repeated == "first":
-        place = np.full(len(tasks.names), MISSING, np.int64)
-        place[tasks.old] = np.arange(old.n_tasks)
-        at = place[touched]
-        n_before = old.cell_ptr[old.task_ptr[at + 1]] - old.cell_ptr[old.task_ptr[at]]
-        differs = (at == MISSING) | (fresh.votes_per_task != n_before) | (votes.gold[touched] != old.gold[at])
-        touched = touched[differs]
+        old_code = np.full(len(tasks.names), MISSING, np.int64)
+        old_code[tasks.old] = np.arange(old.n_tasks)
+        code = old_code[touched]
+        n_before = old.cell_ptr[old.task_ptr[code + 1]] - old.cell_ptr[old.task_ptr[code]]
+        touched = touched[
+            (code == MISSING) | (fresh.votes_per_task != n_before) | (votes.gold[touched] != old.gold[code])
+        ]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
 
 
@@ -120,13 +121,8 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
     task, annotator, code = np.unique(np.concatenate(parts, axis=1), axis=1).astype(np.int32)
     votes = Annotations.from_codes(task, annotator, code, tasks.names, annotators.names, names, repeated="all")
     gold, gold_sets = _join_gold_sets(old, new, tasks, options)
-    return replace(
-        votes,
-        gold=gold,
-        gold_sets=gold_sets,
-        multi=True,
-        **_what_was_left_out(old, new, tasks.names, annotators.names, 0),
-    )
+    left_out = _what_was_left_out(old, new, tasks.names, annotators.names, 0)
+    return replace(votes, gold=gold, gold_sets=gold_sets, multi=True, **left_out)
 
 
 def add_gold_sets(old: Annotations, new: Annotations) -> Annotations:
@@ -154,10 +150,10 @@ def _join_gold_sets(
 def join_names(old: Names, new: Names) -> Joined:
     """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones."""
     # Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
-    place = _places(new, old)
-    extra = np.flatnonzero(place == MISSING)
+    position = _positions(new, old)
+    extra = np.flatnonzero(position == MISSING)
     if not extra.size:
-        return Joined(old, np.arange(len(old), dtype=np.int32), place)
+        return Joined(old, np.arange(len(old), dtype=np.int32), position)
     numbers, more = _as_integers(old), _as_integers(new[extra])
     if numbers is not None and more is not None and _is_increasing(numbers) and numbers.dtype.kind == more.dtype.kind:
         both = np.concatenate([numbers, more])
@@ -165,13 +161,13 @@ def join_names(old: Names, new: Names) -> Joined:
         names, codes = Names(both[order], old.like), encoding.rank_of(order)
     else:
         values = encoding.of_one_kind([*old, *new[extra]])
-        codes, found = encoding.encode(encoding.as_column(values))
-        if len(found) == len(values) and _is_increasing(codes[: len(old)]):
-            names = old.of(encoding.to_values(found))
+        codes, distinct = encoding.encode(encoding.as_column(values))
+        if len(distinct) == len(values) and _is_increasing(codes[: len(old)]):
+            names = old.of(encoding.to_values(distinct))
         else:
             names, codes = old.of(values), np.arange(len(values), dtype=np.int32)
-    place[extra] = len(old) + np.arange(len(extra))
-    return Joined(names, codes[: len(old)], codes[place])
+    position[extra] = len(old) + np.arange(len(extra))
+    return Joined(names, codes[: len(old)], codes[position])
 
 
 def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
@@ -192,14 +188,13 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
     return made
 
 
-def _places(values: Names, names: Names) -> Codes:
+def _positions(values: Names, names: Names) -> Codes:
     """Return the position of each value in the names, or MISSING. Integers are found by binary search."""
     wanted, known = _as_integers(values), _as_integers(names)
     if wanted is None or known is None or not _is_increasing(known) or wanted.dtype.kind != known.dtype.kind:
         return match(values, names)
-    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
-    found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
-    return found
+    position = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    return np.where(known[position] == wanted, position, MISSING).astype(np.int32)
 
 
 def _is_increasing(values: NDArray[Any]) -> bool:
@@ -226,22 +221,17 @@ def _what_was_left_out(
 ) -> dict[str, Any]:
     """Return the fields of annotations that tell of more than votes: those of both sets together."""
 
-    def still_missing(one: Names, other: Names, names: Names) -> Names:
-        both = join_names(one, other).names if len(other) else one
-        return both[np.flatnonzero(_places(both, names) == MISSING)] if len(both) else both
-
-    one, other = old.counts, new.counts
-    words = {**one.left_out, **other.left_out}
-    left_out = {what: one.left_out.get(what, 0) + other.left_out.get(what, 0) for what in words}
+    fields: dict[str, Any] = {"hygiene": old.hygiene.join(new.hygiene), "columns": old.columns}
+    for field, names in (("unlabelled", tasks), ("never_voted", annotators)):
+        both, more = getattr(old, field), getattr(new, field)
+        both = join_names(both, more).names if len(more) else both
+        fields[field] = both[np.flatnonzero(_positions(both, names) == MISSING)] if len(both) else both
+    pair = old.counts, new.counts
+    words = {**pair[0].left_out, **pair[1].left_out}
+    left_out = {what: sum(counts.left_out.get(what, 0) for counts in pair) for what in words}
     numbers = ("rows", "missing", "repeated", "gold_unused", "disagreeing")
-    totals = {name: getattr(one, name) + getattr(other, name) for name in numbers}
-    return {
-        "unlabelled": still_missing(old.unlabelled, new.unlabelled, tasks),
-        "never_voted": still_missing(old.never_voted, new.never_voted, annotators),
-        "counts": Counts(**{**totals, "repeated": totals["repeated"] + repeated}, left_out=left_out),
-        "hygiene": old.hygiene.joined(new.hygiene),
-        "columns": old.columns,
-    }
+    totals = {name: sum(getattr(counts, name) for counts in pair) for name in numbers}
+    return fields | {"counts": Counts(**totals | {"repeated": totals["repeated"] + repeated}, left_out=left_out)}
 
 
 class ModelOutput(NamedTuple):

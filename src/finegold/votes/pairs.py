@@ -1,8 +1,6 @@
-"""Pairs of votes on the same task: all of them, or a sample of bounded size.
+"""Pairs of votes on the same task. If there are too many for memory, random tasks are sampled.
 
-A task with n votes has n (n - 1) / 2 pairs, which may be too many for memory. If there are more pairs than allowed,
-random tasks are sampled. On a task with very many votes, only the annotators with the most votes are kept, because they
-have the most tasks in common.
+On a task with very many votes, only the annotators with the most votes are kept: they have the most tasks in common.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from finegold.kernels.sort_votes import count
 from finegold.votes.annotations import Annotations
 
 Integers = NDArray[np.int64]
-
 MIN_SAMPLED_TASKS = 50  # a sample has at least this number of tasks, if there are as many
 
 
@@ -48,8 +45,7 @@ def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -
         votes_of_task = first[tasks][:, None] + np.arange(size)
         rows.append(votes_of_task.ravel())
         i, j = np.triu_indices(int(size), 1)
-        sides = votes_of_task[:, i].ravel(), votes_of_task[:, j].ravel()
-        parts.append((*sides, np.repeat(order[tasks], len(i))))
+        parts.append((votes_of_task[:, i].ravel(), votes_of_task[:, j].ravel(), np.repeat(order[tasks], len(i))))
     if wide.any():
         n_votes = count(votes.annotator, votes.n_annotators)
         rank = np.empty(len(n_votes), np.int64)  # of annotators by number of votes; ties are in random order
@@ -65,8 +61,7 @@ def sample_vote_pairs(votes: Annotations, rng: np.random.Generator, most: int) -
     if kept < votes.n_tasks or wide.any():
         on = f"on {kept:,} random tasks of {votes.n_tasks:,}" if kept < votes.n_tasks else "on all tasks"
         among = f", and on each only the {most_votes:,} annotators with the most votes" if wide.any() else ""
-        problem = "there are too many pairs of votes to compare all annotators two by two"
-        note = f"{problem}: this was done {on}{among}"
+        note = f"there are too many pairs of votes to compare all annotators two by two: this was done {on}{among}"
     return VotePairs(one, other, of_task, cast, note)
 
 
