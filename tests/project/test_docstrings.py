@@ -65,7 +65,7 @@ def test_every_setting_of_a_method_has_its_line(name: str) -> None:
     assert not missing, f'add to the section "Parameters" of the docstring of {name}: {", ".join(missing)}'
 
 
-@pytest.mark.parametrize("name", ["read", "aggregate"])  # written out, and made from a short docstring
+@pytest.mark.parametrize("name", ["read", "aggregate"])  # with a list of options, and without
 def test_help_of_a_function_says_what_it_takes_and_returns(name: str) -> None:
     text = inspect.getdoc(getattr(finegold, name)) or ""
     sections = ("Parameters", "Returns", "Raises", "Examples")

@@ -17,6 +17,7 @@ from finegold.io.read import read
 from finegold.kernels.insight import count_tasks
 from finegold.results.data import ResultData
 from finegold.results.tables import known_intervals, own_name
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
@@ -24,17 +25,14 @@ from finegold.votes.frames import make_frame
 UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")  # of annotators who never voted
 
 
+@documented
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     """Return what each annotator covers, like Snorkel's LFAnalysis for labelling functions.
 
-    Parameters
-    ----------
-    votes : path, data frame, Annotations or ResultData
-        What `finegold.read` takes, or a result, which adds expected accuracies.
-    truth : path, data frame, mapping or array of class codes, optional
-        Known truths of some or all tasks.
-    **reading
-        Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label matrix.
+    votes (path, data frame, Annotations or ResultData): What `finegold.read` takes, or a result, which adds expected
+        accuracies.
+    truth (path, data frame, mapping or array of class codes): Known truths of some or all tasks.
+    **reading: Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label matrix.
 
     Returns
     -------

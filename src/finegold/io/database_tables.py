@@ -27,6 +27,7 @@ from finegold.io import databases
 from finegold.io.databases import Database, parse, quoted, table_parts
 from finegold.io.source import Source
 from finegold.io.tables import Table
+from finegold.system.docstrings import documented
 from finegold.system.files import check_writable
 
 if TYPE_CHECKING:
@@ -363,46 +364,29 @@ COLUMNS = {  # name and type of each column of a table; nothing where it is not 
 }
 
 
+@documented
 def write_labels_to_table(result: ResultData, address: str, table: str, *, probabilities: bool = False) -> None:
     """Write the table of `Result.labels` into a table of a database.
 
-    Parameters
-    ----------
-    result : Result
-        The labels.
-    address : str
-        postgresql://..., sqlite:///FILE or duckdb:///FILE.
-    table : str
-        The table. The rows of an existing table are replaced in one transaction.
-    probabilities : bool, default False
-        Add a column per class with its probability.
-
-    Raises
-    ------
-    OutputError
-        If the table cannot be written. Its old rows are then unchanged.
+    result (Result): The labels.
+    address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table: The table. The rows of an existing table are replaced in one transaction.
+    probabilities: Add a column per class with its probability.
+    Raises (OutputError): If the table cannot be written. Its old rows are then unchanged.
     """
     from finegold.results.tables import labels_pieces
 
     _replace(labels_pieces(result, probabilities=probabilities), address, table)
 
 
+@documented
 def write_frame_to_table(frame: Any, address: str, table: str) -> None:
     """Write a data frame of any library into a table of a database.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows.
-    address : str
-        postgresql://..., sqlite:///FILE or duckdb:///FILE.
-    table : str
-        The table. The rows of an existing table are replaced in one transaction.
-
-    Raises
-    ------
-    OutputError
-        If the table cannot be written. Its old rows are then unchanged.
+    frame (DataFrame): The rows.
+    address: postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table: The table. The rows of an existing table are replaced in one transaction.
+    Raises (OutputError): If the table cannot be written. Its old rows are then unchanged.
     """
     from finegold.votes.frames import to_polars
 

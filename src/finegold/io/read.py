@@ -24,6 +24,7 @@ from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
 from finegold.options import list_options
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -35,34 +36,21 @@ PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
 @list_options(ReadOptions)
+@documented
 def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
     """Read votes from any source.
 
-    Parameters
-    ----------
-    votes : path, data frame, rows, columns, Annotations or address of a database
-        A path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame that
-        Narwhals knows; a Hugging Face data set, Arrow record batches, an iterable of dicts or of tuples (task,
-        annotator, label), a dict of columns, a NumPy structured array; postgresql://..., sqlite:///FILE or
-        duckdb:///FILE; or Annotations, which come back as they are. Exports of annotation tools are recognised by
-        their content.
-    gold : path, data frame, mapping, str or bool, optional
-        Known truths: task -> class; or the name of a column of the votes' own table; or True for the column called gold
-        or truth, or for the gold marks of an export.
-    watch : callable, optional
-        Is called from time to time with the `Progress` of reading a long file.
-    **reading
-        How to read the votes: the options of `ReadOptions`. What is not given is found out from the file.
-
-    Returns
-    -------
-    Annotations
-        The votes. `counts` says what was left out, and `hygiene` what looks wrong.
-
-    Raises
-    ------
-    InputError
-        If the votes cannot be read; the message names the file, the row and the column.
+    votes (path, data frame, rows, columns, Annotations or address of a database): A path, several paths, a pattern or a
+        folder; "-" for standard input, or a binary stream; any data frame that Narwhals knows; a Hugging Face data set,
+        Arrow record batches, an iterable of dicts or of tuples (task, annotator, label), a dict of columns, a NumPy
+        structured array; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they
+        are. Exports of annotation tools are recognised by their content.
+    gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a column of the votes'
+        own table; or True for the column called gold or truth, or for the gold marks of an export.
+    watch (callable): Is called from time to time with the `Progress` of reading a long file.
+    **reading: How to read the votes: the options of `ReadOptions`. What is not given is found out from the file.
+    Returns: The votes. `counts` says what was left out, and `hygiene` what looks wrong.
+    Raises (InputError): If the votes cannot be read; the message names the file, the row and the column.
 
     Examples
     --------
@@ -88,31 +76,18 @@ def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **r
     return annotations
 
 
+@documented
 def read_each(
     votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
 
-    Parameters
-    ----------
-    votes : path, data frame or Annotations
-        The votes, as in `finegold.read`.
-    gold : path, data frame, mapping, str or bool, optional
-        Known truths, as in `finegold.read`.
-    watch : callable, optional
-        Is called from time to time with the `Progress` of reading a long file.
-    **reading
-        How to read the votes, as in `finegold.read`. By default, `question` is "all".
-
-    Returns
-    -------
-    dict of str to Annotations
-        The votes by the name of the question. A plain table has one question, with the name "".
-
-    Raises
-    ------
-    InputError
-        If the votes cannot be read.
+    votes (path, data frame or Annotations): The votes, as in `finegold.read`.
+    gold (path, data frame, mapping, str or bool): Known truths, as in `finegold.read`.
+    watch (callable): Is called from time to time with the `Progress` of reading a long file.
+    **reading: How to read the votes, as in `finegold.read`. By default, `question` is "all".
+    Returns: The votes by the name of the question. A plain table has one question, with the name "".
+    Raises (InputError): If the votes cannot be read.
 
     Examples
     --------

@@ -27,6 +27,7 @@ from finegold.io.columns import (
 from finegold.io.diagnosis import explain_lost_columns
 from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, integer_names, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
@@ -51,6 +52,7 @@ class Truth(NamedTuple):
     truth: Names
 
 
+@documented
 def read_truth(
     truth: Any,
     *,
@@ -61,29 +63,15 @@ def read_truth(
 ) -> Truth:
     """Read known truths.
 
-    Parameters
-    ----------
-    truth : path, data frame, mapping or Series
-        The truths: a table with a column of tasks and one of truths, task -> class, or a series indexed by task.
-    task : str, optional
-        The column of the tasks, if its name is not recognised.
-    label : str, optional
-        The column of the truths. By default it is the one called truth, gold or ground truth, otherwise one that is
+    truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and one of truths, task ->
+        class, or a series indexed by task.
+    task: The column of the tasks, if its name is not recognised.
+    label: The column of the truths. By default it is the one called truth, gold or ground truth, otherwise one that is
         called as columns of votes are.
-    missing : sequence, optional
-        Values that mean "not known", as in `finegold.read`.
-    prefix : str, default "truth-"
-        Of the options that name the columns.
-
-    Returns
-    -------
-    Truth
-        The tasks, each once, and the truth of each.
-
-    Raises
-    ------
-    InputError
-        If the truths cannot be read, or if a task has several.
+    missing: Values that mean "not known", as in `finegold.read`.
+    prefix: Of the options that name the columns.
+    Returns: The tasks, each once, and the truth of each.
+    Raises (InputError): If the truths cannot be read, or if a task has several.
     """
     if isinstance(truth, Truth):
         return truth
@@ -247,6 +235,7 @@ def _sides(what: str, own: Any, voted: Any) -> str:
     return f"the {what} {'has' if what == 'gold' else 'have'} {own!r}, the votes have {voted!r}"
 
 
+@documented
 def match_truth(
     votes: Annotations | ResultData, truth: Any, *, task: str | None = None, label: str | None = None
 ) -> Key:
@@ -255,24 +244,12 @@ def match_truth(
     Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A warning names tasks that
     have a truth but are not among the votes.
 
-    Parameters
-    ----------
-    votes : Annotations or ResultData
-        What is to be judged.
-    truth : path, data frame, mapping, array of class codes or Key
-        What `read_truth` takes, or the code of the true class of each task (negative: unknown).
-    task, label : str, optional
-        The columns of the tasks and of the truths.
-
-    Returns
-    -------
-    Key
-        The truths as codes.
-
-    Raises
-    ------
-    InputError
-        If no truth belongs to a task with votes, or none is a class of the votes.
+    votes: What is to be judged.
+    truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or the code of the true
+        class of each task (negative: unknown).
+    task, label: The columns of the tasks and of the truths.
+    Returns: The truths as codes.
+    Raises (InputError): If no truth belongs to a task with votes, or none is a class of the votes.
     """
     if isinstance(truth, Key):
         return truth

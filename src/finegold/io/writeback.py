@@ -13,6 +13,7 @@ from finegold.io.exports.base import SEVERAL, DamagedExport, Export, need, read_
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from finegold.io.source import Source, sources_of
 from finegold.results.data import ResultData
+from finegold.system.docstrings import documented
 from finegold.system.files import replacing
 from finegold.votes.encoding import text_of, to_list
 
@@ -26,6 +27,7 @@ class Label(NamedTuple):
 Labels = Mapping[str | None, Mapping[str, Label]]  # by question and task
 
 
+@documented
 def write_back(
     result: ResultData | Mapping[str, ResultData],
     export: Any,
@@ -39,25 +41,15 @@ def write_back(
 
     Labels become predictions (Label Studio) or suggestions (Argilla).
 
-    Parameters
-    ----------
-    result : Result or mapping of str to Result
-        The labels of one question, or of several by the names that `finegold.read_each` gives them.
-    export : path or sequence of paths
-        The files that the votes were read from.
-    path : str or Path
-        The JSON file to write.
-    format : str, optional
-        The tool that wrote the export, if it is not recognised.
-    question : str, optional
-        The question that the labels are for, if the export has several.
-    task : str, optional
-        The field that identifies tasks, if the votes were read with it.
-
-    Raises
-    ------
-    InputError
-        If labels cannot be written back into such files, or if no label belongs to a task of the export.
+    result (Result or mapping of str to Result): The labels of one question, or of several by the names that
+        `finegold.read_each` gives them.
+    export (path or sequence of paths): The files that the votes were read from.
+    path (str or Path): The JSON file to write.
+    format: The tool that wrote the export, if it is not recognised.
+    question: The question that the labels are for, if the export has several.
+    task: The field that identifies tasks, if the votes were read with it.
+    Raises (InputError): If labels cannot be written back into such files, or if no label belongs to a task of the
+        export.
 
     Examples
     --------

@@ -26,6 +26,7 @@ from polars.io.plugins import register_io_source
 from finegold.errors import InputError, OutputError, use
 from finegold.io.source import TABLES, TEXT
 from finegold.results.tables import PURPOSES, labels_pieces, training_metadata, training_table
+from finegold.system.docstrings import documented
 from finegold.system.files import STANDARD_OUTPUT, print_bytes, replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
@@ -81,18 +82,14 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     return kind, is_packed
 
 
+@documented
 def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
     """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    path : str or Path
-        The file to write; "-" is CSV on standard output.
-    escape_formulas : bool, optional
-        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
-        readers remove it. The default is True.
+    frame (DataFrame): The table.
+    path (str or Path): The file to write; "-" is CSV on standard output.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
+        Finegold's readers remove it. The default is True.
 
     Raises
     ------
@@ -105,6 +102,7 @@ def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bo
     write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
 
 
+@documented
 def write_labels(
     result: ResultData,
     path: str | os.PathLike[str],
@@ -118,19 +116,13 @@ def write_labels(
     The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the name that it has in the
     votes, and tasks are in their natural order (t2 before t10).
 
-    Parameters
-    ----------
-    result : Result
-        The labels.
-    path : str or Path
-        The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on standard output.
-    probabilities : bool, default False
-        Add a column per class with its probability.
-    scores : bool, default False
-        Add the expected score and its interval, for ordered classes.
-    escape_formulas : bool, optional
-        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
-        readers remove it. The default is True.
+    result (Result): The labels.
+    path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on
+        standard output.
+    probabilities: Add a column per class with its probability.
+    scores: Add the expected score and its interval, for ordered classes.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
+        Finegold's readers remove it. The default is True.
 
     Raises
     ------
@@ -272,6 +264,7 @@ def write_training(
 # Votes.
 
 
+@documented
 def write_votes(
     votes: Annotations | Mapping[str, Annotations],
     path: str | os.PathLike[str],
@@ -282,24 +275,14 @@ def write_votes(
 ) -> None:
     """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
 
-    Parameters
-    ----------
-    votes : Annotations or mapping of str to Annotations
-        The votes on one question, or on several, as `finegold.read_each` returns them: a column then has the question.
-    path : str or Path
-        The file to write.
-    wide : bool, default False
-        Write a row per task and a column per annotator, instead of a row per vote.
-    gold : bool, default False
-        Add a column of the known truths.
-    escape_formulas : bool, optional
-        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
-        readers remove it. The default is True.
-
-    Raises
-    ------
-    InputError
-        If the format is not known, or if the votes do not fit into a wide table.
+    votes (Annotations or mapping of str to Annotations): The votes on one question, or on several, as
+        `finegold.read_each` returns them: a column then has the question.
+    path (str or Path): The file to write.
+    wide: Write a row per task and a column per annotator, instead of a row per vote.
+    gold: Add a column of the known truths.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
+        Finegold's readers remove it. The default is True.
+    Raises (InputError): If the format is not known, or if the votes do not fit into a wide table.
 
     Examples
     --------

@@ -23,6 +23,7 @@ from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.results.data import Learned, ResultData, Step
+from finegold.system.docstrings import described
 from finegold.votes.annotations import Annotations
 
 
@@ -98,6 +99,7 @@ def explain_arguments(method: type[M]) -> type[M]:
 
 
 @explain_arguments
+@described
 @dataclass(kw_only=True)
 class Method(ABC):
     """Base class of all methods, also of your own.
@@ -214,10 +216,7 @@ class Method(ABC):
     def n_parameters(self, annotations: Annotations) -> int:
         """Return how many numbers a fit stores at least, besides votes and posterior.
 
-        Returns
-        -------
-        int
-            Used to refuse a fit that cannot fit into memory.
+        Returns: Used to refuse a fit that cannot fit into memory.
         """
         return 0
 
@@ -225,79 +224,55 @@ class Method(ABC):
     def start(self, block: Block, restart: int) -> Any:
         """Write the first posterior of the tasks of a block.
 
-        Returns
-        -------
-        named tuple
-            Sums over the tasks of the block; a field `change` is a maximum instead.
+        Returns (named tuple): Sums over the tasks of the block; a field `change` is a maximum instead.
         """
 
     @abstractmethod
     def begin(self, statistics: Any) -> Any:
         """Make the parameters of the first sweep.
 
-        Returns
-        -------
-        named tuple
-            The parameters.
+        Returns (named tuple): The parameters.
         """
 
     @abstractmethod
     def sweep(self, block: Block, parameters: Any) -> Any:
         """Write the new posterior of the tasks of a block.
 
-        Returns
-        -------
-        named tuple
-            Sums over the tasks of the block, with the largest change of a posterior as `change`.
+        Returns (named tuple): Sums over the tasks of the block, with the largest change of a posterior as `change`.
         """
 
     def expect(self, statistics: Any, before: Any) -> Any:
         """Make the parameters of the next sweep.
 
-        Returns
-        -------
-        named tuple
-            The parameters.
+        Returns (named tuple): The parameters.
         """
         raise TypeError(f"{type(self).__name__} must define expect or advance")
 
     def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
         """Replace `expect` if the update needs further passes over the votes.
 
-        Returns
-        -------
-        named tuple
-            The parameters.
+        Returns (named tuple): The parameters.
         """
         return self.expect(statistics, before)
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         """Return what the method maximises; NaN if there is no such thing.
 
-        Returns
-        -------
-        float
-            The value at these parameters.
+        Returns: The value at these parameters.
         """
         return math.nan
 
     def converged(self, steps: list[Step]) -> bool:
         """Return whether the fit ends here.
 
-        Returns
-        -------
-        bool
-            By default, whether no posterior changed by `tolerance`.
+        Returns: By default, whether no posterior changed by `tolerance`.
         """
         return steps[-1].change < self.tolerance
 
     def cautions(self, n_tasks: int) -> list[str]:
         """Return what users should know about results with so many tasks.
 
-        Returns
-        -------
-        list of str
-            Sentences for the notes of the result.
+        Returns: Sentences for the notes of the result.
         """
         return []
 
@@ -305,49 +280,34 @@ class Method(ABC):
     def learned(self, parameters: Any) -> Learned:
         """Return what a result keeps besides the labels.
 
-        Returns
-        -------
-        Learned
-            Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
+        Returns: Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
         """
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         """Return the sums that a result was made from, so that new votes can be folded in.
 
-        Returns
-        -------
-        SufficientStatistics
-            First sums, last sums and parameters.
+        Returns: First sums, last sums and parameters.
         """
         raise TypeError(f"{type(self).__name__} has remembers, so it must have sufficient_statistics")
 
     def why_not_updatable(self) -> str:
         """Return why new votes cannot be folded into a result of this method.
 
-        Returns
-        -------
-        str
-            A reason; empty if they can.
+        Returns: A reason; empty if they can.
         """
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
 
     def recompute_priors(self, parameters: Any, first: Any) -> Any:
         """Replace priors that are made from the votes.
 
-        Returns
-        -------
-        named tuple
-            The parameters with new priors.
+        Returns (named tuple): The parameters with new priors.
         """
         return parameters
 
     def with_prior(self, earlier: Any) -> Self:
         """Return a copy of the method that adds the counts of an earlier run.
 
-        Returns
-        -------
-        Method
-            The copy.
+        Returns (Method): The copy.
         """
         informed = copy.copy(self)
         informed.earlier = earlier

@@ -14,6 +14,7 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.methods.base import Method
 from finegold.methods.registry import REGISTRY
 from finegold.results.data import ResultData
+from finegold.system.docstrings import documented
 from finegold.system.memory import did_you_mean
 from finegold.system.unpacking import Field, check
 
@@ -24,6 +25,7 @@ LEARNED_SHAPES = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prot
 _registered: dict[str, type[Method]] = {}
 
 
+@documented
 def register(name: str, method: type[Method]) -> type[Method]:
     """Make a method of your own known under its name, for as long as Python runs.
 
@@ -31,23 +33,11 @@ def register(name: str, method: type[Method]) -> type[Method]:
     updated, `finegold.checks`. The command line finds methods of installed packages by an entry point instead: a line
     `name = "package.module:Class"` below `[project.entry-points."finegold.methods"]` in their pyproject.toml.
 
-    Parameters
-    ----------
-    name : str
-        Small letters, digits and underscores, and the same as the `name` of the class. A name that was registered
+    name: Small letters, digits and underscores, and the same as the `name` of the class. A name that was registered
         before is replaced, but Finegold's own names cannot be.
-    method : type
-        A subclass of `finegold.Method`, see `examples/one_coin.py`.
-
-    Returns
-    -------
-    type
-        The class that was given.
-
-    Raises
-    ------
-    InputError
-        If the name is taken or the class is not a complete method.
+    method (type): A subclass of `finegold.Method`, see `examples/one_coin.py`.
+    Returns (type): The class that was given.
+    Raises (InputError): If the name is taken or the class is not a complete method.
 
     Examples
     --------

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from finegold.system.docstrings import documented
+
 __all__ = ["settings"]
 
 
+@documented
 def settings(method: str) -> dict[str, Any]:
     """Return the settings with which the PTBCC paper ran a method.
 
     The defaults of the methods are those that we recommend for work. `finegold reproduce` uses these instead.
 
-    Parameters
-    ----------
-    method : str
-        Name of one of the eleven methods that the paper compares, such as "ds".
-
-    Returns
-    -------
-    dict
-        The settings by name; what is not in it is as in the method's defaults.
-
-    Raises
-    ------
-    InputError
-        If the paper does not compare a method of this name.
+    method: Name of one of the eleven methods that the paper compares, such as "ds".
+    Returns: The settings by name; what is not in it is as in the method's defaults.
+    Raises (InputError): If the paper does not compare a method of this name.
 
     Examples
     --------

@@ -19,7 +19,7 @@ import numpy as np
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.read import read
-from finegold.system.docstrings import described
+from finegold.system.docstrings import described, documented
 from finegold.system.files import prepared, replacing
 from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
@@ -181,27 +181,16 @@ def find(name: str, folder: str | Path) -> Path | None:
     return next((place for place in candidates if all((place / file).is_file() for file in FILES)), None)
 
 
+@documented
 def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool = True) -> Votes:
     """Load votes and truths of a public data set.
 
-    Parameters
-    ----------
-    name : str
-        The name of a data set, as `finegold datasets` lists them.
-    folder : str or Path, optional
-        A folder of data sets. By default the cache is used, and the data set is fetched if it is not there.
-    verified : bool, default True
-        Refuse files whose checksums differ from those of the registry.
-
-    Returns
-    -------
-    Votes
-        The votes (`annotations`) and the true classes (`truth`).
-
-    Raises
-    ------
-    InputError
-        If there is no such data set, if it is not in the folder, or if its files are not the original ones.
+    name: The name of a data set, as `finegold datasets` lists them.
+    folder: A folder of data sets. By default the cache is used, and the data set is fetched if it is not there.
+    verified: Refuse files whose checksums differ from those of the registry.
+    Returns: The votes (`annotations`) and the true classes (`truth`).
+    Raises (InputError): If there is no such data set, if it is not in the folder, or if its files are not the original
+        ones.
 
     Examples
     --------

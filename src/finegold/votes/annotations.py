@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
 from finegold.kernels.jit import in_threads, ranges
+from finegold.system.docstrings import described
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up, rank_of
 from finegold.votes.hygiene import Hygiene
 
@@ -52,6 +53,7 @@ class Predictions:
         return np.asarray(self.probabilities.any(axis=2))
 
 
+@described
 @dataclass(frozen=True, eq=False)
 class Annotations:
     """Votes as integers, sorted by task, class and annotator.
@@ -59,35 +61,20 @@ class Annotations:
     The same votes in any order give the same arrays. A cell is the set of votes of one task for one class. The
     constructor is not meant for users: `finegold.read`, `from_arrays` and `from_matrix` make annotations.
 
-    Attributes
-    ----------
-    task_ptr : ndarray of shape (n_tasks + 1,)
-        The first cell of each task.
-    cell_ptr : ndarray of shape (n_cells + 1,)
-        The first vote of each cell.
-    cell_class : ndarray of shape (n_cells,)
-        The class of each cell, as a position in `class_names`.
-    annotator : ndarray of shape (n_votes,)
-        Who cast each vote, as a position in `annotator_names`.
-    gold : ndarray of shape (n_tasks,)
-        The known truth of each task, as a position in `class_names`; -1 where there is none. If `multi`, a position in
-        `gold_sets`.
-    task_names, annotator_names, class_names : sequence
-        The names, sorted.
-    unlabelled : sequence
-        Names of tasks that have missing votes only.
-    never_voted : sequence
-        Names of annotators who have missing votes only.
-    counts : Counts
-        How many rows were read and how many were left out, and why.
-    hygiene : Hygiene
-        What looked wrong in the labels, and how spellings became classes.
-    columns : tuple of two str
-        What the user calls tasks and annotators: the names of their columns.
-    multi : bool
-        Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
-    gold_sets : tuple of tuple of int
-        If `multi`: the distinct known sets, as positions in `class_names`.
+    task_ptr (ndarray of shape (n_tasks + 1,)): The first cell of each task.
+    cell_ptr (ndarray of shape (n_cells + 1,)): The first vote of each cell.
+    cell_class (ndarray of shape (n_cells,)): The class of each cell, as a position in `class_names`.
+    annotator (ndarray of shape (n_votes,)): Who cast each vote, as a position in `annotator_names`.
+    gold (ndarray of shape (n_tasks,)): The known truth of each task, as a position in `class_names`; -1 where there is
+        none. If `multi`, a position in `gold_sets`.
+    task_names, annotator_names, class_names (sequence): The names, sorted.
+    unlabelled (sequence): Names of tasks that have missing votes only.
+    never_voted (sequence): Names of annotators who have missing votes only.
+    counts: How many rows were read and how many were left out, and why.
+    hygiene: What looked wrong in the labels, and how spellings became classes.
+    columns (tuple of two str): What the user calls tasks and annotators: the names of their columns.
+    multi: Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
+    gold_sets (tuple of tuple of int): If `multi`: the distinct known sets, as positions in `class_names`.
 
     Examples
     --------
@@ -166,10 +153,8 @@ class Annotations:
     def votes(self) -> tuple[Codes, Codes, Codes]:
         """Return task, annotator and class of every vote, in the order of the cells.
 
-        Returns
-        -------
-        tuple of three ndarrays of shape (n_votes,)
-            Positions in `task_names`, `annotator_names` and `class_names`.
+        Returns (tuple of three ndarrays of shape (n_votes,)): Positions in `task_names`, `annotator_names` and
+            `class_names`.
         """
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
@@ -183,15 +168,8 @@ class Annotations:
     def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class that each of some votes is for.
 
-        Parameters
-        ----------
-        votes : ndarray of int
-            Positions in `annotator`.
-
-        Returns
-        -------
-        ndarray of int
-            Positions in `class_names`.
+        votes: Positions in `annotator`.
+        Returns (ndarray of int): Positions in `class_names`.
         """
         return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
 
@@ -208,26 +186,13 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from arrays with one entry per vote.
 
-        Parameters
-        ----------
-        task, annotator, label : array_like of shape (n,)
-            The names, of any type. A label of None or NaN means no vote.
-        classes : sequence, optional
-            All classes, in the order wanted. Any other label is then an error.
-        gold : mapping, optional
-            Known truths: task -> class.
-        repeated : {"first", "last", "majority", "all", "error"}, default "first"
-            Which votes count if an annotator voted on a task more than once.
-
-        Returns
-        -------
-        Annotations
-            The votes.
-
-        Raises
-        ------
-        InputError
-            If the arrays differ in length, or if a vote has no task or no annotator.
+        task, annotator, label (array_like of shape (n,)): The names, of any type. A label of None or NaN means no vote.
+        classes: All classes, in the order wanted. Any other label is then an error.
+        gold: Known truths: task -> class.
+        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator voted on a task more
+            than once.
+        Returns: The votes.
+        Raises (InputError): If the arrays differ in length, or if a vote has no task or no annotator.
 
         Examples
         --------
@@ -258,26 +223,14 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from a label matrix like that of Snorkel: one row per task, one column per annotator.
 
-        Parameters
-        ----------
-        matrix : array_like of shape (n_tasks, n_annotators)
-            The label that each annotator gave to each task: integers, text or objects.
-        abstain : object, default -1
-            The value that means "no vote". None, NaN and masked entries mean the same.
-        annotators, tasks : sequence, optional
-            Names of the columns and of the rows. By default they are numbered from 0.
-        classes : sequence, optional
-            All classes, in the order wanted. Any other label is then an error.
-
-        Returns
-        -------
-        Annotations
-            Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
-
-        Raises
-        ------
-        InputError
-            If the matrix does not have two dimensions, has no votes, or if the names do not match its shape.
+        matrix (array_like of shape (n_tasks, n_annotators)): The label that each annotator gave to each task: integers,
+            text or objects.
+        abstain (object): The value that means "no vote". None, NaN and masked entries mean the same.
+        annotators, tasks: Names of the columns and of the rows. By default they are numbered from 0.
+        classes: All classes, in the order wanted. Any other label is then an error.
+        Returns: Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
+        Raises (InputError): If the matrix does not have two dimensions, has no votes, or if the names do not match its
+            shape.
 
         Examples
         --------
@@ -341,21 +294,13 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from integer codes. All readers use this function.
 
-        Parameters
-        ----------
-        task, annotator, label : ndarray of int of shape (n,)
-            Positions in the names. A label of -1 means no vote.
-        task_names, annotator_names, class_names : sequence
-            The names, sorted. Tasks and annotators without a vote are left out.
-        gold : tuple of two ndarrays, optional
-            Known truths: positions of tasks, and of their classes.
-        repeated : {"first", "last", "majority", "all", "error"}, default "first"
-            Which votes count if an annotator voted on a task more than once.
-
-        Returns
-        -------
-        Annotations
-            The votes.
+        task, annotator, label (ndarray of int of shape (n,)): Positions in the names. A label of -1 means no vote.
+        task_names, annotator_names, class_names (sequence): The names, sorted. Tasks and annotators without a vote are
+            left out.
+        gold (tuple of two ndarrays): Known truths: positions of tasks, and of their classes.
+        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator voted on a task more
+            than once.
+        Returns: The votes.
         """
         task_names, annotator_names, class_names = Names(task_names), Names(annotator_names), Names(class_names)
         if repeated not in get_args(Repeated):
