@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
-
-
 BEGIN = {  # by the kind of database, and whether it is only read
     ("sqlite", True): "BEGIN",
     ("sqlite", False): "BEGIN IMMEDIATE",
@@ -106,12 +104,12 @@ class Session:
                 raise
             message = PREFIX.sub("", str(error))
             own, hint = POSTGRESQL.search(message), HINT.search(message)  # what the database says within the driver's
-            said = (own[1] if own else message.strip().partition("\n")[0]).rstrip(".!")
-            said += f" ({(hint[1] or hint[2]).rstrip('.')})" if hint else ""
+            text = (own[1] if own else message.strip().partition("\n")[0]).rstrip(".!")
+            text += f" ({(hint[1] or hint[2]).rstrip('.')})" if hint else ""
             for secret in self.database.secrets:
-                said = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", said)
-            remedy = next((f"; {remedy}" for words, remedy in REMEDIES.items() if re.search(words, said)), "")
-            raise self.failure(f"{self.database.name}: {said}{remedy}") from None
+                text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+            remedy = next((f"; {remedy}" for words, remedy in REMEDIES.items() if re.search(words, text)), "")
+            raise self.failure(f"{self.database.name}: {text}{remedy}") from None
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
@@ -221,13 +219,11 @@ def _join_batches(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
     import pyarrow as pa
 
     waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= MOST_ROWS:
+    for batch in chain(batches, [None]):
+        waiting += [] if batch is None else [batch]
+        if waiting and (batch is None or sum(map(len, waiting)) >= MOST_ROWS):
             yield pl.DataFrame(pa.Table.from_batches(waiting))
             waiting = []
-    if waiting:
-        yield pl.DataFrame(pa.Table.from_batches(waiting))
 
 
 # What drivers say, and what to do.
@@ -273,7 +269,7 @@ class Query:
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(found["name"] for found in PARAMETER.finditer(self.sql) if found["name"]))
+        return list(dict.fromkeys(part["name"] for part in PARAMETER.finditer(self.sql) if part["name"]))
 
     def with_marks(self, mark: Callable[[int], str]) -> str:
         """Return the query with mark(number) instead of each :name; numbers begin with one."""
@@ -329,8 +325,8 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
             raise InputError(f"the query has no :{unused[0]}; it has {known}")
         for name, value in wanted.params.items():
             if not isinstance(value, KINDS_OF_VALUES):
-                what = "expected text, a number, a truth value or a date"
-                raise InputError(f":{name} is a {type(value).__name__}; {what}")
+                kind = type(value).__name__
+                raise InputError(f":{name} is a {kind}; expected text, a number, a truth value or a date")
         sql, values = _bind(session, wanted)
         columns = session.columns(f"\n{sql}\n", values)
     source, scan = Source(database.name, b"", "database"), pl.LazyFrame(schema=columns)
@@ -423,10 +419,8 @@ def _columns_of(session: Session, parts: list[str], wanted: Sequence[str]) -> di
     schema = parts[0] if len(parts) == 2 else {"sqlite": "main"}.get(kind)
     columns = dict(session.rows(COLUMNS[kind], [quoted(*parts)] if kind == "postgresql" else [parts[-1], schema]))
     if columns and (lost := [name for name in wanted if name not in columns]):
-        problem = (
-            f"the table {'.'.join(parts)} is there but has no column {', '.join(lost)}, so that it is not replaced"
-        )
-        raise OutputError(f"{session.database.name}: {problem}; name another, or drop it first")
+        problem = f"the table {'.'.join(parts)} is there but has no column {', '.join(lost)}, so that it is not"
+        raise OutputError(f"{session.database.name}: {problem} replaced; name another, or drop it first")
     return columns
 
 
@@ -447,10 +441,10 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
                     # not wait.
                     session.run(f"LOCK TABLE {target} IN SHARE ROW EXCLUSIVE MODE")
                 session.run(f"DELETE FROM {target}")
-                listed = ", ".join(quoted(name) for name in names)
-                values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
-                values = listed if database.kind == "sqlite" else values  # which has no types to cast to
-                session.run(f"INSERT INTO {target} ({listed}) SELECT {values} FROM {stage}")
+                written = values = ", ".join(quoted(name) for name in names)
+                if database.kind != "sqlite":  # which has no types to cast to
+                    values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
+                session.run(f"INSERT INTO {target} ({written}) SELECT {values} FROM {stage}")
             session.run(f"DROP TABLE {stage}")
             session.commit()
     except BaseException:

@@ -243,18 +243,17 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
     if "system_a" not in roles:
         roles["system"] = first_free(EVALUATED, list(roles.values()))
     lost = [role for role in ("item", "judge", "verdict") if roles[role] is None and not (by_file and role == "judge")]
-    if lost and not columns:
+    if not lost:
+        return {role: column for role, column in roles.items() if column is not None}
+    if not columns:
         raise InputError("there are no columns; expected a table with a header and one verdict per row", source)
-    if lost:
-        known = {name for names in ROLES.values() for name in names}
-        spare = [str(column) for column in columns if column not in roles.values() and bare_name(column) not in known]
-        is_guess = len(lost) == 1 and len(spare) == 1
-        options = {role: spare[0] if is_guess else Placeholder("COLUMN") for role in lost}
-        problem = f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among"
-        listed = ", ".join(f'"{column}"' for column in columns[:20])
-        remedy = use(**options, text="if that is the column" if len(lost) == 1 else "if those are the columns")
-        raise InputError(f"{problem} {listed}", source, [remedy])
-    return {role: column for role, column in roles.items() if column is not None}
+    known = {name for names in ROLES.values() for name in names}
+    spare = [str(column) for column in columns if column not in roles.values() and bare_name(column) not in known]
+    guess = spare[0] if len(lost) == 1 and len(spare) == 1 else Placeholder("COLUMN")
+    problem = f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "
+    problem += ", ".join(f'"{column}"' for column in columns[:20])
+    text = "if that is the column" if len(lost) == 1 else "if those are the columns"
+    raise InputError(problem, source, [use(text=text, **dict.fromkeys(lost, guess))])
 
 
 # Reading.
@@ -286,57 +285,50 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
         left_out = [f"{number:,} {what} left out" for what, number in votes.counts.left_out.items()]
         return JudgeLog("pointwise", *scores, items, list(map(str, judges)), labels, votes.gold, notes=left_out)
     # Files of truths among others: by their names, or with votes of people in columns.
+    several = sources if len(sources) > 1 else []
     truths = [
-        source
-        for source in sources
-        if len(sources) > 1 and (_stem(source).casefold().startswith(TRUTHS) or majority_of_people(source) is not None)
+        each for each in several if _stem(each).casefold().startswith(TRUTHS) or majority_of_people(each) is not None
     ]
     truths = truths if len(truths) < len(sources) else []
     notes: list[str] = []
     parts = _read_files([source for source in sources if source not in truths], reading, notes) if sources else []
     parts = parts or [_read_calls(open_table(log), reading, notes)]
-    name, chosen, tables = parts[0][0], parts[0][1], [table for _, _, table in parts]
-    table = pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
-    if reading.verdict is None and bare_name(chosen["verdict"]) == "label":
+    name, column_of, table = parts[0]
+    if len(parts) > 1:
+        table = pl.concat([each for _, _, each in parts], how="diagonal_relaxed")
+    if reading.verdict is None and bare_name(column_of["verdict"]) == "label":
         # If it is the same for all judges of an item, it is the truth, and there is no verdict.
         by_item = table.group_by("item").agg(pl.len().alias("n"), pl.col("verdict").n_unique().alias("k"))
         if not ((by_item["n"] > 1).any() and (by_item["k"] > 1).any()):
-            problem = f'found no column of verdicts; "{chosen["verdict"]}" seems to hold the truths'
-            these = use(verdict=chosen["verdict"], text="if those are verdicts")
+            problem = f'found no column of verdicts; "{column_of["verdict"]}" seems to hold the truths'
+            these = use(verdict=column_of["verdict"], text="if those are verdicts")
             raise InputError(problem, name, [use(verdict=Placeholder("COLUMN")), these])
     is_ordered = _orders(table) is not None
     if reading.order is not None and not is_ordered:
-        problem = f'the column "{chosen["order"]}" has other values than AB and BA'
+        problem = f'the column "{column_of["order"]}" has other values than AB and BA'
         raise InputError(problem, name, [Remedy(text="name another column"), leave_out("order")])
     is_pairwise = reading.kind == "pairwise"
-    if reading.kind is None and ({"system_a", "tool"} & chosen.keys() or is_ordered):
+    if reading.kind is None and ({"system_a", "tool"} & column_of.keys() or is_ordered):
         is_pairwise = True
     elif reading.kind is None:  # do verdicts, or truths beside them, compare two answers?
-        texts, golds = (
-            table.get_column(role).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list()
-            if role in table.columns
-            else []
-            for role in ("verdict", "gold")
-        )
-        said = [part for text in texts if (part := reading.said(text)) is not None]
-        classes = {named for text in said if isinstance(named := class_of(text), str)}
-        is_pairwise = (
-            is_clearly_pairwise(said) or is_clearly_pairwise(golds) or {"a", "b"} <= classes <= {"a", "b", "c"}
-        )
+        columns = [table.get_column(role) for role in ("verdict", "gold") if role in table.columns]
+        texts, *golds = (each.drop_nulls().unique(maintain_order=True).head(LOOKED_AT).to_list() for each in columns)
+        verdicts = [part for text in texts if (part := reading.said(text)) is not None]
+        classes = {word for text in verdicts if isinstance(word := class_of(text), str)}
+        is_pairwise = any(map(is_clearly_pairwise, (verdicts, *golds))) or {"a", "b"} <= classes <= {"a", "b", "c"}
         if "length_a" in table.columns and classes:
             is_pairwise |= classes <= {"a", "b", "c", "0", "1", "2", "3"}
     if is_pairwise:
-        is_placed = tuple(bare_name(chosen.get(role)) for role in ("system_a", "system_b")) not in UNPLACED
+        is_placed = tuple(bare_name(column_of.get(role)) for role in ("system_a", "system_b")) not in UNPLACED
         read_log = pairwise_log(table, name, reading, is_placed=is_placed)
         # Two verdicts per judge and item that contradict each other more than chance need an order, if none is known.
-        columns = {"item": read_log.item, "judge": read_log.judge, "answer": read_log.answer}
-        calls = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1))
+        calls = pl.DataFrame({name: getattr(read_log, name) for name in ("item", "judge", "answer")})
+        calls = calls.filter(pl.col("answer").is_between(0, TIED - 1))
         twice = calls.group_by("item", "judge").agg(pl.len(), pl.n_unique("answer")).filter(pl.col("len") == 2)
-        is_known = "repeat" in chosen or len(set(read_log.first.tolist())) > 1
+        is_known = "repeat" in column_of or len(set(read_log.first.tolist())) > 1
         if not is_known and 2 * twice.height >= MOSTLY * max(calls.height, 1):
-            problem = (
-                "there are two verdicts per judge and item, and no column says in which order the answers were shown"
-            )
+            problem = "there are two verdicts per judge and item, and no column says in which order the answers were "
+            problem += "shown"
             by_judge = twice.group_by("judge").agg(pl.len(), n_apart=(pl.col("answer") == 2).sum())
             if (2 * by_judge["n_apart"] > by_judge["len"] + SIGNIFICANT * by_judge["len"].sqrt()).any():
                 share = by_judge["n_apart"].sum() / twice.height
@@ -348,37 +340,34 @@ def read_judge_log(log: Any, **given: Any) -> JudgeLog:
         read_log = pointwise_log(table, name, reading)
         if read_log.is_ordered and len(read_log.class_names) > MOST_CLASSES:
             problem = f"the verdicts have {len(read_log.class_names):,} different scores, more than {MOST_CLASSES}"
-            fewer = Remedy(text="round them to fewer, such as 1 to 5")
-            raise InputError(problem, name, [fewer, use(verdict=Placeholder("COLUMN"))])
+            remedies = [Remedy(text="round them to fewer, such as 1 to 5"), use(verdict=Placeholder("COLUMN"))]
+            raise InputError(problem, name, remedies)
     notes = list(dict.fromkeys(notes))
     if "order" in table.columns and not (is_pairwise and is_ordered):
         reason = "its values are not AB and BA, or answers stand alone"
-        notes.append(f'the column "{chosen["order"]}" is not used: {reason}')
+        notes.append(f'the column "{column_of["order"]}" is not used: {reason}')
     given_gold = table.filter(pl.col("gold").is_not_null()) if "gold" in table.columns else table.clear()
     if n := int((read_log.gold != MISSING).sum()):
         unknown = {str(read_log.item_names[code]) for code in np.flatnonzero(read_log.gold == MISSING).tolist()}
         lost = given_gold.get_column("item").unique().is_in(list(unknown)).sum()
         more = f"; {lost:,} others cannot be read" if lost else ""
-        notes.append(f'the column "{chosen["gold"]}" is used as the truth of {n:,} items{more}')
+        notes.append(f'the column "{column_of["gold"]}" is used as the truth of {n:,} items{more}')
     elif not given_gold.is_empty():
-        column, example = chosen["gold"], given_gold.get_column("gold")[0][:40]
+        column, example = column_of["gold"], given_gold.get_column("gold")[0][:40]
         if reading.gold is not None:
             raise InputError(f'no truth in the column "{column}" can be read, such as {example!r}')
         notes.append(f'the column "{column}" is not used as truth: its values are not verdicts, such as {example!r}')
     if read_log.unread:
-        listed = ", ".join(f"{text!r} ({n:,})" for text, n in list(read_log.unread.items())[:UNREAD_SHOWN])
+        examples = ", ".join(f"{text!r} ({n:,})" for text, n in list(read_log.unread.items())[:UNREAD_SHOWN])
         n_others = len(read_log.unread) - UNREAD_SHOWN
-        others = f" and {n_others:,} others" if n_others > 0 else ""
-        notes.append(
-            f"{sum(read_log.unread.values()):,} verdicts cannot be read and count as failed: {listed}{others}; say "
-            "what they mean with verdict_map, or where in the text the verdict is with verdict_pattern"
-        )
+        examples += f" and {n_others:,} others" if n_others > 0 else ""
+        note = f"{sum(read_log.unread.values()):,} verdicts cannot be read and count as failed: {examples}; say what "
+        notes.append(f"{note}they mean with verdict_map, or where in the text the verdict is with verdict_pattern")
     read_log = replace(read_log, notes=[*read_log.notes, *notes])
     for source in truths:
         read_log = with_gold(read_log, source)
-        n = int((read_log.gold != MISSING).sum())
-        what = "holds truths by its name or its columns, and is used as gold"
-        read_log.notes.append(f"{source.name} {what}: {n:,} items")
+        what = f"{source.name} holds truths by its name or its columns, and is used as gold"
+        read_log.notes.append(f"{what}: {int((read_log.gold != MISSING).sum()):,} items")
     return read_log
 
 
@@ -396,32 +385,33 @@ def _read_files(sources: list[Source], reading: LogReading, notes: list[str]) ->
     # The names of files may say an order, if every swapped one has a partner.
     words = [re.findall(r"[^\W_]+", f"{folder}/{stem}".casefold()) for folder, stem in zip(folders, stems, strict=True)]
     rests = [tuple(word for word in each if word not in ORDER_WORDS) for each in words]
-    said = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
+    orders = ["BA" if any(ORDER_WORDS.get(word) for word in each) else "AB" for each in words]
     pairs = sorted((rest, order) for rest in set(rests) for order in ("AB", "BA"))
-    orders: list[str | None] = [None] * len(sources)
-    if "BA" in said and pairs == sorted(zip(rests, said, strict=True)):
+    has_orders = "BA" in orders and pairs == sorted(zip(rests, orders, strict=True))
+    if has_orders:
         ends = rf"(?i)(?:[\W_]+(?:{'|'.join(ORDER_WORDS)})\b|\b(?:{'|'.join(ORDER_WORDS)})[\W_]+)"
-        orders, names = list(said), [re.sub(ends, "", stem) for stem in stems]
+        names = [re.sub(ends, "", stem) for stem in stems]
     has_judges = False
     if read_qrels(sources[0]) is None:
         first = open_sources(sources[:1])
         calls = load_calls(first, most=1)
         columns = first.columns if calls is None else calls.columns
-        chosen = choose_columns(columns, reading, source=first.name, by_file=True)
-        has_judges = "judge" in chosen or (len(sources) == 1 and calls is None)  # without a judge, an error says so
-        if has_judges and ("order" in chosen or not any(orders)):
+        column_of = choose_columns(columns, reading, source=first.name, by_file=True)
+        has_judges = "judge" in column_of or (len(sources) == 1 and calls is None)  # without a judge, an error says so
+        if has_judges and ("order" in column_of or not has_orders):
             return [_read_calls(open_sources(sources), reading, notes)]
     if not has_judges:
         shown = ", ".join(dict.fromkeys(names[:3])) + (", ..." if len(set(names)) > 3 else "")
         notes.append(f"no column names the judges, so they are named after the files: {shown}")
-    if any(orders):
+    if has_orders:
         swapped = PurePath(sources[orders.index("BA")].name).name
         notes.append(f"the names of the files say in which order answers were shown: swapped in {swapped}")
     parts = []
     for source, judge, order in zip(sources, names, orders, strict=True):
         qrels = read_qrels(source)
         opened = open_sources([source]) if qrels is None else open_table(qrels)
-        parts.append(_read_calls(opened, reading, notes, None if has_judges else judge, order))
+        of_file = None if has_judges else judge, order if has_orders else None
+        parts.append(_read_calls(opened, reading, notes, *of_file))
     return parts
 
 
@@ -438,26 +428,26 @@ def _read_calls(
     """Return the columns under the names of their roles, mostly as text, and note what is left out."""
     calls = load_calls(opened)
     columns = opened.columns if calls is None else calls.columns
-    chosen = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
-    frame = opened.load(list(dict.fromkeys(chosen.values()))).to_polars() if calls is None else calls
-    if "judge" not in chosen:
-        frame, chosen = frame.with_columns(pl.lit(judge).alias(FILE)), chosen | {"judge": FILE}
-    if order is not None and "order" not in chosen:
-        frame, chosen = frame.with_columns(pl.lit(order).alias(FILE_ORDER)), chosen | {"order": FILE_ORDER}
-    series = {role: _text(frame.get_column(chosen[role])) for role in TEXTS if role in chosen}
-    if bare_name(chosen.get("order")).endswith("afirst"):  # not whether it is swapped
-        said = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
-        series["order"] = series["order"].str.to_lowercase().replace(said)
-    if "cost" in chosen:
-        cost = frame.get_column(chosen["cost"])
+    column_of = choose_columns(columns, reading, source=opened.name, by_file=judge is not None)
+    frame = opened.load(list(dict.fromkeys(column_of.values()))).to_polars() if calls is None else calls
+    if "judge" not in column_of:
+        frame, column_of = frame.with_columns(pl.lit(judge).alias(FILE)), column_of | {"judge": FILE}
+    if order is not None and "order" not in column_of:
+        frame, column_of = frame.with_columns(pl.lit(order).alias(FILE_ORDER)), column_of | {"order": FILE_ORDER}
+    series = {role: _text(frame.get_column(column_of[role])) for role in TEXTS if role in column_of}
+    if bare_name(column_of.get("order")).endswith("afirst"):  # not whether it is swapped
+        orders = {"true": "AB", "1": "AB", "false": "BA", "0": "BA"}
+        series["order"] = series["order"].str.to_lowercase().replace(orders)
+    if "cost" in column_of:
+        cost = frame.get_column(column_of["cost"])
         text = cost if cost.dtype.is_numeric() else _text(cost).str.strip_chars(" $€£")
         series["cost"] = text.cast(pl.Float64, strict=False).fill_nan(None)
         if (n := series["cost"].null_count() - cost.null_count()) > 0:
-            notes.append(f'{n:,} values in the column "{chosen["cost"]}" are not numbers and are left out')
-    if "time" in chosen:
-        series["time"] = _times(frame.get_column(chosen["time"]))
+            notes.append(f'{n:,} values in the column "{column_of["cost"]}" are not numbers and are left out')
+    if "time" in column_of:
+        series["time"] = _times(frame.get_column(column_of["time"]))
     for side in "ab":
-        if f"text_{side}" in chosen and (texts := frame.get_column(chosen[f"text_{side}"])).dtype == pl.String:
+        if f"text_{side}" in column_of and (texts := frame.get_column(column_of[f"text_{side}"])).dtype == pl.String:
             series[f"length_{side}"] = texts.str.len_chars()
     table = pl.DataFrame(series)
     for name, words in (("turn", ", turn "), ("system", ", ")):  # if they are not the same everywhere
@@ -473,7 +463,7 @@ def _read_calls(
         table = table.filter(pl.col("system_a").ne_missing(pl.col("system_b")))
         if n := n_before - table.height:
             notes.append(f"{n:,} verdicts compare a system with itself and are left out")
-    return opened.name, chosen if calls is None else chosen | {"tool": "tool"}, table
+    return opened.name, column_of if calls is None else column_of | {"tool": "tool"}, table
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -532,18 +522,18 @@ def pairwise_log(
     of_items: dict[str, Any] = {}
     has_systems = "system_a" in table.columns
     if has_systems:  # the sides of an item are its systems in alphabetical order
-        one, other = (table.get_column(name).fill_null("?") for name in ("system_a", "system_b"))
-        flip = (one > other).to_numpy()
-        sides = table.select("item", a=pl.min_horizontal(one, other), b=pl.max_horizontal(one, other))
+        pair = [table.get_column(name).fill_null("?") for name in ("system_a", "system_b")]
+        flip = (pair[0] > pair[1]).to_numpy()
+        sides = table.select("item", a=pl.min_horizontal(*pair), b=pl.max_horizontal(*pair))
         if sides.n_unique() > items.n_unique():  # more than two systems answered a prompt: each pair is an item
             items = sides.select(pl.concat_str("item", pl.lit(", "), "a", pl.lit(" vs "), "b")).to_series()
-        systems = sorted({*one.unique(), *other.unique()})
+        systems = sorted({*pair[0].unique(), *pair[1].unique()})
         code_of = {name: code for code, name in enumerate(systems)}
         of_items = {f"system_{side}": _replace(sides.get_column(side), code_of, MISSING) for side in "ab"}
     orders, is_exchanged = _orders(table), False
     if orders is not None and has_systems:  # if the columns of the systems are exchanged with it, it says nothing more
-        pair = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
-        arrangements = table.group_by("item", *pair).agg(n=pl.col("system_a").n_unique())["n"]
+        ends = [pl.min_horizontal("system_a", "system_b"), pl.max_horizontal("system_a", "system_b").alias("other")]
+        arrangements = table.group_by("item", *ends).agg(n=pl.col("system_a").n_unique())["n"]
         n_orders = table.group_by("item", "system_a", "system_b").agg(n=pl.col("order").n_unique())["n"]
         is_exchanged = bool((arrangements > 1).any() and (n_orders == 1).all())
     if orders is None or is_exchanged:
@@ -575,16 +565,12 @@ def _doubts(log: JudgeLog) -> list[str]:
     A judge that prefers a position does so for most items: it says "first, first" or "second, second", hardly both.
     Whatever its bias and its noise, it gives the same answer after a swap in 2 sqrt(ff ss) of the pairs or more.
     """
-    columns = {"item": log.item, "judge": log.judge, "first": log.first, "answer": log.answer}
-    decided = pl.DataFrame(columns).filter(pl.col("answer").is_between(0, TIED - 1), pl.col("first") >= 0)
+    calls = pl.DataFrame({name: getattr(log, name) for name in ("item", "judge", "first", "answer")})
+    decided = calls.filter(pl.col("answer").is_between(0, TIED - 1), pl.col("first") >= 0)
     by_order = decided.group_by("item", "judge", "first", maintain_order=True).agg(pl.last("answer"))
     first, second = (by_order.filter(first=side).select("item", "judge", "answer") for side in (A_FIRST, B_FIRST))
-    said = pl.concat_str("answer", "answer_right")
-    pairs = (
-        first.join(second, on=("item", "judge"))
-        .group_by("judge")
-        .agg(pl.len(), ff=(said == "01").sum(), ss=(said == "10").sum())
-    )
+    both, by_judge = pl.concat_str("answer", "answer_right"), first.join(second, on=("item", "judge")).group_by("judge")
+    pairs = by_judge.agg(pl.len(), ff=(both == "01").sum(), ss=(both == "10").sum())
     n, ff, ss = (pairs[name].cast(pl.Float64).to_numpy() for name in ("len", "ff", "ss"))
     share = (ff + ss).sum() / max(n.sum(), 1)
     is_odd = (2 * np.sqrt(ff * ss) - (n - ff - ss) > SIGNIFICANT * np.sqrt(n)).any()
@@ -663,24 +649,20 @@ def _make_log(
         if name == "gold" and (wrong := np.flatnonzero(is_known & (by_item[name][item] != values))).size:
             what = f"item {item_names[item[wrong[0]]]!r} has two different gold truths; keep one of them"
             raise InputError(f"{source}: {what}")
-    counted = unread.str.slice(0, SHOWN).value_counts().sort("count", "verdict", descending=[True, False])
-    unknown = np.full(table.height, np.nan)
+    counts = unread.str.slice(0, SHOWN).value_counts().sort("count", "verdict", descending=[True, False])
+    fields = by_item | more | {"item": item, "judge": judge, "failure": failure, "item_names": item_names}
+    has_cost, has_time = "cost" in table.columns, "time" in table.columns
     return JudgeLog(
-        item=item,
-        judge=judge,
-        failure=failure,
-        cost=table.get_column("cost").fill_null(np.nan).to_numpy() if "cost" in table.columns else unknown,
-        item_names=item_names,
+        cost=table["cost"].fill_null(np.nan).to_numpy() if has_cost else np.full(table.height, np.nan),
         judge_names=[str(name) for name in judge_names],
-        time=table.get_column("time").to_numpy() if "time" in table.columns else None,
-        unread=dict(counted.rows()),
-        **by_item | more,
+        time=table["time"].to_numpy() if has_time else None,
+        unread=dict(counts.rows()),
+        **fields,
     )
 
 
 def _replace(column: pl.Series, codes: Mapping[str, int], default: int, dtype: Any = pl.Int32) -> Any:
-    replaced = column.replace_strict(codes, default=default, return_dtype=dtype)
-    return replaced.fill_null(default).to_numpy().copy()
+    return column.replace_strict(codes, default=default, return_dtype=dtype).fill_null(default).to_numpy().copy()
 
 
 def _orders(table: pl.DataFrame) -> SmallCodes | None:
@@ -708,9 +690,9 @@ def _meanings(table: pl.DataFrame, name: str, reading: LogReading) -> SmallCodes
     meanings = reading.meanings(column.drop_nulls(), "verdicts" if name == "verdict" else "truths")
     codes: SmallCodes = _replace(column, meanings, int(Meaning.EMPTY), pl.Int8)
     if "system_a" in table.columns:
-        said = column.str.strip_chars().str.to_lowercase()
+        words = column.str.strip_chars().str.to_lowercase()
         for system, side in (("system_a", Meaning.SIDE_A), ("system_b", Meaning.SIDE_B)):
-            is_named = said == table.get_column(system).str.strip_chars().str.to_lowercase()
+            is_named = words == table.get_column(system).str.strip_chars().str.to_lowercase()
             codes[is_named.fill_null(False).to_numpy()] = side
     return codes
 
@@ -738,7 +720,7 @@ def with_gold(log: JudgeLog, gold: Any) -> JudgeLog:
     source = sources_of(gold)[0] if is_files(gold) or isinstance(gold, Source) else None
     if source is not None and (qrels := read_qrels(source)) is not None:
         items, truths = qrels["item"].to_list(), qrels["verdict"].to_list()
-    elif source is not None and (people := majority_of_people(source)) is not None:  # votes of people
+    elif source is not None and (people := majority_of_people(source)) is not None:
         items, truths = people["item"].to_list(), people["gold"].to_list()
     else:
         items, truths = map(to_list, read_truth(gold.name if isinstance(gold, Source) else gold))

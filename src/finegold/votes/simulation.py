@@ -201,19 +201,19 @@ def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tupl
     for size in map(int, np.unique(n_votes)):  # distinct annotators for each task, in proportion to their activity
         tasks = np.flatnonzero(n_votes == size)
         if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:  # draw again who occurs twice on a task
-            asked = _draw(rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)).reshape(-1, size)
+            people = _draw(rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)).reshape(-1, size)
             rows = np.arange(len(tasks))
             while len(rows):
-                part = np.sort(asked[rows], axis=1)
+                part = np.sort(people[rows], axis=1)
                 twice = np.zeros(part.shape, dtype=bool)
                 twice[:, 1:] = part[:, 1:] == part[:, :-1]
                 part[twice] = _draw(rng, activity[None], np.zeros(int(twice.sum()), dtype=np.int32))
-                asked[rows] = part
+                people[rows] = part
                 rows = rows[twice.any(axis=1)]
         else:  # the smallest exponential variables give a weighted sample without replacement
             clocks = rng.standard_exponential((len(tasks), len(activity))) / activity
-            asked = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(np.int32)
-        annotator[start[tasks][:, None] + np.arange(size)] = asked
+            people = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(np.int32)
+        annotator[start[tasks][:, None] + np.arange(size)] = people
     return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
 
 
@@ -223,8 +223,8 @@ def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     n_rows, n = probabilities.shape
     sums = np.cumsum(probabilities, axis=1)
     steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
-    found = np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
-    drawn: Codes = np.clip(found, 0, n - 1).astype(np.int32)
+    category = np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
+    drawn: Codes = np.clip(category, 0, n - 1).astype(np.int32)
     return drawn
 
 
@@ -242,23 +242,20 @@ def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: Ar
     if n_classes == 1:
         return np.ones((n, 1, 1))
     right = np.eye(n_classes)
+    confused = CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * np.roll(right, 1, axis=1)
     means = []
-    for chances in (
-        SKILLED_ACCURACY * right,
-        CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * np.roll(right, 1, axis=1),
-    ):
+    for chances in (SKILLED_ACCURACY * right, confused):
         rest = (1 - chances.sum(axis=1, keepdims=True)) / n_classes  # equally over all classes
         means.append(PROTOTYPE_STRENGTH * (chances + rest))
-    rows = [*means, *[np.ones_like(right)] * max(n - 2, 0)]
-    return np.array([[rng.dirichlet(row) for row in prototype] for prototype in rows[:n]])
+    means += [np.ones_like(right)] * (n - 2)
+    return np.array([[rng.dirichlet(row) for row in prototype] for prototype in means[:n]])
 
 
 def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
     shares = np.ones(n) if given is None else np.array(given, dtype=float)
     if shares.shape != (n,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
         raise InputError(f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}")
-    total: Floats = shares / shares.sum()
-    return total
+    return np.asarray(shares / shares.sum())
 
 
 def _check_sizes(**sizes: int) -> None:
@@ -315,9 +312,8 @@ def draw_judges(n_judges: int = 8, n_systems: int = 5, seed: int = 0) -> JudgePr
     rng = np.random.default_rng((seed, 0))
     names = [FAMILIES[j] if j < len(FAMILIES) else f"judge-{j + 1}" for j in range(n_judges)]
     stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(names)]
-    accuracy = rng.uniform(0.65, 0.85, n_judges)
-    bias = rng.uniform(-0.05, 0.2, n_judges)
-    bias[n_judges - 1] = 0.45  # the last judge mostly follows the position
+    accuracy, bias = rng.uniform(0.65, 0.85, n_judges), rng.uniform(-0.05, 0.2, n_judges)
+    bias[-1] = 0.45  # the last judge mostly follows the position
     return JudgeProcess(
         judge_names=names,
         family=np.unique(stems, return_inverse=True)[1],
@@ -351,18 +347,17 @@ def simulate_log(process: JudgeProcess, n_items: int = 1000, seed: int = 0) -> J
         return np.where(is_common, common, rng.random((n_judges, n_items)))
 
     luck, error = draw_luck(), draw_luck()
-    one, other = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)
-    wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), other, one)
+    loser, tie = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)  # the two sides, if a tie is right
+    wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), tie, loser)
     view = np.where(luck < process.accuracy[:, None], winner, wrong)[..., None]  # [J, T, 1] what judges think
     position = np.where(view == 2, 2, view ^ np.array([0, 1]))  # [J, T, 2] the second order is swapped
     bias = process.position_bias[:, None, None]
     follows = rng.random(position.shape) < np.abs(bias)
-    said = np.where(follows, np.where(bias > 0, 0, 1), position)
-    failed = rng.random(said.shape) < process.failure_rate[:, None, None]
-    is_refused = failed & (rng.random(said.shape) < REFUSED)
-    texts = TEXTS[said].astype(object)
+    verdict = np.where(follows, np.where(bias > 0, 0, 1), position)
+    has_failed = rng.random(verdict.shape) < process.failure_rate[:, None, None]
+    is_refused = has_failed & (rng.random(verdict.shape) < REFUSED)
+    texts = TEXTS[np.where(has_failed, 3, verdict)].astype(object)
     texts[is_refused] = REFUSAL
-    texts[failed & ~is_refused] = ""
 
     def by_item(values: NDArray[Any]) -> NDArray[Any]:
         return np.ascontiguousarray(values.transpose(1, 0, 2)).ravel()
@@ -375,7 +370,7 @@ def simulate_log(process: JudgeProcess, n_items: int = 1000, seed: int = 0) -> J
         "judge": np.tile(np.repeat(process.judge_names, 2), n_items),
         "order": np.tile(["AB", "BA"], n_judges * n_items),
         "verdict": by_item(texts),
-        "error": by_item(np.where(failed & ~is_refused, "timeout", "").astype(object)),
+        "error": by_item(np.where(has_failed & ~is_refused, "timeout", "").astype(object)),
         "cost": np.tile(np.repeat(process.cost, 2), n_items),
     }
     truth = np.where(winner == 2, "tie", np.where(winner == 0, names[a], names[b]))
