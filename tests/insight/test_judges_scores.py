@@ -10,15 +10,8 @@ from scipy.stats import binomtest
 import finegold
 from finegold import judges
 from finegold.errors import InputError
-from finegold.insight.judges.answers import (
-    MISSING,
-    UNDECIDED,
-    mean_of,
-    merge,
-    prediction_powered,
-    share_of,
-)
-from finegold.insight.judges.scores import MIN_GOLD
+from finegold.insight.judges.answers import MISSING, UNDECIDED, mean_of, merge, prediction_powered
+from finegold.insight.judges.scores import MIN_GOLD, share_of
 from finegold.io.judge_logs import only_judges
 from finegold.votes.simulation import draw_judges, simulate_log
 

@@ -127,16 +127,9 @@ def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
     """Return what was learned about annotators in the new order, with zeros for new annotators."""
     names, codes = method.remembers or (), np.full(len(annotators.names), MISSING)
     codes[annotators.old] = np.arange(len(annotators.old))
-
-    def in_new_order(values: NDArray[Any]) -> Floats:
-        return _of_annotators(values, codes)
-
-    statistics = {name: in_new_order(a) if name in names else a for name, a in known.statistics.items()}
-    own = {name: in_new_order(getattr(known, name)) for name in names if name not in known.statistics}
+    statistics = {name: _of_annotators(a, codes) if name in names else a for name, a in known.statistics.items()}
+    own = {name: _of_annotators(getattr(known, name), codes) for name in names if name not in known.statistics}
     return replace(known, statistics=statistics, **own)
-
-
-# ---- An earlier result as prior knowledge about annotators
 
 
 def fit_with_prior(

@@ -46,7 +46,7 @@ def cells_of(votes: Annotations) -> Cells:
     return Cells(m, n[task], task, votes.cell_class.astype(np.int64), n, votes.n_classes)
 
 
-def observed(cells: Cells) -> float:
+def observed_agreement(cells: Cells) -> float:
     """Return the share of pairs of votes that agree, as the mean over tasks with at least two votes."""
     several = cells.per_task >= 2
     return float(_agreeing(cells)[several].mean()) if several.any() else np.nan

@@ -76,12 +76,10 @@ class Comparison:
         return comparison_html(self)
 
 
-def compare(
-    annotations: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
-) -> Comparison:
+def compare(votes: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit) -> Comparison:
     """Fit each method to the votes. `run` can be a fit function that shows progress."""
-    majority = fit(method_class("mv")(), annotations)
-    return Comparison([run(method, annotations) for method in methods], majority, truth)
+    majority = fit(method_class("mv")(), votes)
+    return Comparison([run(method, votes) for method in methods], majority, truth)
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:

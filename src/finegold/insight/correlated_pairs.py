@@ -207,12 +207,6 @@ class AnnotatorPairs(NamedTuple):
     kappa: Floats  # NaN if both always voted for the same class
     note: str  # says which pairs of votes were left out; empty if none were
 
-    @property
-    def mean_kappa(self) -> float:
-        """Return Light's kappa, the mean over pairs of annotators, weighted by the number of shared tasks."""
-        known = ~np.isnan(self.kappa)
-        return float(np.average(self.kappa[known], weights=self.shared[known])) if known.any() else np.nan
-
 
 def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
     one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS_PAIRS)

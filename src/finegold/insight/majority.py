@@ -44,9 +44,9 @@ def flipped_tasks(result: ResultData) -> Flags:
     if result.label_sets is not None:
         return outvoted_sets(result)
     votes = votes_of(result)
-    found = np.empty(votes.n_tasks, np.bool_)
-    outvoted(kernel_votes(votes), votes.gold, result.label_codes, found)
-    return found
+    is_flipped = np.empty(votes.n_tasks, np.bool_)
+    outvoted(kernel_votes(votes), votes.gold, result.label_codes, is_flipped)
+    return is_flipped
 
 
 def flips(result: ResultData) -> Any:
@@ -65,6 +65,16 @@ def flips(result: ResultData) -> Any:
     tasks = np.flatnonzero(flipped_tasks(result))
     tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
     label = result.label_codes[tasks]
+    position, who, _, weight = _weights(result, tasks, label, majority[tasks])
+    names = [str(name) for name in to_list(result.annotator_names)]
+    end = np.cumsum(np.bincount(position, minlength=len(tasks)))
+    reasons = []
+    for row, shares in enumerate(_prior_weight(result, label, majority[tasks]).tolist()):
+        own_votes = slice(end[row - 1] if row else 0, end[row])
+        parts = [(w, names[j]) for w, j in zip(weight[own_votes], who[own_votes], strict=True)]
+        pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
+        sides = [f"{side}: {_listed(some)}" for side, some in (("for", pro), ("against", contra)) if some]
+        reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
     return make_frame(
         {
             "task": result.task_names.take(tasks.astype(np.int32)),
@@ -74,7 +84,7 @@ def flips(result: ResultData) -> Any:
             "votes_majority": most[tasks],
             "votes_label": own[tasks].astype(np.int64),
             "n_votes": result.votes_per_task[tasks],
-            "why": np.array(_reasons(result, tasks, label, majority[tasks]), dtype=np.str_),
+            "why": np.array(reasons, dtype=np.str_),
         },
         like=result.task_names,
     )
@@ -149,23 +159,7 @@ def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) ->
 
 def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
     shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
-    found: Floats = shares[label] - shares[other]
-    return found
-
-
-def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
-    """Return texts such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
-    place, who, _, weight = _weights(result, tasks, label, majority)
-    names = [str(name) for name in to_list(result.annotator_names)]
-    end = np.cumsum(np.bincount(place, minlength=len(tasks)))
-    reasons = []
-    for row, shares in enumerate(_prior_weight(result, label, majority).tolist()):
-        votes = slice(end[row - 1] if row else 0, end[row])
-        parts = [(w, names[j]) for w, j in zip(weight[votes], who[votes], strict=True)]
-        pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
-        sides = [f"{side}: {_listed(some)}" for side, some in (("for", pro), ("against", contra)) if some]
-        reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
-    return reasons
+    return np.asarray(shares[label] - shares[other])
 
 
 def _listed(parts: list[tuple[float, str]]) -> str:

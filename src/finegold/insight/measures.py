@@ -157,18 +157,19 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         except (TypeError, ValueError):
             raise InputError(f"level interval needs classes that are numbers, not {classes}; try ordinal") from None
     fleiss, ac1 = coefficients.fleiss(cells), coefficients.ac1(cells)
-    found = {"alpha": coefficients.alpha(cells, scale), "fleiss": fleiss, "ac1": ac1}
-    several = cells.per_task >= 2
+    estimates = {"alpha": coefficients.alpha(cells, scale), "fleiss": fleiss, "ac1": ac1}
+    several, kappa = cells.per_task >= 2, pairs.kappa[~np.isnan(pairs.kappa)]
     return Agreement(
         level=level,
-        **{name: estimate.value for name, estimate in found.items()},
-        cohen=pairs.mean_kappa,
-        observed=coefficients.observed(cells),
+        **{name: estimate.value for name, estimate in estimates.items()},
+        # Light's kappa: pairs of annotators are weighted by the number of shared tasks.
+        cohen=float(np.average(kappa, weights=pairs.shared[~np.isnan(pairs.kappa)])) if kappa.size else np.nan,
+        observed=coefficients.observed_agreement(cells),
         self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
         n_tasks=int(several.sum()),
         n_votes=int(cells.per_task[several].sum()),
         n_annotators=single.n_annotators,
-        errors={name: estimate.error for name, estimate in found.items()},
+        errors={name: estimate.error for name, estimate in estimates.items()},
         votes=single,
         pairs_found=pairs,
     )

@@ -62,7 +62,7 @@ def trust_html(found: Trust) -> str:
 
 
 def plan_html(plan: Plan) -> str:
-    result = plan.result
+    result, who = plan.result, plan.result.annotator_names
     rows = [
         [
             name_html(result.task_names, i),
@@ -72,9 +72,7 @@ def plan_html(plan: Plan) -> str:
         ]
         for i in plan.ask[:TASKS_SHOWN].tolist()
     ]
-    advice = [
-        f"{one.action} {name_html(result.annotator_names, one.annotator)}: {escape(one.why)}" for one in plan.advice
-    ]
+    advice = [f"{each.action} {name_html(who, each.annotator)}: {escape(each.why)}" for each in plan.advice]
     return page_html(
         f"<b>Plan</b>: {len(plan.ask):,} tasks to ask about, {int(plan.safe.sum()):,} safe",
         table_html(["task", "label so far", "", "confidence", "votes", "gain"], rows, len(plan.ask)),

@@ -95,5 +95,4 @@ def spam(result: ResultData) -> Spam:
 
 def _log_rising(a: Floats | float, n: Floats) -> Floats:
     """Return log Gamma(a + n) / Gamma(a), a factor of the Dirichlet-multinomial likelihood of n votes."""
-    risen: Floats = gammaln(a + n) - gammaln(a)
-    return risen
+    return np.asarray(gammaln(a + n) - gammaln(a))

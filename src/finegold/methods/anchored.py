@@ -100,21 +100,15 @@ class AnchoredVote(Method):
     tolerance: float = setting(1e-3, "Has no effect: all sweeps are made.")
     max_iterations: int = setting(4, "Number of sweeps.")
     vote_share: float = setting(0.5, "Weight of the votes themselves in a label; the rest is the model's.", WEIGHT)
-    own_share: float = setting(
-        0.5, "Weight of an annotator's own matrix in the model; the rest is everybody's.", WEIGHT
-    )
-    class_prior: float = setting(
-        0.5, "Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.", POWER
-    )
+    own_share: float = setting(0.5, "Weight of an annotator's own matrix in the model; the rest: everybody's.", WEIGHT)
+    class_prior: float = setting(0.5, "Exponent of the class frequencies: 0 ignores them, 1 uses them in full.", POWER)
     skill_power: float = setting(
         0.75, "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.", POWER
     )
     prior_votes: float = setting(
         2.0, "Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.", POSITIVE
     )
-    coin_share: float = setting(
-        0.3, "Weight of uniform errors in everybody's matrix, as a share of all votes.", POSITIVE
-    )
+    coin_share: float = setting(0.3, "Weight of uniform errors in everybody's matrix, a share of all votes.", POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2

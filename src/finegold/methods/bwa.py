@@ -71,13 +71,9 @@ class BWA(Method):
 
     name: ClassVar[str] = "bwa"
 
-    tolerance: float = setting(
-        1e-3, "A class stops when none of its averages changes by more than this share of its size."
-    )
+    tolerance: float = setting(1e-3, "A class stops when no average of it changes by more than this share of its size.")
     a_v: float = setting(15.0, "How many votes the prior of an annotator's weight is worth.", POSITIVE)
-    lam: float = setting(
-        1.0, "Weight of the mean over all tasks in the average of each task, the paper's lambda.", POSITIVE
-    )
+    lam: float = setting(1.0, "Weight of the mean of all tasks in the average of each, the paper's lambda.", POSITIVE)
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes

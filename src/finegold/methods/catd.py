@@ -70,9 +70,7 @@ class CATD(Method):
     tolerance: float = 0.0
     max_iterations: int = 100
     seed: int = setting(0, 'Seed of the draws that decide ties, with `ties="random"`.')
-    ties: Literal["random", "split"] = setting(
-        "split", "Whether a tie is decided at random or divided among the classes."
-    )
+    ties: Literal["random", "split"] = setting("split", "Whether ties are decided at random or divided among classes.")
     quantiles: Literal["printed", "exact"] = setting(
         "exact", "Quantiles of chi-square: those of the printed table that the public program uses, or exact ones."
     )

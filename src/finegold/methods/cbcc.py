@@ -78,16 +78,12 @@ class CBCC(Method):
     name: ClassVar[str] = "cbcc"
     random_start: ClassVar[bool] = True
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, it never stops early."
-    )
+    tolerance: float = setting(0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all.")
     max_iterations: int = 40
     seed: int = setting(0, "Seed of the random communities that it starts from.")
     n_communities: int = setting(4, "The number of communities.", COUNT)
     community_strength: float = setting(10.0, "Pseudo-count of annotators in each community.", POSITIVE)
-    w: float = setting(
-        5.0, "Precision of annotators' scores around those of their community: if large, they are alike.", POSITIVE
-    )
+    w: float = setting(5.0, "Precision of scores around those of a community: if large, members are alike.", POSITIVE)
     quality: float = setting(0.7, "The share of right votes that the prior of the scores expects.", SHARE)
     repeats: int = setting(
         5,

@@ -51,9 +51,7 @@ class DS(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, it never stops early."
-    )
+    tolerance: float = setting(0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all.")
     max_iterations: int = 20
     quality: float = setting(0.7, "The share of right votes of every annotator at the start.", SHARE)
 

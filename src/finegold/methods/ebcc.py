@@ -92,12 +92,8 @@ class EBCC(Method):
     seed: int = setting(0, "Seed of the random starts.")
     n_subtypes: int = setting(10, "The largest number of subtypes of each class, the paper's G.", COUNT)
     n_restarts: int = setting(40, "The number of random starts. The result with the highest bound is returned.", COUNT)
-    class_prior: Literal["empirical", "uniform"] = setting(
-        "empirical", "Pseudo-counts of the classes: summed vote shares, or 1 each."
-    )
-    a_pi: float = setting(
-        0.1, "Pseudo-counts of the subtypes of a class, in sum. If it is small, few subtypes are used.", POSITIVE
-    )
+    class_prior: Literal["empirical", "uniform"] = setting("empirical", "Pseudo-counts: summed vote shares, or 1 each.")
+    a_pi: float = setting(0.1, "Pseudo-counts of the subtypes of a class, in sum; if small, few are used.", POSITIVE)
     b_correct: float = setting(4.0, "Pseudo-count of right votes in each confusion matrix.", POSITIVE)
     b_wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
 

@@ -154,8 +154,7 @@ class GLAD(Method):
         return after._replace(has_converged=not self.priors and self._has_converged(before.q, q))
 
     def _objective(self, engine: Engine, before: Parameters, both: Floats) -> tuple[float, Floats]:
-        """Return Q without its constants, and its gradient, for (alpha, beta) in one vector; with priors, those of the
-        log posterior."""
+        """Return Q (with priors, the log posterior) without its constants, and its gradient, for (alpha, beta)."""
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
         slope = engine.sum(_slope_at, moved, self.priors)

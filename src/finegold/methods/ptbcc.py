@@ -91,12 +91,8 @@ class PTBCC(Method):
     keeps: ClassVar[dict[str, str]] = {"eta": "WS", "mu": "SKK", "nu": "K", "beta": "WS", "a": "SKK", "u": "K"}
 
     seed: int = setting(0, "Seed of the random prototypes, if there are more than two.")
-    n_prototypes: int = setting(
-        2, "The number of prototypes. The first is a skilled annotator, the second a confused one.", COUNT
-    )
-    e: float = setting(
-        1.0, "Pseudo-count, in the first prototype, of each wrong vote, and in the second of the right one.", POSITIVE
-    )
+    n_prototypes: int = setting(2, "Number of prototypes: first a skilled annotator, then a confused one.", COUNT)
+    e: float = setting(1.0, "Pseudo-count of a wrong vote in the first prototype, a right one in the second.", POSITIVE)
     f: float = setting(
         5.0, "Pseudo-count of right votes in the first prototype: f / (f + (K - 1) e) are right at first.", POSITIVE
     )

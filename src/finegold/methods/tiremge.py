@@ -91,9 +91,7 @@ class TiReMGE(Method):
     random_start: ClassVar[bool] = True
     unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # Adam divides by small numbers
 
-    tolerance: float = setting(
-        0.0, "Stop when no probability of a class changes by more than this in a sweep. With 0, all steps are made."
-    )
+    tolerance: float = setting(0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all.")
     max_iterations: int = setting(150, "The number of steps.")
     seed: int = setting(0, "Seed of the network's first weights.")
     learning_rate: float = setting(0.01, "Learning rate of the optimiser, Adam.", Range("positive", 1e-9, 10.0))

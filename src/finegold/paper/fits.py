@@ -231,8 +231,6 @@ def _warm_up(method: str, data: str, folder: str, verified: bool) -> None:
     fit(make_method(method, single, paper=True), _votes(data, folder, verified).annotations, threads=1)
 
 
-# ---- What the fits add up to: accuracies, means, tests, ablation, times
-
 DIGITS = 9  # accuracies are fractions of small numbers; smaller differences are rounding errors that would break ties
 
 

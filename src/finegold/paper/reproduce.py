@@ -57,15 +57,13 @@ def reproduce(
         check_writable(target / f"{PAGE}.html")
         there = [name for name in PAPER if find(name, folder)]
         if not there:
-            raise InputError(
-                f"none of the paper's data sets is in {folder}; run `finegold datasets fetch`, or use --data"
-            )
+            problem = f"none of the paper's data sets is in {folder}"
+            raise InputError(f"{problem}; run `finegold datasets fetch`, or use --data")
         try:
             votes = {name: load_dataset(name, folder, verified=verified) for name in there}
         except InputError as error:
-            raise InputError(
-                f"{error}; to use it as it is, marked everywhere as not verified: --allow-unverified"
-            ) from error
+            remedy = "to use it as it is, marked everywhere as not verified: --allow-unverified"
+            raise InputError(f"{error}; {remedy}") from error
         results = Results(votes, [name for name in PAPER if name not in there], parts, chosen)
         sizes = {name: loaded.annotations.n_votes for name, loaded in votes.items()}
         fits = plan_fits(parts, chosen, there)
@@ -94,9 +92,6 @@ def _describe_machine(workers: int, seconds: float) -> dict[str, Any]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-# ---- The page
 
 
 def blocks(results: Results, drawn: set[str], command: str) -> list[Block]:
@@ -137,9 +132,6 @@ def blocks(results: Results, drawn: set[str], command: str) -> list[Block]:
     if figures:
         page += [Heading("Figures and the numbers behind them"), *figures]
     return [*page, Heading("Machine"), [f"{name}: {value}" for name, value in results.machine.items()]]
-
-
-# ---- The files: all of them or none
 
 
 def contents(results: Results, command: str) -> dict[str, bytes]:

@@ -54,9 +54,7 @@ class ContentItem(BaseModel):
     text: str
     kind: Kind
     href: str | None = None
-    is_remote: bool = Field(
-        default=False, description="Whether it lies on another server; it is loaded only with consent."
-    )
+    is_remote: bool = Field(default=False, description="Whether it lies on another server: loaded only with consent.")
 
 
 class ItemTable(BaseModel):

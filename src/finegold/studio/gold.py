@@ -73,9 +73,7 @@ class Note(BaseModel, extra="forbid"):
 
 
 class Undo(BaseModel, extra="forbid"):
-    action: int | None = Field(
-        None, ge=1, le=2**53, description="The id of the action; by default the reviewer's newest."
-    )
+    action: int | None = Field(None, ge=1, le=2**53, description="The id of the action; by default your newest.")
 
 
 class Undone(BaseModel):
@@ -88,9 +86,7 @@ class Imported(BaseModel):
     read: int
     used: int = Field(description="Number of truths of tasks with votes that nobody had judged.")
     without_votes: int = Field(description="Number of truths of tasks that have no votes.")
-    unknown_classes: list[str] = Field(
-        description="Truths that are not classes of the votes; their tasks are left out."
-    )
+    unknown_classes: list[str] = Field(description="Truths that are no classes of the votes; their tasks are left out.")
 
 
 def truths_of(store: Store, project: int) -> dict[Any, Any]:

@@ -47,9 +47,7 @@ class Project(BaseModel):
     version: int
     file: str | None
     reading: dict[str, Any] | None
-    options: list[str] | None = Field(
-        description="The labels that votes are sets of; a task of the project asks about one of them."
-    )
+    options: list[str] | None = Field(description="The labels that votes are sets of; a task asks about one of them.")
     base: int | None
     shown: int | None
     fits: list[Fit]
@@ -61,9 +59,7 @@ class Project(BaseModel):
     n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
     crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
     failure: str | None = Field(description="Why the file could not be read the last time.")
-    damaged: bool = Field(
-        description="Whether opening the result crashed the studio; it is opened again only on request."
-    )
+    damaged: bool = Field(description="Whether opening the result crashed the studio; it is opened only on request.")
     job: JobState | None
 
 
@@ -90,9 +86,7 @@ class Change(BaseModel, extra="forbid"):
 
     name: Title | None = None
     blind: bool | None = Field(default=None, description="Hide the votes and the label of a task until it is judged.")
-    template: str | None = Field(
-        None, max_length=10_000, description="How a task is shown, with {columns}; blank: all its columns."
-    )
+    template: str | None = Field(None, max_length=10_000, description="How a task is shown with {columns}; blank: all.")
     remote: bool | None = Field(default=None, description="Load images and sounds of the tasks from other servers.")
     version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
 

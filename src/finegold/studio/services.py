@@ -108,9 +108,7 @@ class JobState(BaseModel):
     tolerance: float = 0.0
     steps: list[list[float | None]] = Field(default=[], description="iteration, change, bound")
     warnings: list[str] = []
-    repair: dict[str, Any] | None = Field(
-        default=None, description="Choices of the reading that would repair what failed."
-    )
+    repair: dict[str, Any] | None = Field(default=None, description="Choices of the reading that repair what failed.")
     _project: int = PrivateAttr(default=0)
     _cancelled: threading.Event = PrivateAttr(default_factory=threading.Event)
 

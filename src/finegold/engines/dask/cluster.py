@@ -38,9 +38,7 @@ DYING = (
 
 
 class Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
-    """Make workers ignore Ctrl-C, which reaches all processes of a terminal."""
-
-    # The engine ends them after it has saved their state.
+    """Make workers ignore Ctrl-C, which reaches all processes of a terminal: the engine saves their state first."""
 
     def setup(self, worker: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -134,9 +132,7 @@ class Cluster:
 
 
 def _start(workers: int) -> LocalCluster:
-    """Start a process per core with one thread each: threads of one process would wait for the interpreter between
-    kernels.
-    """
+    """Start a process per core with one thread each: threads of one process would wait for the interpreter."""
     try:
         with dask.config.set(QUIET):
             return LocalCluster(

@@ -141,8 +141,12 @@ class DaskEngine(Engine):
         self.pool.assign(sorted(self.behind - self.pool.worker_of.keys()))
         for index in sorted(self.behind):
             origin = None if index in self.pool.loaded else self.origin(index)
-            first, end = self.first_task[index : index + 2].tolist()
-            self.pool.send(index, origin, self.history.first, self.history.first_state(index, slice(first, end)))
+            state, mark, kept = self.history.state, f"{index}.", None
+            if state is not None:
+                first, end = self.first_task[index : index + 2].tolist()
+                own = {name.removeprefix(mark): values for name, values in state.items() if name.startswith(mark)}
+                kept = state["posterior"][first:end], own
+            self.pool.send(index, origin, self.history.first, kept)
         self.pool.wait_for_arrivals()
         for number, payload in self.history.passes():
             self.pool.catch_up(self.behind, number, payload)
@@ -188,14 +192,6 @@ class History:
         for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False), start=self.first + 1):
             self.file.seek(start)
             yield number, self.file.read(size)
-
-    def first_state(self, index: int, tasks: slice) -> Any:
-        """Return the first state of a block, as `BlockActor.take` expects it."""
-        if self.state is None:
-            return None
-        mark = f"{index}."
-        own = {name.removeprefix(mark): values for name, values in self.state.items() if name.startswith(mark)}
-        return self.state["posterior"][tasks], own
 
     def close(self) -> None:
         self.file.close()

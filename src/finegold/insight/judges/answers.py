@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, stdtrit
+from scipy.special import stdtrit
 
 from finegold.errors import InputError
 from finegold.insight.votes import Floats, Integers
@@ -128,11 +128,6 @@ def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int
     return interval(float(values.mean()), float(more.mean()), error, len(values), low, high)
 
 
-def share_of(part: float, n: float) -> Share:
-    """Return the share of n trials, with its interval."""
-    return mean_of(np.repeat([1.0, 0.0], [int(part), int(n - part)]))
-
-
 def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: float = 1.0) -> Share:
     """Return the mean of a quantity that is known for some items, and guessed for all.
 
@@ -152,35 +147,3 @@ def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: 
     rest = np.concatenate([truth - weight * guess, [low, high] if weight == 0 else []])
     variance = float(rest.var(ddof=1)) / n + weight**2 * float(expected.var(ddof=1)) / n_all
     return interval(min(max(value, low), high), value, float(np.sqrt(variance)), n, low, high)
-
-
-def position_bias(answers: Answers, mine: slice) -> tuple[Share, float]:
-    """Return the position bias of a judge and the p-value of a sign test.
-
-    A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both orders of an item the
-    preference for an answer cancels, and what remains follows the position. Where a judge saw no item in both orders,
-    all its verdicts count; orders must then be random.
-    """
-    counts = answers.counts[:2, mine]
-    n = counts.sum(axis=2)
-    if not n.any():
-        return NOTHING, np.nan
-    follows = (counts[:, :, 0] - counts[:, :, 1]) * [[1.0], [-1.0]]
-    both = n.min(axis=0) > 0
-    balanced = (follows / np.maximum(n, 1)).sum(axis=0) / 2
-    values = balanced[both] if both.any() else (follows.sum(axis=0) / np.maximum(n.sum(axis=0), 1))[n.any(axis=0)]
-    toward, against = int((values > 0).sum()), int((values < 0).sum())
-    p = min(2 * float(bdtr(min(toward, against), toward + against, 0.5)), 1.0)
-    more = np.concatenate([values, [-1.0, 1.0]])  # two more items, one each way: the error is never zero
-    error = float(more.std() / np.sqrt(len(more)))
-    return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0), p
-
-
-def consistency(answers: Answers, mine: slice) -> tuple[Share, Share]:
-    """Return how often two verdicts of a judge on an item agree: in different orders, and in the same one."""
-    counts = answers.counts[:, mine]
-    n = counts.sum(axis=2)
-    first, second = counts[:2] / np.maximum(n[:2], 1)[:, :, None]
-    swapped = (first * second).sum(axis=1)[n[:2].min(axis=0) > 0]
-    repeated = (counts * (counts - 1)).sum(axis=2) / np.maximum(n * (n - 1), 1)
-    return mean_of(swapped), mean_of(repeated[n > 1])

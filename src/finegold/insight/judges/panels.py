@@ -137,12 +137,6 @@ class Members(NamedTuple):
         credit = np.concatenate([self.credit(part) for part in np.array_split(panels, len(panels) // 64 + 1)])
         return np.where(np.isnan(credit), HALF if self.is_pairwise else 1 / self.share.shape[2], credit)
 
-    def with_weights(self, is_known: Flags) -> Members:
-        """Return the members with the weights that some of the truths give them."""
-        credit = self.credit_of(self.share)[:, is_known]
-        weight = log_odds(np.nansum(credit, axis=1), np.isfinite(credit).sum(axis=1), self.share.shape[2])
-        return self._replace(weight=np.maximum(weight, LEAST_WEIGHT))
-
 
 def plain(figures: Panel | Cascade | JudgeComparison) -> dict[str, Any]:
     """Return the figures as JSON has them."""
@@ -161,7 +155,9 @@ def frontier(members: Members) -> list[Panel]:
     accuracy, cost = members.credit_or_chance(panels).mean(axis=1), panels @ members.price
     folds, trials = _folds(len(members.gold)), []
     for fold in range(FOLDS):
-        taught = members.with_weights(folds != fold)
+        credit = members.credit_of(members.share)[:, folds != fold]
+        weight = log_odds(np.nansum(credit, axis=1), np.isfinite(credit).sum(axis=1), members.share.shape[2])
+        taught = members._replace(weight=np.maximum(weight, LEAST_WEIGHT))
         rivals = _candidates(taught, folds != fold)
         trials.append((rivals @ members.price, taught.credit_or_chance(rivals)))
     best, kept = -np.inf, []

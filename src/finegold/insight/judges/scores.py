@@ -6,19 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
-from finegold.insight.judges.answers import (
-    HALF,
-    NOTHING,
-    UNDECIDED,
-    Answers,
-    Share,
-    consistency,
-    interval,
-    mean_of,
-    position_bias,
-    share_of,
-)
+from finegold.insight.judges.answers import HALF, NOTHING, UNDECIDED, Answers, Share, interval, mean_of
 from finegold.insight.votes import Flags, Floats, Integers
 from finegold.io.judge_logs import TIED, JudgeLog
 from finegold.system.docstrings import described
@@ -136,7 +126,13 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
     n_ties = np.bincount(log.judge[used & (log.answer == TIED)], minlength=log.n_judges)
     costs = np.bincount(log.judge, np.nan_to_num(log.cost), minlength=log.n_judges)
     priced = np.bincount(log.judge[np.isfinite(log.cost)], minlength=log.n_judges)
-    failures, alike = log.failures(), _agreement(answers, log.n_items)
+    shares = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
+    total = np.zeros((log.n_items, shares.shape[1]))
+    np.add.at(total, answers.item, shares)
+    has_share = shares.any(axis=1)
+    others = np.bincount(answers.item, has_share, minlength=log.n_items)[answers.item] - has_share
+    alike = (shares * (total[answers.item] - shares)).sum(axis=1)
+    failures, alike = log.failures(), np.where(has_share & (others > 0), alike / np.maximum(others, 1), np.nan)
     when = np.full(len(answers.item), np.nan)
     if log.time is not None:  # the mean time of the calls on each item
         known = np.flatnonzero(~np.isnat(log.time))
@@ -177,6 +173,43 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
             )
         )
     return scores
+
+
+def share_of(part: float, n: float) -> Share:
+    """Return the share of n trials, with its interval."""
+    return mean_of(np.repeat([1.0, 0.0], [int(part), int(n - part)]))
+
+
+def position_bias(answers: Answers, mine: slice) -> tuple[Share, float]:
+    """Return the position bias of a judge and the p-value of a sign test.
+
+    A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both orders of an item the
+    preference for an answer cancels, and what remains follows the position. Where a judge saw no item in both orders,
+    all its verdicts count; orders must then be random.
+    """
+    counts = answers.counts[:2, mine]
+    n = counts.sum(axis=2)
+    if not n.any():
+        return NOTHING, np.nan
+    follows = (counts[:, :, 0] - counts[:, :, 1]) * [[1.0], [-1.0]]
+    both = n.min(axis=0) > 0
+    balanced = (follows / np.maximum(n, 1)).sum(axis=0) / 2
+    values = balanced[both] if both.any() else (follows.sum(axis=0) / np.maximum(n.sum(axis=0), 1))[n.any(axis=0)]
+    toward, against = int((values > 0).sum()), int((values < 0).sum())
+    p = min(2 * float(bdtr(min(toward, against), toward + against, 0.5)), 1.0)
+    more = np.concatenate([values, [-1.0, 1.0]])  # two more items, one each way: the error is never zero
+    error = float(more.std() / np.sqrt(len(more)))
+    return interval(float(values.mean()), float(values.mean()), error, len(values), -1.0, 1.0), p
+
+
+def consistency(answers: Answers, mine: slice) -> tuple[Share, Share]:
+    """Return how often two verdicts of a judge on an item agree: in different orders, and in the same one."""
+    counts = answers.counts[:, mine]
+    n = counts.sum(axis=2)
+    first, second = counts[:2] / np.maximum(n[:2], 1)[:, :, None]
+    swapped = (first * second).sum(axis=1)[n[:2].min(axis=0) > 0]
+    repeated = (counts * (counts - 1)).sum(axis=2) / np.maximum(n * (n - 1), 1)
+    return mean_of(swapped), mean_of(repeated[n > 1])
 
 
 AGAINST_GOLD = (
@@ -267,14 +300,3 @@ def _jackknife(value: float, without: Floats) -> Share:
     n = len(without)
     error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
     return interval(value, value, error, n, -1.0, 1.0)
-
-
-def _agreement(answers: Answers, n_items: int) -> Floats:
-    """[P] Return the mean agreement of each answer with those of the others on the same item; NaN without others."""
-    shares = answers.points / np.maximum(answers.points.sum(axis=1, keepdims=True), 1e-9)
-    total = np.zeros((n_items, shares.shape[1]))
-    np.add.at(total, answers.item, shares)
-    has_share = shares.any(axis=1)
-    others = np.bincount(answers.item, has_share, minlength=n_items)[answers.item] - has_share
-    alike = (shares * (total[answers.item] - shares)).sum(axis=1)
-    return np.where(has_share & (others > 0), alike / np.maximum(others, 1), np.nan)
