@@ -81,7 +81,7 @@ def measure(confidence: Floats, right: Bools, label: Codes, audits: int) -> dict
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
         figures[f"uniform width {n}"] = float(np.mean([high - low for low, high in uniform]))
-    order, ends = c.ranked(confidence), c.set_sizes(POPULATION)
+    order, ends = c.by_confidence(confidence), c.set_sizes(POPULATION)
     wrong = ~right[order]
     share_wrong = np.cumsum(wrong)[ends - 1] / ends
     for risk, n in RISKS:

@@ -11,7 +11,7 @@ from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
-from finegold.fitting.updating import _renumbered, _subtract_touched
+from finegold.fitting.updating import _renumber, _subtract_touched
 from finegold.insight.expected import calibration
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
@@ -86,7 +86,7 @@ def test_a_name_that_is_written_alike_is_the_same():
 def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    known = _renumbered(result.learned, method, merged.annotators)
+    known = _renumber(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
     first, rest = _subtract_touched(method, LocalEngine(1), memory, result, merged)
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
@@ -233,7 +233,7 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    known = _renumbered(result.learned, method, merged.annotators)
+    known = _renumber(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
     engine, tempered = LocalEngine(1), replace(result, temperature=2.0)  # its posteriors are computed again
     _, rest = _subtract_touched(method, engine, memory, tempered, merged)

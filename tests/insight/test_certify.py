@@ -104,7 +104,7 @@ def test_fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at
 def test_the_nested_sets_grow_by_5_percent_in_order_of_confidence() -> None:
     assert c.set_sizes(1000).tolist() == list(range(50, 1001, 50))
     assert c.set_sizes(30)[:3].tolist() == [2, 3, 5]
-    assert c.ranked(np.array([0.5, 0.9, 0.7])).tolist() == [1, 2, 0]
+    assert c.by_confidence(np.array([0.5, 0.9, 0.7])).tolist() == [1, 2, 0]
 
 
 def test_sets_are_tested_from_the_first_on_until_one_fails() -> None:
@@ -132,7 +132,7 @@ def test_an_error_too_many_ends_the_sequence() -> None:
 def test_a_plan_of_acceptance_keeps_its_promise_and_accepts_labels() -> None:
     confidence, right = population(shift=0.7)
     generator = np.random.default_rng(2)
-    order, ends = c.ranked(confidence), c.set_sizes(len(confidence))
+    order, ends = c.by_confidence(confidence), c.set_sizes(len(confidence))
     wrong = ~right[order]
     plan = c.plan_acceptance(confidence, 300, 0.1)
     accepted = []
@@ -147,7 +147,7 @@ def test_a_plan_of_acceptance_keeps_its_promise_and_accepts_labels() -> None:
 def test_labels_accepted_by_strata_keep_the_promise() -> None:
     confidence, right = population(3, shift=0.7)
     generator = np.random.default_rng(2)
-    order = c.ranked(confidence)
+    order = c.by_confidence(confidence)
     broken, accepted = [], []
     for _ in range(200):
         stratum, sizes, _, chosen = audit(confidence, right, 300, generator)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.report.charts import drawn
+from finegold.report.charts import draw_charts
 from finegold.report.views import view
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.report.test_browser import opened
@@ -18,9 +18,9 @@ CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
 
 @pytest.fixture(scope="module")
 def assessed():
-    drawn = simulate_log(draw_judges(6, 4, seed=2), 200, seed=2)
-    gold = dict(zip(drawn.truth["item"][:60].tolist(), drawn.truth["truth"][:60].tolist(), strict=True))
-    return finegold.judges.assess(pl.DataFrame(drawn.columns), gold=gold)
+    draw_charts = simulate_log(draw_judges(6, 4, seed=2), 200, seed=2)
+    gold = dict(zip(draw_charts.truth["item"][:60].tolist(), draw_charts.truth["truth"][:60].tolist(), strict=True))
+    return finegold.judges.assess(pl.DataFrame(draw_charts.columns), gold=gold)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_views_are_plain_values(assessed):
     json.dumps(found, allow_nan=False)
     assert [one["rank"] for one in found["ranking"]] == [1, 2, 3, 4]
     assert found["judges"][0]["accuracy"]["value"] == max(one.accuracy.value for one in assessed.scores)
-    charts = drawn(view(assessed.result, judges=found))
+    charts = draw_charts(view(assessed.result, judges=found))
     assert all(len(charts[name].alt) > 30 for name in CHARTS)
 
 

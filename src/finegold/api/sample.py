@@ -338,7 +338,7 @@ def rank_tasks(result: ResultData, among: Bools | None = None) -> RankedTasks:
         raise InputError("there is nothing to check: every label is a known truth, or the methods never differ")
     confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
     rank = np.empty(len(tasks), np.int64)
-    rank[maths.ranked(confidence)] = np.arange(len(tasks))
+    rank[maths.by_confidence(confidence)] = np.arange(len(tasks))
     return RankedTasks(tasks, confidence, rank)
 
 

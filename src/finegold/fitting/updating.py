@@ -57,7 +57,7 @@ def update(
         return replace(result, annotations=votes, counts=votes.counts, stopped="no new votes to fold in")
     with one_blas_thread(), time_without_compiling() as seconds:
         engine = LocalEngine(threads, single=method.single)
-        known = _renumbered(result.learned, method, merged.annotators)
+        known = _renumber(result.learned, method, merged.annotators)
         memory = method.sufficient_statistics(replace(result, learned=known))
         first, rest = _subtract_touched(method, engine, memory, result, merged)
         engine.scatter(_some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes))
@@ -123,7 +123,7 @@ def _add(total: Any, part: Any, sign: int = 1) -> Any:
     return type(total)(*(a + sign * b if isinstance(a, np.ndarray) else a for a, b in fields))
 
 
-def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
+def _renumber(known: Learned, method: Method, annotators: Joined) -> Learned:
     """Return what was learned about annotators in the new order, with zeros for new annotators."""
     names, codes = method.remembers or (), np.full(len(annotators.names), MISSING)
     codes[annotators.old] = np.arange(len(annotators.old))

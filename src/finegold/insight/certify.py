@@ -91,10 +91,8 @@ def allocate(sizes: Integers, n: int) -> Integers:
 def accuracy_interval(
     sizes: Integers, checks: Integers, right: Floats, confidence: Floats, alpha: float = 0.05
 ) -> Interval:
-    """Return the share of right labels among all tasks.
-
-    For each stratum [H]: its tasks, those checked, those whose label is right, and its mean confidence.
-    """
+    """Return the share of right labels among all tasks."""
+    # For each stratum [H]: its tasks, those checked, those whose label is right, and its mean confidence.
     used = checks > 0
     weight = sizes[used] / sizes[used].sum()
     n, k = checks[used].astype(float), right[used].astype(float)
@@ -143,7 +141,7 @@ def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
     return int(np.ceil(np.log(1 - certainty) / np.log1p(-risk)))
 
 
-def ranked(confidence: Floats) -> Integers:
+def by_confidence(confidence: Floats) -> Integers:
     """Return the tasks in order of falling confidence; ties are in the order of `stratify`, reversed."""
     return np.argsort(confidence, kind="stable")[::-1]
 
@@ -159,7 +157,7 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
         return Acceptance(1, GRID, 0.0)
     generator = np.random.default_rng(seed)
     ends = set_sizes(len(confidence))
-    errors = _worlds(confidence[ranked(confidence)], ends, generator)
+    errors = _worlds(confidence[by_confidence(confidence)], ends, generator)
     allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
     best = Acceptance(1, GRID, -1.0)
     for last in range(1, GRID + 1):  # the set that checks are drawn from
@@ -189,11 +187,9 @@ def _worlds(ranked: Floats, ends: Integers, generator: np.random.Generator) -> F
 def accepted_share(
     rank: Integers, wrong: Flags, plan: Acceptance, ends: Integers, risk: float, certainty: float = CERTAINTY
 ) -> int:
-    """Return how many of the most confident tasks are accepted: nested sets are tested until one fails.
-
-    `rank` is the position of each checked task in the order of falling confidence, from 0, `wrong` says whether its
-    label is wrong, and `ends` [GRID] is the number of tasks in each set.
-    """
+    """Return how many of the most confident tasks are accepted: nested sets are tested until one fails."""
+    # `rank` is the position of each checked task in the order of falling confidence, from 0, `wrong` says whether its
+    # label is wrong, and `ends` [GRID] is the number of tasks in each set.
     accepted = 0
     for number in range(plan.first - 1, plan.last):
         inside = rank < ends[number]
@@ -250,11 +246,9 @@ def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
 def accepted_strata(
     sizes: Integers, stratum: Integers, wrong: Flags, confidence: Floats, risk: float, alpha: float = 0.05
 ) -> int:
-    """Return how many of the most confident tasks are accepted by checks of strata, the last of which are the surest.
-
-    Unions of strata are tested, growing by a stratum, until the upper limit of their share of wrong labels exceeds the
-    risk. The first has half of the tasks and as many checks as an exact test needs at least.
-    """
+    """Return how many of the most confident tasks are accepted by checks of strata, of which the last are surest."""
+    # Unions of strata are tested, growing by a stratum, until the upper limit of their share of wrong labels exceeds
+    # the risk. The first has half of the tasks and as many checks as an exact test needs at least.
     checks = np.bincount(stratum, minlength=len(sizes))
     errors = np.bincount(stratum[wrong], minlength=len(sizes)).astype(float)
     share, checked = np.cumsum(sizes[::-1])[::-1] / sizes.sum(), np.cumsum(checks[::-1])[::-1]

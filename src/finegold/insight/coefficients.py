@@ -53,12 +53,10 @@ def observed_agreement(cells: Cells) -> float:
 
 
 def alpha(cells: Cells, scale: Floats | None = None) -> Estimate:
-    """Return Krippendorff's alpha, 1 - (N - 1) A / B.
-
-    A sums the distances between votes on the same task, B the distances between any two of the N votes. Tasks with a
-    single vote are left out. The distance between two classes is 1, or (x - x')^2 if they have a scale; such sums
-    follow from the sums of x and x^2.
-    """
+    """Return Krippendorff's alpha, 1 - (N - 1) A / B."""
+    # A sums the distances between votes on the same task, B the distances between any two of the N votes. Tasks with a
+    # single vote are left out. The distance between two classes is 1, or (x - x')^2 if they have a scale; such sums
+    # follow from the sums of x and x^2.
     m = np.where(cells.n >= 2, cells.m, 0.0)
     n, totals = cells.by_task(m), cells.by_class(m)
     N = n.sum()
@@ -115,11 +113,9 @@ def by_class(cells: Cells) -> dict[str, Floats]:
 
 
 def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
-    """Compare each annotator with the other votes on the same tasks.
-
-    Kappa uses the class shares of both sides. `alpha_without` is alpha after the annotator's votes are removed; a task
-    with two votes is left out with either of them.
-    """
+    """Compare each annotator with the other votes on the same tasks."""
+    # Kappa uses the class shares of both sides. `alpha_without` is alpha after the annotator's votes are removed; a
+    # task with two votes is left out with either of them.
     from scipy.sparse import csr_array  # takes longer to import than a small report to write
 
     cells, W, K = cells_of(votes), votes.n_annotators, votes.n_classes

@@ -83,10 +83,8 @@ def compare(votes: Annotations, methods: Iterable[Method], *, truth: Codes | Non
 
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
-    """Return one row per task with a label in use, the least probable label first.
-
-    `everything` is the result with the tasks that have predictions only; `key` holds the labels in use of its tasks.
-    """
+    """Return one row per task with a label in use, the least probable label first."""
+    # `everything` is the result with the tasks that have predictions only; `key` holds the labels in use of its tasks.
     tasks = np.flatnonzero(key.codes != MISSING)
     p_wrong = 1 - _probability(everything.posterior[tasks], key.codes[tasks])
     order = np.lexsort((tasks, -p_wrong))

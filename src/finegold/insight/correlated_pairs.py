@@ -68,10 +68,8 @@ class Pairs(NamedTuple):
 
 
 def correlated_groups(annotations: Annotations, posterior: Floats, seed: int = 0) -> CorrelatedGroups:
-    """Find groups of correlated annotators.
-
-    The posterior should be that of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels.
-    """
+    """Find groups of correlated annotators."""
+    # The posterior should be that of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels.
     pairs, _ = vote_pairs(annotations, posterior, np.random.default_rng(seed))
     return CorrelatedGroups(*_confirm(pairs, *_find_groups(pairs, annotations.n_annotators)))
 
@@ -96,10 +94,8 @@ def vote_pairs(
 
 
 def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
-    """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled matrix added.
-
-    If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
-    """
+    """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled matrix added."""
+    # If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
     K, votes = annotations.n_classes, kernel_votes(annotations)
     apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
     by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # [W or 1, vote, truth]
@@ -133,11 +129,9 @@ def _pair_sums(pairs: Pairs, chosen: Flags, n: int) -> PairSums:
 
 
 def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
-    """Return the group of each annotator and the baseline, which is the rho of all pairs at first.
-
-    Of the groups of two thresholds, the second half of the tasks selects the better ones: a low threshold finds weak
-    correlation, but adds unrelated annotators by chance if votes are sparse.
-    """
+    """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
+    # Of the groups of two thresholds, the second half of the tasks selects the better ones: a low threshold finds weak
+    # correlation, but adds unrelated annotators by chance if votes are sparse.
     halves = first, second = _pair_sums(pairs, pairs.half, n), _pair_sums(pairs, ~pairs.half, n)
     group, baseline = np.arange(n), 0.0
     for _ in range(MAX_ROUNDS):

@@ -37,10 +37,8 @@ def n_flips(result: ResultData) -> int:
 
 
 def flipped_tasks(result: ResultData) -> Flags:
-    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth.
-
-    A set of labels is flipped if this holds for any of its options.
-    """
+    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth."""
+    # A set of labels is flipped if this holds for any of its options.
     if result.label_sets is not None:
         return outvoted_sets(result)
     votes = votes_of(result)

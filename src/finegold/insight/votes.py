@@ -44,10 +44,8 @@ def true_answers(votes: Annotations, truth: Any) -> Codes:
 
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:
-    """[T] Return the true class of each task, coded as in `finegold.votes.key.Key`.
-
-    Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows their labels.
-    """
+    """[T] Return the true class of each task, coded as in `finegold.votes.key.Key`."""
+    # Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows their labels.
     key = match_truth(result, truth)
     codes = key.codes if with_gold else key.without(result.gold)
     if not (codes != MISSING).any():

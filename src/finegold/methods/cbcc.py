@@ -108,10 +108,10 @@ class CBCC(Method):
         m0, V0 = community_prior(K, self.quality)
         gamma = self.community_strength + r.sum(axis=0)
         communities = Communities(m0, _inverse(V0), gamma, np.tile(m0, (self.n_communities, 1, 1)))
-        vectors = np.zeros_like(_grouped(statistics.n))
+        vectors = np.zeros_like(_group(statistics.n))
         groups, _, _, X = vectors.shape
         matrices, a = np.zeros((groups, K, K, K, X)), np.full_like(vectors, 1 / K)
-        annotators = Annotators(_grouped(r), matrices, vectors, matrices, vectors, vectors, a)
+        annotators = Annotators(_group(r), matrices, vectors, matrices, vectors, vectors, a)
         pulled = r.sum(axis=0)[:, None, None] * m0
         return self._parameters(W, np.ones(K), communities, annotators, pulled)
 
@@ -122,7 +122,7 @@ class CBCC(Method):
         """Update the messages of the votes, then the communities, memberships and scores."""
         old = before.annotators
         new = old._replace(m=old.m.copy(), a=old.a.copy(), Lam=np.zeros_like(old.Lam), h=np.zeros_like(old.h))
-        n = _grouped(statistics.n.transpose(0, 2, 1))
+        n = _group(statistics.n.transpose(0, 2, 1))
         buffers = scratch(new.r.shape[2])
         kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, buffers)
         pulled = np.zeros_like(before.communities.U)
@@ -132,8 +132,8 @@ class CBCC(Method):
     def learned(self, parameters: Parameters) -> Learned:
         W, scores = len(parameters.log_v), parameters.communities.U
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        statistics = {"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)}
-        confusion = _ungrouped(parameters.annotators.a, W)
+        statistics = {"communities": _ungroup(parameters.annotators.r, W), "community_confusion": mean(weights)}
+        confusion = _ungroup(parameters.annotators.a, W)
         return Learned(class_prior=mean(parameters.tau.counts), confusion=confusion, statistics=statistics)
 
     def _parameters(
@@ -149,10 +149,10 @@ class CBCC(Method):
         r, P, b, m, log_v = map(np.empty_like, (r, P, b, m, h))
         new = Annotators(r, Lam, h, P, b, m, a.copy())
         kernels.assign(self.w, log_rho, U, Lam, h, r, P, b, m, new.a, log_v, scratch(r.shape[2]))
-        members = _ungrouped(r, W)
+        members = _ungroup(r, W)
         communities = Communities(m0, precision, self.community_strength + members.sum(axis=0), U)
-        by_vote = np.ascontiguousarray(_ungrouped(log_v, W).transpose(0, 2, 1))
-        return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_grouped(members)))
+        by_vote = np.ascontiguousarray(_ungroup(log_v, W).transpose(0, 2, 1))
+        return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_group(members)))
 
 
 def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) -> tuple[Floats, Floats]:
@@ -192,7 +192,7 @@ def _inverse(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
 
 
-def _grouped(values: Floats) -> Floats:
+def _group(values: Floats) -> Floats:
     """Convert [W, ...] to [G, ..., X], padded with zeros."""
     W = len(values)
     X = min(MAX_ANNOTATORS_PER_GROUP, -(-W // GROUP_SIZE_MULTIPLE) * GROUP_SIZE_MULTIPLE)
@@ -201,5 +201,5 @@ def _grouped(values: Floats) -> Floats:
     return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, X, *values.shape[1:]), 1, -1))
 
 
-def _ungrouped(values: Floats, W: int) -> Floats:
+def _ungroup(values: Floats, W: int) -> Floats:
     return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:W])

@@ -74,10 +74,10 @@ def _senti_notes(results: Results) -> list[str]:
 
 def table_5(results: Results) -> Table:
     rows: list[list[Any]] = []
-    for what, value, found, paper in _cells(results):
-        implied = _implied(found, paper) if results.fills_senti else None
-        spread, difference = found.spread if found.seeds > 1 else None, _less(found.eleven, paper)
-        rows.append([f"{what} = {value}", paper, found.eleven, difference, spread, found.seeds, found.mean, implied])
+    for what, value, ours, paper in _cells(results):
+        implied = _senti_accuracy(ours, paper) if results.fills_senti else None
+        spread, difference = ours.spread if ours.seeds > 1 else None, _less(ours.eleven, paper)
+        rows.append([f"{what} = {value}", paper, ours.eleven, difference, spread, ours.seeds, ours.mean, implied])
     header = ["PTBCC with", "paper", "Finegold", DIFFERENCE, "spread", "seeds"]
     header += ["mean of those present", "Senti implied"]
     notes = ["Spread: standard deviation of the mean over seeds. 3-Ran: a third prototype whose entries are all 1/|K|."]
@@ -225,7 +225,7 @@ def mismatches(results: Results) -> list[str]:
             continue
         apart, allowed = abs(ours.eleven - paper), 2 * ours.spread if ours.seeds > 1 else ROUNDING
         if results.fills_senti and ours.seeds == 1:
-            apart, allowed = abs(_implied(ours, paper) - SENTI["ptbcc"].accuracy), SENTI_RANGE
+            apart, allowed = abs(_senti_accuracy(ours, paper) - SENTI["ptbcc"].accuracy), SENTI_RANGE
         if apart > allowed:
             random = f"{ours.seeds} seeds with a spread of {ours.spread:.4f}; the paper gives no seed"
             why = random if ours.seeds > 1 else UNKNOWN
@@ -251,7 +251,7 @@ def matches(results: Results) -> list[str]:
         named = ", ".join(f"{METHODS[m]} {TABLE_4[m].S}" for m in exact)
         lines.append(f"Table 4: the rank sums S of {len(exact)} methods agree exactly: {named}.")
     if results.ablation and results.fills_senti:
-        fixed = [_implied(ours, paper) for _, _, ours, paper in _cells(results) if ours.seeds == 1]
+        fixed = [_senti_accuracy(ours, paper) for _, _, ours, paper in _cells(results) if ours.seeds == 1]
         lines.append(
             f"Table 5: in the {len(fixed)} cells without randomness, the paper's means imply a Senti accuracy "
             f"between {min(fixed):.3f} and {max(fixed):.3f}; the published one is .866 (f = 5, m = 1.35, |S| = 2)."
@@ -273,6 +273,6 @@ def _cells(results: Results) -> Iterator[tuple[str, str, Ablated, float]]:
             yield what, value, ours, ABLATION[what][value]
 
 
-def _implied(ours: Ablated, paper: float) -> float:
+def _senti_accuracy(ours: Ablated, paper: float) -> float:
     """Return the accuracy on Senti that the paper's mean implies."""
     return 11 * paper - 10 * ours.mean

@@ -127,11 +127,11 @@ def ranking(view: View) -> Drawn:
     """Accuracy of the annotators, the best on top, with its interval where truths are known."""
     about, rows = view.annotators, view.annotators.ranking
 
-    def described(row: Ranked) -> str:
+    def in_words(row: Ranked) -> str:
         known = "" if row.low is None or row.high is None else f", between {percent(row.low)} and {percent(row.high)}"
         return f"{row.annotator} ({percent(row.accuracy)}{known})"
 
-    words = f"Annotators by expected accuracy, from {described(rows[0])} down to {described(rows[-1])}."
+    words = f"Annotators by expected accuracy, from {in_words(rows[0])} down to {in_words(rows[-1])}."
     shared: Spec = {"y": name("annotator", sort=None, title=None, axis=ROW_NAMES), "tooltip": ABOUT_ANNOTATOR}
     title = f"expected accuracy{', 95 % interval' if about.n_known else ''}"
     line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 4, "strokeCap": "round"}
@@ -144,7 +144,7 @@ def ranking(view: View) -> Drawn:
     )
     return Drawn(
         "Accuracy of annotators",
-        words if len(rows) > 1 else f"One annotator: {described(rows[0])}.",
+        words if len(rows) > 1 else f"One annotator: {in_words(rows[0])}.",
         spec_of(chart, rows=[asdict(row) for row in rows], chance=[{"x": about.chance}]),
     )
 
@@ -319,7 +319,7 @@ def draw_annotator(result: ResultData, who: Any) -> Drawn:
     return Drawn(title, "", matrix_spec(matrix, texts(result.class_names, classes), title))
 
 
-def drawn(view: View) -> dict[str, Drawn]:
+def draw_charts(view: View) -> dict[str, Drawn]:
     """Draw all charts of the report: those of DRAWN, each prototype, the matrix of an annotator, those of judges."""
     charts = {kind: draw(view) for kind, draw in DRAWN.items() if kind != "prototypes"}
     if view.prototypes is not None:
@@ -329,8 +329,8 @@ def drawn(view: View) -> dict[str, Drawn]:
             words = f"Heat map of prototype {each.number}, right in {percent(each.accuracy)}{mistakes}."
             spec = matrix_spec(each.matrix, view.prototypes.classes)
             charts[f"prototype-{each.number}"] = Drawn(f"Prototype {each.number}", words, spec)
-    if (found := view.annotators.confusions) is not None:
-        spec = matrix_spec(found.matrices[0], found.classes)
+    if (confusions := view.annotators.confusions) is not None:
+        spec = matrix_spec(confusions.matrices[0], confusions.classes)
         charts["annotator"] = Drawn("How one annotator votes", "", spec)
     if view.judges is not None:
         charts |= judge_charts(view.judges)
@@ -350,10 +350,8 @@ def _cells(matrix: Matrix, classes: list[str]) -> list[dict[str, Any]]:
 
 
 def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells") -> Spec:
-    """Return a heat map: truth in rows, vote in columns. A page can replace the data set.
-
-    Names that would overlap are left out, where the tooltip shows them; they are horizontal if they fit.
-    """
+    """Return a heat map: truth in rows, vote in columns. A page can replace the data set."""
+    # Names that would overlap are left out, where the tooltip shows them; they are horizontal if they fit.
     n = len(classes)
     few = n <= MAX_CLASSES_WITH_NUMBERS
     angle = 0 if n * max(map(len, classes), default=0) <= 40 else -45 if few else -90

@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 import finegold
-from finegold.report.charts import MANY_CLASSES, drawn
+from finegold.report.charts import MANY_CLASSES, draw_charts
 from finegold.report.images import bundle
 from finegold.report.views import View
 from finegold.report.views.common import percent
@@ -28,7 +28,7 @@ MAX_ODDS = 1000  # larger odds are shown as this
 
 
 def html(view: View) -> str:
-    charts = drawn(view)
+    charts = draw_charts(view)
     scripts, confusions = {"bundle": bundle(), "script": _page("report.js")}, view.annotators.confusions
     digests = [hashlib.sha256(code.encode()).digest() for code in scripts.values()]
     return (

@@ -86,7 +86,7 @@ class Imported(BaseModel):
     read: int
     used: int = Field(description="Number of truths of tasks with votes that nobody had judged.")
     without_votes: int = Field(description="Number of truths of tasks that have no votes.")
-    unknown_classes: list[str] = Field(description="Truths that are no classes of the votes; their tasks are left out.")
+    unknown_classes: list[str] = Field(description="Truths that are not classes; their tasks are left out.")
 
 
 def truths_of(store: Store, project: int) -> dict[Any, Any]:

@@ -226,10 +226,8 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
 
 
 def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return labels that look like a misspelled class, and that class, such as hatefull and hateful.
-
-    They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
-    """
+    """Return labels that look like a misspelled class, and that class, such as hatefull and hateful."""
+    # They differ in one letter, or in two if they are long; short ones and those with digits may well be classes.
 
     def is_near(a: str, b: str, most: int) -> bool:
         """Return whether a few letters were inserted, left out, replaced or swapped with the next."""

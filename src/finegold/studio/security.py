@@ -184,10 +184,8 @@ class Guard:
         await send_with_headers({"type": "http.response.body", "body": b""})
 
     def _logs_in(self, scope: Scope) -> Visitor | None:
-        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up.
-
-        Tokens in other addresses would end up in logs and bookmarks.
-        """
+        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
+        # Tokens in other addresses would end up in logs and bookmarks.
         if scope["path"] != "/" or scope["method"] != "GET":
             return None
         given = parse_qs(scope["query_string"].decode("latin-1"))

@@ -231,11 +231,9 @@ def annotator_votes(
 
 
 def by_gain(result: Result) -> NDArray[np.int64]:
-    """Return all tasks, sorted by the expected gain of knowing their truth, the largest first.
-
-    A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with probability 1 once the
-    truth is known. Ties are broken by the number of votes, because a truth then tells about more annotators.
-    """
+    """Return all tasks, sorted by the expected gain of knowing their truth, the largest first."""
+    # A label drawn from the posterior phi is right with probability sum_k phi_k^2, and with probability 1 once the
+    # truth is known. Ties are broken by the number of votes, because a truth then tells about more annotators.
     chance = np.einsum("ik,ik->i", result.posterior, result.posterior)
     return np.lexsort((-result.votes_per_task, chance))
 

@@ -278,7 +278,7 @@ def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options
         return {"new_tasks": len(names[0]), "new_annotators": len(names[1]), "new_classes": sorted(names[2]), **new}
     classes = to_list(before.class_names)
     tasks, people, given = zip(*votes, strict=True)
-    labels = _spelled(given, classes, options)
+    labels = _spell(given, classes, options)
     task, who = match(tasks, before.task_names), match(people, before.annotator_names)
     code = match(labels, before.class_names)
     # The class that each of these annotators voted for on the task so far.
@@ -346,10 +346,8 @@ def _votes_of_file(services: Services, project: int, options: Reading, job: JobS
 
 
 def _questions_of(votes: Annotations) -> tuple[Annotations, list[str] | None]:
-    """Return sets of labels as questions of no or yes on each task and label, which people can judge one by one.
-
-    The labels that sets consist of come second; None if votes are single labels.
-    """
+    """Return sets of labels as questions of no or yes on each task and label, which people can judge one by one."""
+    # The labels that sets consist of come second; None if votes are single labels.
     if not votes.multi:
         return votes, None
     questions = replace(single_votes(votes), columns=votes.columns, counts=votes.counts, hygiene=votes.hygiene)
@@ -395,7 +393,7 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     labels = [None if is_missing(label, missing) else label for _, _, label in posted]
     if votes is not None and all(label is None for label in labels):
         return count_more(votes, rows=len(posted), missing=len(posted))
-    spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
+    spelled = _spell(labels, [] if votes is None else to_list(votes.class_names), options)
     others = {text_of(label) for label in spelled if label is not None} - set(listed)
     if listed and others:
         classes = ", ".join(listed)
@@ -425,7 +423,7 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     return replace(joined, hygiene=hygiene)
 
 
-def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
+def _spell(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
     """Replace labels by the alias, and by a class that differs only in spelling if the reading says so."""
     alias = options.alias or {}
     given = [None if label is None else alias.get(text_of(label), label) for label in labels]

@@ -116,10 +116,8 @@ def interval(value: float, centre: float, error: float, n: float, low: float, hi
 
 
 def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int = 2) -> Share:
-    """Return the mean of values between two ends; NaN are left out.
-
-    Two further values at each end, as Agresti and Coull add them, make the interval hold where all values are alike.
-    """
+    """Return the mean of values between two ends; NaN are left out."""
+    # Two further values at each end, as Agresti and Coull add them, make the interval hold where all values are alike.
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return NOTHING

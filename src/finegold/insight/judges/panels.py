@@ -191,11 +191,9 @@ def _folds(n: int) -> Integers:
 
 
 def _cross_validated(trials: Sequence[Floats], folds: Integers) -> Share:
-    """Return the accuracy of the best of some rivals, which is less than it has on the truths that choose it.
-
-    For each fold there are the credits [rivals, T] that the truths of the other folds lead to. These choose the best
-    rival, which is measured on the fold. Where folds choose differently, the interval is wider by their differences.
-    """
+    """Return the accuracy of the best of some rivals, which is less than it has on the truths that choose it."""
+    # For each fold there are the credits [rivals, T] that the truths of the other folds lead to. These choose the best
+    # rival, which is measured on the fold. Where folds choose differently, the interval is wider by their differences.
     chosen = [credit[credit[:, folds != fold].mean(axis=1).argmax()] for fold, credit in enumerate(trials)]
     value, low, high = mean_of(np.array(chosen)[folds, np.arange(len(folds))])
     apart = 2 * float(np.std([credit.mean() for credit in chosen]))

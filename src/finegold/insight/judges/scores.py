@@ -102,11 +102,9 @@ def best_first(scores: list[JudgeScore]) -> list[JudgeScore]:
 
 
 def places(scores: list[JudgeScore]) -> dict[str, tuple[int, int]]:
-    """Return the first and the last place that each judge may have.
-
-    One judge stands above another if the intervals of their accuracies are apart. Without gold, those of their
-    agreement and of their consistency must both be apart, in the same direction.
-    """
+    """Return the first and the last place that each judge may have."""
+    # One judge stands above another if the intervals of their accuracies are apart. Without gold, those of their
+    # agreement and of their consistency must both be apart, in the same direction.
     is_measured = any(score.accuracy.value == score.accuracy.value for score in scores)
     names = ["accuracy"] if is_measured else ["agreement", "swap_consistency"]
     ends = np.array([[getattr(score, name)[1:] for score in scores] for name in names])  # [figures, J, 2]
@@ -181,12 +179,10 @@ def share_of(part: float, n: float) -> Share:
 
 
 def position_bias(answers: Answers, mine: slice) -> tuple[Share, float]:
-    """Return the position bias of a judge and the p-value of a sign test.
-
-    A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both orders of an item the
-    preference for an answer cancels, and what remains follows the position. Where a judge saw no item in both orders,
-    all its verdicts count; orders must then be random.
-    """
+    """Return the position bias of a judge and the p-value of a sign test."""
+    # A verdict for the answer shown first counts 1, one for the second -1, and a tie 0. Over both orders of an item the
+    # preference for an answer cancels, and what remains follows the position. Where a judge saw no item in both orders,
+    # all its verdicts count; orders must then be random.
     counts = answers.counts[:2, mine]
     n = counts.sum(axis=2)
     if not n.any():

@@ -138,9 +138,9 @@ def annotators(
         n_known=int(np.isfinite(result.accuracy_low).sum()),
         rows=annotator_rows(result, chosen, key, found),
         shown=Shown(len(chosen), len(order), words, ANNOTATORS_TABLE),
-        ranking=_ranked(result, drawn),
+        ranking=_rank_rows(result, drawn),
         ranking_shown=Shown(len(drawn), len(order), drawn_words, ANNOTATORS_TABLE),
-        dots=_ranked(result, by_votes),
+        dots=_rank_rows(result, by_votes),
         dots_shown=Shown(len(by_votes), len(order), "number of votes", ANNOTATORS_TABLE),
         confusions=confusions(result),
         absent=None if result.learned.has_matrices else f"{result.method} does not learn {MATRICES}.",
@@ -180,7 +180,7 @@ def _ends(order: Integers, most: int) -> tuple[Integers, str]:
     return np.concatenate([order[:half], order[half - most :]]), words
 
 
-def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
+def _rank_rows(result: ResultData, codes: Integers) -> list[Ranked]:
     rows = []
     for name, j in zip(texts(result.annotator_names, codes), codes.tolist(), strict=True):
         ends = (float(end[j]) for end in (result.accuracy_low, result.accuracy_high))
@@ -214,5 +214,5 @@ def annotator_rows(
             measured=plain(right[j] / judged[j]) if judged[j] else None,
             n_measured=int(judged[j]),
         )
-        for j, drawn in zip(chosen.tolist(), _ranked(result, chosen), strict=True)
+        for j, drawn in zip(chosen.tolist(), _rank_rows(result, chosen), strict=True)
     ]

@@ -60,7 +60,7 @@ def shown_classes(result: ResultData) -> Integers:
 
 def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
     chosen = shown_classes(result)
-    names, (matrix, support) = texts(result.class_names, chosen), _pooled(result, chosen)
+    names, (matrix, support) = texts(result.class_names, chosen), _pool(result, chosen)
     count = np.bincount(result.label_codes, minlength=len(result.class_names))
     order = np.argsort(-count, kind="stable")[:most]
     expected, votes = result.posterior.mean(axis=0), result.annotations
@@ -106,7 +106,7 @@ def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list
     return [Mistake(names[k], names[v], plain(off[k, v])) for k, v in cells if off[k, v] > 0]
 
 
-def _pooled(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
+def _pool(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
     """Return the confusion matrix of all annotators together, and the number of votes that each row is made of."""
     votes = result.annotations
     if votes is not None:

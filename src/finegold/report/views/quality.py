@@ -78,7 +78,7 @@ class Quality:
 def quality(result: ResultData, key: Key | None = None) -> Quality:
     found = result.gold == MISSING
     confidence = result.confidence[found]
-    judged = None if key is None else _judged(result, key.without(result.gold))
+    judged = None if key is None else _measure(result, key.without(result.gold))
     bands, share = _bands(confidence), expected_accuracy(result)
     counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
     bins = [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
@@ -131,7 +131,7 @@ def _bands(confidence: Floats) -> list[Band]:
     return bands
 
 
-def _judged(result: ResultData, truth: Codes) -> Judged | None:
+def _measure(result: ResultData, truth: Codes) -> Judged | None:
     """Compare the labels, and the majority vote, with truths; ties earn their share, as everywhere."""
     n, votes, majority = int((truth >= 0).sum()), result.annotations, None
     if not n:
