@@ -209,10 +209,7 @@ def _advice(result: ResultData) -> list[Advice]:
     for first in range(0, len(worse), step):
         some = worse[first : first + step]
         counts = votes_by_truth(result, some)
-        # Rows of confusion matrices with few votes are close to the annotator's votes over all truths.
-        blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
-        matrices = np.asarray((counts + blind) / (counts.sum(axis=2, keepdims=True) + 1))
-        useless = _may_be_independent(counts) | (_gain_without_votes(matrices, result) < least)
+        useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
         advice += [_advice_on(result, j, n, usual, no) for j, n, no in zip(some.tolist(), counts, useless, strict=True)]
     return advice
 
@@ -233,6 +230,12 @@ def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
     joint = tau[:, None] * matrices
     p = np.maximum(joint.sum(axis=1), 1e-300)
     return np.asarray(((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum())
+
+
+def _shares(counts: Floats) -> Floats:
+    """Return confusion matrices; rows with few votes are close to the annotator's votes over all truths."""
+    blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
+    return np.asarray((counts + blind) / (counts.sum(axis=2, keepdims=True) + 1))
 
 
 def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool) -> Advice:
