@@ -93,11 +93,7 @@ def _methods_of(methods: Methods) -> list[Method]:
 
 @documented
 def compare(
-    votes: Any,
-    methods: Methods | None = None,
-    *,
-    truth: Any = None,
-    **keywords: Unpack[Fitting],
+    votes: Any, methods: Methods | None = None, *, truth: Any = None, **keywords: Unpack[Fitting]
 ) -> Comparison:
     """Fit several methods to the same votes and compare their labels with each other and with the majority vote.
 

@@ -25,17 +25,7 @@ from finegold.io.diagnosis import UNREADABLE, ragged_line, reading, wrong_header
 from finegold.io.encoders import Encoder
 from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
-from finegold.io.source import (
-    ARROW_STREAM,
-    BOM,
-    Source,
-    check_lines,
-    is_files,
-    lines_of,
-    records,
-    sniff,
-    sources_of,
-)
+from finegold.io.source import ARROW_STREAM, BOM, Source, check_lines, is_files, lines_of, records, sniff, sources_of
 from finegold.io.writers import unescape_cells, unescape_name
 from finegold.votes.encoding import Coded, Names, encode_column, encode_series, text_of
 from finegold.votes.frames import names_of

@@ -68,7 +68,7 @@ def _senti_notes(results: Results) -> list[str]:
         "Senti is absent here. Finegold's mean is over the ten data sets measured and one value that Finegold did NOT "
         "measure: 'published' was reported by a public run of that method; 'implied' follows from the paper's "
         "mean and the ten accuracies of the method's original program. With an implied value, the mean is a "
-        "check of the ten measured ones only.",
+        "check of the ten measured ones only."
     ]
 
 

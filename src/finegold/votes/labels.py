@@ -457,11 +457,7 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
 
 
 def encode_classes(
-    labels: Coded,
-    truths: list[Any],
-    classes: Sequence[Any] | None,
-    is_text: bool,
-    where: Callable[[int], str],
+    labels: Coded, truths: list[Any], classes: Sequence[Any] | None, is_text: bool, where: Callable[[int], str]
 ) -> tuple[Codes, Codes, Names]:
     """Return labels and truths as codes of classes, and these: those given, else all labels and truths, sorted."""
     known = labels.names.to_list()
