@@ -101,7 +101,7 @@ def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: 
     path.write_text("old")
 
     def fail() -> None:
-        with replacing(path) as temporary:
+        with replacing(path) as (temporary,):
             temporary.write_text("half")
             raise trouble
 

@@ -244,7 +244,7 @@ FAULTS = {
     "read-only folder": (read_only_folder, {2}),
     "no descriptor": (few_descriptors(0), {2}),
     "few descriptors": (few_descriptors(2), {0, 2}),
-    "Ctrl-C before it is written": (ctrl_c("_writing"), {130}),
+    "Ctrl-C before it is written": (ctrl_c("reserved"), {130}),
     "Ctrl-C while it is put in place": (ctrl_c("_sync"), {0}),  # that takes no time, and is not interrupted
 }
 
@@ -330,6 +330,33 @@ def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: P
         write(Path(path), whole)
     assert finish_moves(other) == [one / "a.csv"]
     assert (one / "a.csv").read_text() == "new"
+
+
+KILLED_AFTER_A_MOVE = """
+import os, signal
+from finegold.system import files
+place = files.move
+def kill(*given):
+    place(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+files.move = kill
+with files.replacing("link.csv", "b.csv") as temporaries:
+    for temporary in temporaries:
+        temporary.write_text("new")
+"""
+
+
+def test_a_killed_run_is_finished_where_a_file_is_a_link(tmp_path: Path) -> None:
+    from finegold.system.files import finish_moves
+
+    for name in ("real.csv", "b.csv"):
+        write(tmp_path / name, OLD)
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    subprocess.run([sys.executable, "-c", KILLED_AFTER_A_MOVE], cwd=tmp_path, check=False)
+    assert [(tmp_path / name).read_bytes() for name in ("real.csv", "b.csv")] == [b"new", OLD]
+    assert finish_moves(tmp_path) == [tmp_path / "real.csv", tmp_path / "b.csv"]
+    assert (tmp_path / "b.csv").read_text() == "new"
+    assert files_in(tmp_path) == {"real.csv", "b.csv", "link.csv"}
 
 
 def test_temporary_files_of_a_living_process_stay(here: Path) -> None:

@@ -34,7 +34,7 @@ from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import with_predicted_tasks
 from finegold.system.docstrings import described, documented
-from finegold.system.files import replacing_all
+from finegold.system.files import replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
 
@@ -175,7 +175,7 @@ class Sample:
         Returns: The file of the plan: NAME.plan.json.
         """
         sheet, plan = Path(path), plan_path(path)
-        with replacing_all([sheet, plan]) as (sheet_part, plan_part):
+        with replacing(sheet, plan) as (sheet_part, plan_part):
             write_frame(self.sheet, sheet_part)
             self.plan.write(plan_part)
         return plan

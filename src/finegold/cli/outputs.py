@@ -83,10 +83,10 @@ def _files_of(name: str) -> list[Path]:
 
 def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
     """Write all files under temporary names, call `then`, and move them to their final names; None is skipped."""
-    from finegold.system.files import replacing_all
+    from finegold.system.files import replacing
 
     wanted = {path: write for path, write in files.items() if path is not None}
-    with replacing_all(wanted) as temporary_paths:
+    with replacing(*wanted) as temporary_paths:
         for temporary, (path, write) in zip(temporary_paths, wanted.items(), strict=True):
             try:
                 write(temporary)

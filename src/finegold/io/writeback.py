@@ -72,7 +72,7 @@ def write_back(
         return [TOOLS[tool.name](record, labels, task)]
 
     n_records = n_given = 0
-    with replacing(path) as temporary:
+    with replacing(path) as (temporary,):
         with temporary.open("w", encoding="utf-8") as file:
             for seen in sources:
                 try:

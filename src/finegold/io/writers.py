@@ -149,7 +149,7 @@ def write_pieces(
                 data = piece.write_csv(include_header=number == 0).encode()
             print_bytes(data)
         return
-    with replacing(path) as temporary, _polars_errors(path, kind):
+    with replacing(path) as (temporary,), _polars_errors(path, kind):
         if kind == "parquet":
             rest = iter(pieces)
             first = next(rest)  # Polars takes the others one by one: it packs one while the next is made
@@ -257,7 +257,7 @@ def write_training(
     """Write one row per task with its label, probabilities, weight, agreement and split."""
     check_training(path, purpose, validation)
     table = training_table(result, purpose, validation, groups)
-    with replacing(path) as temporary, _polars_errors(path, "parquet"):
+    with replacing(path) as (temporary,), _polars_errors(path, "parquet"):
         table.write_parquet(temporary, metadata=training_metadata(result))
 
 

@@ -97,7 +97,7 @@ def download(address: str, target: Path, check: Check, bar: Bar | None = None) -
     from requests import RequestException  # a dependency of Pooch
 
     get = HTTPDownloader(progressbar=bar(target.name) if bar else False, chunk_size=2**16, timeout=TIMEOUT)
-    with prepared(target.parent), replacing(target) as temporary:
+    with prepared(target.parent), replacing(target) as (temporary,):
         try:
             get(address, str(temporary), None)
         except RequestException as error:
@@ -268,7 +268,7 @@ def fetch(
             if place is None:
                 download(origin, target, check, bar)
                 continue
-            with prepared(target.parent), replacing(target) as temporary:
+            with prepared(target.parent), replacing(target) as (temporary,):
                 shutil.copyfile(origin, temporary)
                 check(temporary)
     return {entry.name: goal / entry.name for entry in entries}

@@ -17,7 +17,7 @@ from finegold.paper.datasets import PAPER, cache_folder, find, load_dataset
 from finegold.paper.document import Block, Heading, Picture, Table, csv_cell, to_html, to_markdown
 from finegold.paper.fits import FIGURES, Results, Watch, check_methods, check_parts, collect, plan_fits, run_fits
 from finegold.paper.tables import TABLES, accuracy_table, matches, mismatches, times_table
-from finegold.system.files import check_writable, prepared, replacing_all
+from finegold.system.files import check_writable, prepared, replacing
 
 PAGE = "reproduction"
 TITLE = "The PTBCC paper, reproduced by Finegold"
@@ -190,7 +190,7 @@ def _write_files(files: dict[str, bytes], out: Path) -> list[Path]:
     with ExitStack() as folders:
         for folder in {path.parent: None for path in paths}:
             folders.enter_context(prepared(folder))
-        with replacing_all(paths) as temporary_paths:
+        with replacing(*paths) as temporary_paths:
             for temporary, data in zip(temporary_paths, files.values(), strict=True):
                 temporary.write_bytes(data)
     return paths

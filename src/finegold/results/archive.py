@@ -119,7 +119,7 @@ def save(result: ResultData, path: Path) -> None:
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write manifest.json and one NPY per array, atomically."""
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+    with replacing(path) as (temporary,), zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:

@@ -7,7 +7,6 @@ that a later run can remove the files of killed processes and leave alone those 
 from __future__ import annotations
 
 import errno
-import glob
 import json
 import os
 import re
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -33,22 +32,33 @@ else:
     import fcntl
 
 
-def _try_lock(handle: int, unsupported: bool) -> bool:
-    """Lock an open file; False if another process holds the lock, `unsupported` on a file system without locks."""
-    try:
-        if sys.platform == "win32":
-            os.lseek(handle, 2**30, os.SEEK_SET)  # a locked byte cannot be read, so lock one after the content
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return unsupported and sys.platform != "win32"
-    finally:
-        if sys.platform == "win32":
-            os.lseek(handle, 0, os.SEEK_SET)
-    return True
+def _open_locked(path: Path, flags: int, is_leftover: bool = False) -> int | None:
+    """Open a file and lock it; None if another process holds the lock."""
+    # A leftover is locked only if it is this user's. On a file system without locks, nothing is taken for a leftover.
+    while True:
+        handle, is_locked = os.open(path, flags, 0o666), False  # the user's umask applies
+        try:
+            if sys.platform == "win32":
+                os.lseek(handle, 2**30, os.SEEK_SET)  # a locked byte cannot be read, so lock one after the content
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+                is_locked = True
+            elif not is_leftover or os.fstat(handle).st_uid == os.getuid():
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_locked = True
+        except BlockingIOError:
+            pass
+        except OSError:
+            is_locked = not is_leftover and sys.platform != "win32"
+        finally:
+            if sys.platform == "win32":
+                os.lseek(handle, 0, os.SEEK_SET)
+        if not is_locked:
+            os.close(handle)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(handle)):
+                return handle
+        os.close(handle)  # another process has just removed it
 
 
 @contextmanager
@@ -59,16 +69,14 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
     path, has_waited = resolved.with_name(f".{resolved.name[:200]}.lock"), False
     while True:
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = _open_locked(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
-        if _try_lock(handle, unsupported=True):
-            if is_same_file(path, handle):
-                break
-            os.close(handle)  # its holder has just removed it
-            continue
-        holder = os.read(handle, 20).decode(errors="replace")
-        os.close(handle)
+        if handle is not None:
+            break
+        holder = ""
+        with suppress(OSError):  # it has just finished
+            holder = path.read_bytes()[:20].decode(errors="replace")
         used = f"{target} is in use by {f'process {holder}' if holder else 'another process'}"
         if wait is None:
             raise OutputError(f"{used}; wait until it has finished, or name another file")
@@ -89,13 +97,6 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
             os.close(handle)
 
 
-def is_same_file(path: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(handle))
-    except FileNotFoundError:
-        return False
-
-
 STANDARD_OUTPUT = "-"
 RANDOM_BYTES = 6  # random bytes in the name of a temporary file
 LIST_SUFFIX = ".moves"
@@ -113,50 +114,41 @@ ERROR_MESSAGES = {
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path, which replaces `path` if the block succeeds and is removed otherwise."""
-    # If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
-    with replacing_all([path]) as (temporary,):
-        yield temporary
-
-
-@contextmanager
-def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
     """Yield a temporary path for each path; they replace the paths together if the block succeeds."""
-    # A process that is killed between two moves leaves a list of them, and the next one makes the others.
-    moves: list[tuple[Path, Path]] = []
+    # A path that is itself a temporary path of an outer `replacing` is yielded unchanged. A process that is killed
+    # between two moves leaves a list of them, and the next one makes the others.
     with ExitStack() as stack:
-        for target in (Path(path).expanduser() for path in paths):
-            if target in _reserved:
-                moves.append((target, target))
-                continue  # it is a temporary path of an outer block, which moves it
-            stack.enter_context(_writing(target))
-            moves.append((stack.enter_context(reserved(target)), target))
-        yield [temporary for temporary, _ in moves]
-        with _uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
-            made = [move for move in moves if move[0] != move[1]]
-            finals = [(temporary, target.resolve()) for temporary, target in made if _is_replaceable(target)]
-            for temporary, final in finals:  # a symbolic link stays a link, and its target is replaced
+        targets = [Path(path).expanduser() for path in paths]
+        written = {target: stack.enter_context(reserved(target)) for target in targets if target not in _reserved}
+        yield [written.get(target, target) for target in targets]
+        with ExitStack() as moving:
+            if threading.current_thread() is threading.main_thread():
+                before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C would leave new files beside old ones
+                moving.callback(signal.signal, signal.SIGINT, signal.SIG_DFL if before is None else before)
+            # A symbolic link stays a link, and its target is replaced.
+            moves = [(temporary, target.resolve()) for target, temporary in written.items() if not _is_device(target)]
+            for temporary, final in moves:
                 _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
                 if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
                     shutil.copymode(final, temporary)
-            with ExitStack() as listed:  # while they are made, several moves are listed in each of their folders
-                folders = list(dict.fromkeys(final.parent for _, final in finals)) if len(finals) > 1 else []
-                name = f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
-                lists = [listed.enter_context(_reserving(partial(Path, folder, name))) for folder in folders]
-                text = json.dumps({"moves": [list(map(str, pair)) for pair in finals], "lists": list(map(str, lists))})
-                for path in lists:
-                    path.write_text(text, encoding="utf-8")
-                    _sync(path, os.O_RDWR)
-                for temporary, target in made:
-                    if not _is_replaceable(target):
-                        with temporary.open("rb") as source, target.open("wb") as device:
-                            shutil.copyfileobj(source, device)
-                for temporary, final in finals:
-                    move(temporary, final)
-                    with suppress(OSError):  # some file systems cannot sync folders
-                        _sync(final.parent, os.O_RDONLY)
-            WRITTEN.extend(target for _, target in made)
+            # Several moves are listed in each of their folders while they are made.
+            folders = list(dict.fromkeys(final.parent for _, final in moves)) if len(moves) > 1 else []
+            name = f".{secrets.token_hex(RANDOM_BYTES)}{LIST_SUFFIX}"
+            lists = [moving.enter_context(_reserving(partial(Path, folder, name))) for folder in folders]
+            text = json.dumps({"moves": [list(map(str, pair)) for pair in moves], "lists": list(map(str, lists))})
+            for path in lists:
+                path.write_text(text, encoding="utf-8")
+                _sync(path, os.O_RDWR)
+            for target, temporary in written.items():
+                if _is_device(target):
+                    with temporary.open("rb") as source, target.open("wb") as device:
+                        shutil.copyfileobj(source, device)
+            for temporary, final in moves:
+                move(temporary, final)
+                with suppress(OSError):  # some file systems cannot sync folders
+                    _sync(final.parent, os.O_RDONLY)
+        WRITTEN.extend(written)
 
 
 def finish_moves(folder: Path) -> list[Path]:
@@ -192,58 +184,58 @@ def _read_list(path: Path) -> tuple[list[tuple[Path, Path]], list[Path]]:
 
 
 def _is_temporary_of(temporary: Path, final: Path) -> bool:
-    name = f"{re.escape(_prefix(final))}[0-9a-f]{{{2 * RANDOM_BYTES}}}\\.part.*"
+    name = f"\\.{re.escape(final.name[:100])}\\.[0-9a-f]{{{2 * RANDOM_BYTES}}}\\.part.*"
     return temporary.parent == final.parent and re.fullmatch(name, temporary.name, re.DOTALL) is not None
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C while files are moved to their final names."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
-
-
-@contextmanager
-def reserved(target: Path) -> Iterator[Path]:
-    """Yield an empty temporary file that is locked while the block runs."""
+def reserved(target: Path, is_folder: bool = False) -> Iterator[Path]:
+    """Yield an empty temporary file that is locked while the block runs, and explain the errors of the block."""
     # It is in the folder of the target, because a rename is atomic only within one file system, and has the extension
     # of the target, which determines the format.
-    finish_moves(_folder_of_temporary(target))
-    for leftover in abandoned(target):
-        shutil.rmtree(attached_folder(leftover), ignore_errors=True)
-        leftover.unlink(missing_ok=True)
-    with _reserving(partial(temporary_name, target)) as temporary:
-        _reserved.add(temporary)
-        try:
-            yield temporary
-        finally:
-            _reserved.discard(temporary)
+    try:
+        if target.is_dir() and not is_folder:
+            raise OutputError(f"{target} is a folder; name a file")
+        if not target.parent.is_dir():
+            raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+        finish_moves(temporary_name(target).parent)
+        for leftover in abandoned(target):
+            shutil.rmtree(attached_folder(leftover), ignore_errors=True)
+            leftover.unlink(missing_ok=True)
+        with _reserving(partial(temporary_name, target)) as temporary:
+            _reserved.add(temporary)
+            try:
+                yield temporary
+            finally:
+                _reserved.discard(temporary)
+    except FinegoldError:
+        raise
+    except OSError as error:
+        number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
+        remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
+        if sys.platform == "win32" and number == errno.EACCES:
+            reasons = "it is read-only, another program has it open, or there is no permission"
+            remedy = f"{reasons}; close it there or choose another name"
+        raise OutputError(f"{target} cannot be written: {remedy}") from error
 
 
 @contextmanager
 def _reserving(new_name: Callable[[], Path]) -> Iterator[Path]:
     """Yield a new empty file that is locked while the block runs, and removed after it."""
     # On Windows it is not locked, because open files cannot be moved.
-    while True:
+    handle = None
+    while handle is None:  # another run may remove it as abandoned before it is locked
         path = new_name()
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
-        if sys.platform == "win32" or (_try_lock(handle, unsupported=True) and is_same_file(path, handle)):
+        if sys.platform == "win32":
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
             break
-        os.close(handle)  # another run removed it as abandoned before it was locked
-    if sys.platform == "win32":
-        os.close(handle)
+        handle = _open_locked(path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
     try:
         yield path
     finally:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-        if sys.platform != "win32":
+        if handle is not None:
             os.close(handle)
 
 
@@ -254,24 +246,23 @@ def attached_folder(temporary: Path) -> Path:
 
 def abandoned(target: Path) -> Iterator[Path]:
     """Yield the temporary files of a target whose processes have ended. Each is locked while it is yielded."""
-    pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * RANDOM_BYTES}.part*"
-    for found in _folder_of_temporary(target).glob(pattern):
-        if found.is_dir() or found.is_symlink():
-            continue
-        with suppress(OSError), _held(found) as is_abandoned:  # another process removed it, or there are no locks
-            if is_abandoned:
-                yield found
+    final = target.resolve()
+    for path in temporary_name(target).parent.glob(".*.part*"):
+        if _is_temporary_of(path, path.with_name(final.name)) and path.is_file() and not path.is_symlink():
+            with suppress(OSError), _held(path) as is_abandoned:  # another process removed it, or there are no locks
+                if is_abandoned:
+                    yield path
 
 
 @contextmanager
 def _held(path: Path) -> Iterator[bool]:
     """Hold the lock of a file, if it is this user's and no process holds it; yield whether that is so."""
-    handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    handle = None if sys.platform == "win32" else _open_locked(path, os.O_RDWR | os.O_NOFOLLOW, is_leftover=True)
     try:
-        is_own = sys.platform != "win32" and os.fstat(handle).st_uid == os.getuid()
-        yield is_own and _try_lock(handle, unsupported=False)  # without locks, nothing is taken for abandoned
+        yield handle is not None
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 _reserved: set[Path] = set()
@@ -298,7 +289,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     if os.fspath(path) == STANDARD_OUTPUT:
         print_bytes(data)
         return
-    with replacing(path) as temporary:
+    with replacing(path) as (temporary,):
         temporary.write_bytes(data)
 
 
@@ -314,16 +305,16 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise an error if a file cannot be written. Commands check this before the fit."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return
-    target = Path(path).expanduser()
-    with _writing(target), reserved(target):  # the only reliable check
+    with reserved(Path(path).expanduser()):  # the only reliable check
         pass
 
 
 def temporary_name(target: Path) -> Path:
-    """Return a new temporary name in the folder of the target."""
+    """Return a new temporary name in the folder of the target; if that is a device, in the system's folder."""
     # It has the suffix of the target, which determines the format. All temporary names follow this pattern.
-    name = f"{_prefix(target)}{secrets.token_hex(RANDOM_BYTES)}.part{''.join(target.suffixes)[-20:]}"
-    return _folder_of_temporary(target) / name
+    final = target.resolve()
+    folder = Path(tempfile.gettempdir()) if _is_device(target) else final.parent
+    return folder / f".{final.name[:100]}.{secrets.token_hex(RANDOM_BYTES)}.part{''.join(target.suffixes)[-20:]}"
 
 
 def move(temporary: Path, target: Path) -> None:
@@ -331,16 +322,8 @@ def move(temporary: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def _prefix(target: Path) -> str:
-    return f".{target.name[:100]}."
-
-
-def _folder_of_temporary(target: Path) -> Path:
-    return target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
-
-
-def _is_replaceable(target: Path) -> bool:
-    return target.is_file() or target.is_dir() or not target.exists()
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def _sync(path: Path, access: int) -> None:
@@ -349,23 +332,3 @@ def _sync(path: Path, access: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    """Refuse a folder and a target without one, and explain the errors of the block."""
-    try:
-        if target.is_dir():
-            raise OutputError(f"{target} is a folder; name a file")
-        if not target.parent.is_dir():
-            raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
-        yield
-    except FinegoldError:
-        raise
-    except OSError as error:
-        number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
-        remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
-        if sys.platform == "win32" and number == errno.EACCES:
-            reasons = "it is read-only, another program has it open, or there is no permission"
-            remedy = f"{reasons}; close it there or choose another name"
-        raise OutputError(f"{target} cannot be written: {remedy}") from error

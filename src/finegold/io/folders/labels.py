@@ -227,30 +227,25 @@ def check_folder(target: Path, *inputs: Any) -> None:
 def replacing_folder(target: Path) -> Iterator[Path]:
     """Yield a staging folder beside the target, with "labels", which replace it at the end, and "votes"."""
     check_folder(target)
-    try:
-        for temporary in abandoned(target):  # of a run that was killed between the two moves below
-            old = attached_folder(temporary) / "old"
-            if old.is_dir() and not target.exists():
-                move(old, target)
-        with reserved(target) as temporary:
-            staging = attached_folder(temporary)
-            try:
-                (staging / "labels").mkdir(parents=True)
-                (staging / "votes").mkdir()
-                yield staging
-                labels = staging / "labels"
-                parts = sorted(labels.glob(PARTS))
-                for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
-                    stray.unlink()
-                sizes = json.dumps({part.name: part.stat().st_size for part in parts})
-                pl.read_parquet(parts[0], n_rows=0).write_parquet(labels / MANIFEST, metadata={KEY: sizes})
-                check_folder(target)  # again, because the work may have taken days
-                if target.exists():
-                    move(target, staging / "old")
-                move(staging / "labels", target)
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
+    for temporary in abandoned(target):  # of a run that was killed between the two moves below
+        old = attached_folder(temporary) / "old"
+        if old.is_dir() and not target.exists():
+            move(old, target)
+    with reserved(target, is_folder=True) as temporary:
+        staging = attached_folder(temporary)
+        try:
+            (staging / "labels").mkdir(parents=True)
+            (staging / "votes").mkdir()
+            yield staging
+            labels = staging / "labels"
+            parts = sorted(labels.glob(PARTS))
+            for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
+                stray.unlink()
+            sizes = json.dumps({part.name: part.stat().st_size for part in parts})
+            pl.read_parquet(parts[0], n_rows=0).write_parquet(labels / MANIFEST, metadata={KEY: sizes})
+            check_folder(target)  # again, because the work may have taken days
+            if target.exists():
+                move(target, staging / "old")
+            move(staging / "labels", target)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
