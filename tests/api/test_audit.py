@@ -10,7 +10,7 @@ import pytest
 
 import finegold
 from tests.io.test_predictions import CLASSES, VOTED, N, draw
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import refusal_of, run, succeed
 
 
 def labels_in_use(truth, wrong):
@@ -63,10 +63,9 @@ def test_saved_models_and_the_command_line(tmp_path):
     pl.DataFrame({"task": list(current), "label": list(current.values())}).write_csv(tmp_path / "current.csv")
     pl.DataFrame({"task": range(N), **dict(zip(CLASSES, p.T, strict=True))}).write_parquet(tmp_path / "p.parquet")
     given = ("--labels", tmp_path / "current.csv")
-    done = run(
+    done = succeed(
         "audit", tmp_path / "votes.csv", *given, "--predictions", tmp_path / "p.parquet", "-o", tmp_path / "a.csv"
     )
-    assert done.exit_code == 0, done.stderr
     assert f"{N} labels audited; about" in done.stderr
     assert "judged by votes and predictions" in done.stderr
     expected = finegold.audit(votes, current, predictions=(range(N), p))
@@ -75,21 +74,17 @@ def test_saved_models_and_the_command_line(tmp_path):
     done = run("audit", tmp_path / "m.finegold", *given, "--json")
     assert json.loads(done.stdout)["expected_wrong"] == pytest.approx(expected["p_wrong"].sum())
     assert run("audit", tmp_path / "m.finegold", *given, "--method", "ds").exit_code == 2
-    refused = run("audit", tmp_path / "m.finegold", *given, "--gold-from-export")
-    assert refused.exit_code == 2
-    assert "leave out --gold-from-export because it needs votes" in refused.stderr
+    message = refusal_of("audit", tmp_path / "m.finegold", *given, "--gold-from-export")
+    assert "leave out --gold-from-export because it needs votes" in message
     refused = run("audit", tmp_path / "votes.csv", *given, "-o", tmp_path / "current.csv")
     assert refused.exit_code == 2
     (tmp_path / "others.csv").write_text("task,label\nt1,ant\n")
-    refused = run("audit", tmp_path / "votes.csv", "--labels", tmp_path / "others.csv")
-    assert refused.exit_code == 2
-    assert "belongs to a task with votes" in refused.stderr
+    message = refusal_of("audit", tmp_path / "votes.csv", "--labels", tmp_path / "others.csv")
+    assert "belongs to a task with votes" in message
 
 
 def test_labels_in_use_are_read_before_the_fit(tmp_path, monkeypatch):
     (tmp_path / "votes.csv").write_text("task,worker,label\n1,a,x\n")
     (tmp_path / "current.csv").write_text("task,label\n")
     monkeypatch.setattr("finegold.api.job.fit", lambda *_, **__: pytest.fail("the votes were fitted"))
-    refused = run("audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv")
-    assert refused.exit_code == 2
-    assert "current.csv" in refused.stderr
+    assert "current.csv" in refusal_of("audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv")

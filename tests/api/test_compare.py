@@ -17,7 +17,7 @@ from finegold.insight.comparison import compare
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from tests.support.animals import VOTES as SAMPLE
-from tests.support.cli_helpers import CSV, run, write
+from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 
 QUICK = ["mv", "ds", "ptbcc"]
 
@@ -78,8 +78,7 @@ def test_a_truth_that_nobody_voted_for_is_always_missed(votes):
 
 def test_the_command_compares_every_registered_method(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
-    result = run("compare", path, "--json", "--set", "n_restarts=2")
-    assert result.exit_code == 0, result.stderr
+    result = succeed("compare", path, "--json", "--set", "n_restarts=2")
     found = json.loads(result.stdout)
     assert [row["method"] for row in found["methods"]] == list(REGISTRY)
     assert found["agreement"]["mv"]["mv"] == 1.0
@@ -89,8 +88,7 @@ def test_the_command_writes_its_tables(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
     truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
     table, labels = tmp_path / "table.csv", tmp_path / "labels.csv"
-    result = run("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
-    assert result.exit_code == 0, result.stderr
+    result = succeed("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
     assert "accuracy" in result.stdout
     assert "give the same label" in result.stdout
     assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
@@ -126,13 +124,9 @@ def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
 
 def test_the_truths_are_not_overwritten(tmp_path):
     path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
-    result = run("compare", path, "--truth", truth, "--methods", "mv", "-o", truth)
-    assert result.exit_code == 2
-    assert "would be overwritten" in result.stderr
+    assert "would be overwritten" in refusal_of("compare", path, "--truth", truth, "--methods", "mv", "-o", truth)
 
 
 def test_an_unknown_method_is_refused(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
-    result = run("compare", path, "--methods", "mv,magic")
-    assert result.exit_code == 2
-    assert "no method 'magic'" in result.stderr
+    assert "no method 'magic'" in refusal_of("compare", path, "--methods", "mv,magic")

@@ -17,7 +17,7 @@ from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
 from finegold.options import options_of
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import refusal_of, run, write
 
 COMMANDS = {
     "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
@@ -87,17 +87,14 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 
 
 def test_an_engine_is_for_fitting_again(model, tmp_path):
-    done = run("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
-    assert done.exit_code == 2
-    assert "use --refit for a full fit, or leave out --engine" in done.stderr
+    message = refusal_of("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
+    assert "use --refit for a full fit, or leave out --engine" in message
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
 @pytest.mark.parametrize("option", [("--prior", "x"), ("--engine", "gpu"), ("--resume",), ("--gold", "x"), ("--wide",)])
 def test_a_saved_model_is_not_fitted_again(name, option, model):
-    done = run(name, model, *option)
-    assert done.exit_code == 2
-    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in done.stderr
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in refusal_of(name, model, *option)
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
@@ -200,9 +197,7 @@ def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
 
 def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
     votes = write(tmp_path / "votes.csv", VOTES.read_bytes())
-    done = run("trust", votes, "--checkpoint", votes, "--overwrite")
-    assert done.exit_code == 2
-    assert "would be overwritten" in done.stderr
+    assert "would be overwritten" in refusal_of("trust", votes, "--checkpoint", votes, "--overwrite")
 
 
 @pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "evaluate", "next_votes"])

@@ -10,15 +10,14 @@ import pytest
 
 import finegold
 from finegold.io.writers import write_frame
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import run, succeed, write
 
 VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
 COLUMNS = ["item", "label", "confidence", "n_votes", "tied", "is_gold"]
 
 
 def aggregate(folder: Path, *arguments: object, votes: str = VOTES) -> None:
-    result = run("aggregate", write(folder / "v.csv", votes), "--method", "mv", *arguments)
-    assert result.exit_code == 0, result.stderr
+    succeed("aggregate", write(folder / "v.csv", votes), "--method", "mv", *arguments)
 
 
 @pytest.mark.parametrize("name", ["l.csv", "l.tsv", "l.jsonl", "l.parquet", "l.xlsx"])
@@ -53,16 +52,14 @@ def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
     aggregate(tmp_path, "--save", tmp_path / "m.finegold")
     assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
     new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
-    done = run("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
-    assert done.exit_code == 0, done.stderr
+    succeed("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
     assert table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
 
 
 @pytest.mark.parametrize("task", ["item", "thing"])
 def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> None:
     aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
-    done = run("evaluate", tmp_path / "v.csv", "--task", task, "--truth", tmp_path / "l.csv", "--method", "mv")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("evaluate", tmp_path / "v.csv", "--task", task, "--truth", tmp_path / "l.csv", "--method", "mv")
     assert "1.0000" in done.stdout
 
 

@@ -12,7 +12,7 @@ import finegold
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
 from finegold.votes.sample import VOTES
-from tests.support.cli_helpers import CSV, run, write
+from tests.support.cli_helpers import CSV, run, succeed, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
 
@@ -23,8 +23,7 @@ def votes(tmp_path: Path) -> Path:
 
 
 def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -> None:
-    result = run("aggregate", votes)
-    assert result.exit_code == 0
+    result = succeed("aggregate", votes)
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert list(rows[0]) == ["task", "label", "confidence", "n_votes", "tied", "is_gold"]
     assert [row["task"] for row in rows] == ["t1", "t2", "t3", "t4"]
@@ -45,8 +44,7 @@ def test_the_summary_of_the_sample_says_how_many_votes_and_labels_are_tied_and_w
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"])
 def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str) -> None:
-    result = run("aggregate", votes, "-o", tmp_path / name)
-    assert result.exit_code == 0
+    result = succeed("aggregate", votes, "-o", tmp_path / name)
     assert result.stdout == ""
     readers = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
     separator = "\t" if name.endswith("tsv") else ","
@@ -56,8 +54,7 @@ def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str
 
 def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, tmp_path: Path) -> None:
     labels, annotators, model = (tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.finegold"))
-    result = run("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
-    assert result.exit_code == 0
+    succeed("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
     table = pl.read_csv(labels)
     assert table.columns[6:] == ["x", "y", "z"]
     assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx([1] * 4)
@@ -95,8 +92,7 @@ def test_json_has_null_where_a_method_has_no_bound(votes: Path) -> None:
 
 def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
     file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,\n2,b,x\n3,a,\n")
-    result = run("aggregate", file)
-    assert result.exit_code == 0
+    result = succeed("aggregate", file)
     assert "2 rows without a label" in result.stderr
     assert "1 repeated vote" in result.stderr
     assert "1 task without any vote" in result.stderr
@@ -104,8 +100,7 @@ def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
 
 
 def test_a_dash_reads_standard_input_and_writes_standard_output() -> None:
-    result = run("aggregate", "-", "-o", "-", stdin=CSV)
-    assert result.exit_code == 0
+    result = succeed("aggregate", "-", "-o", "-", stdin=CSV)
     assert result.stdout.startswith("task,label")
 
 
@@ -113,8 +108,7 @@ def test_columns_may_be_named_and_tables_may_be_wide(tmp_path: Path) -> None:
     odd = write(tmp_path / "odd.csv", CSV.replace("task,worker,label", "a,b,c"))
     named = run("aggregate", odd, "--task", "a", "--annotator", "b", "--label", "c")
     assert named.stdout.splitlines()[1].startswith("t1,x,")
-    wide = run("aggregate", write(tmp_path / "wide.csv", WIDE), "--wide")
-    assert wide.exit_code == 0
+    wide = succeed("aggregate", write(tmp_path / "wide.csv", WIDE), "--wide")
     assert "5 votes by 3 annotators on 2 tasks" in wide.stderr
     two = run("aggregate", tmp_path / "wide.csv", "--wide", "--annotator", "ann, eve")
     assert "4 votes by 2 annotators" in two.stderr
@@ -146,8 +140,7 @@ def test_settings_reach_the_method(votes: Path) -> None:
 
 
 def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
-    result = run("aggregate", votes, "--method", "ptbcc", "--set", "max_iterations=1")
-    assert result.exit_code == 0
+    result = succeed("aggregate", votes, "--method", "ptbcc", "--set", "max_iterations=1")
     assert "warning: stopped at max_iterations = 1" in result.stderr
     assert "warning" not in run("aggregate", votes).stderr
 
@@ -178,8 +171,7 @@ SMALL = {  # rows of task, worker, label
 @pytest.mark.parametrize("rows", SMALL.values(), ids=list(SMALL))
 def test_the_default_takes_the_smallest_votes_without_a_warning(rows: str, tmp_path: Path) -> None:
     file = write(tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n")
-    result = run("aggregate", file)
-    assert result.exit_code == 0, result.stderr
+    result = succeed("aggregate", file)
     assert "warning" not in result.stderr
     found = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["task"] for row in found] == sorted({row[0] for row in rows.split()})

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import refusal_of, run, succeed, write
 
 N_TASKS = 300
 TRUTH = {f"t{i}": ("cat", "dog")[i % 3 == 0] for i in range(N_TASKS)}
@@ -33,8 +33,7 @@ def votes(tmp_path: Path) -> Path:
 
 def sampled(votes: Path, *options: object, name: str = "sheet.csv") -> Path:
     sheet = votes.parent / name
-    found = run("sample", votes, "-o", sheet, *options)
-    assert found.exit_code == 0, found.output
+    succeed("sample", votes, "-o", sheet, *options)
     return sheet
 
 
@@ -56,11 +55,9 @@ def filled(sheet: Path, name: str = "filled.csv", n: int = 10_000, truth: str = 
 
 
 def refused(*arguments: object) -> str:
-    found = run(*arguments)
-    assert found.exit_code == 2
-    assert found.stdout == ""
-    assert len(found.stderr.strip().splitlines()) == 1
-    return found.stderr
+    message = refusal_of(*arguments)
+    assert len(message.strip().splitlines()) == 1
+    return message
 
 
 def test_the_sheet_has_the_users_own_column_the_item_and_an_empty_truth(votes: Path) -> None:
@@ -94,8 +91,7 @@ def test_a_column_that_gives_the_label_away_is_not_shown(tmp_path: Path) -> None
 def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(votes: Path, tmp_path: Path) -> None:
     sheet = sampled(votes, "-n", 100)
     checks, labels, page, data = filled(sheet), tmp_path / "labels.csv", tmp_path / "c.html", tmp_path / "c.json"
-    found = run("certify", votes, "--checks", checks, "--json", "-o", labels, "--certificate", page)
-    assert found.exit_code == 0
+    found = succeed("certify", votes, "--checks", checks, "--json", "-o", labels, "--certificate", page)
     content = json.loads(found.stdout)
     accuracy = content["accuracy"]
     right = np.mean([row["label"] == TRUTH[row["item"]] for row in rows_of(labels)])
@@ -109,8 +105,7 @@ def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(votes: Path, 
     assert len(accepted) == content["accepted"]["tasks"]
     assert "<script" not in page.read_text(encoding="utf-8")
     assert run("certify", votes, "--checks", checks, "--certificate", data).exit_code == 0
-    verified = run("certify", votes, "--checks", checks, "--verify", data)
-    assert verified.exit_code == 0
+    verified = succeed("certify", votes, "--checks", checks, "--verify", data)
     assert "holds" in verified.stderr
     text = data.read_text(encoding="utf-8")
     data.write_text(text.replace('"checked": 100', '"checked": 99'), encoding="utf-8")

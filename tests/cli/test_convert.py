@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from tests.support.cli_helpers import CSV, run, write
+from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 from tests.support.exports_made import LABEL_STUDIO, annotation, choices
 from tests.support.readers_votes import votes_of
 
@@ -28,8 +28,7 @@ def two_questions(tmp_path):
 
 def test_long(tmp_path, export):
     out = tmp_path / "votes.csv"
-    done = run("convert", export, "-o", out)
-    assert done.exit_code == 0
+    done = succeed("convert", export, "-o", out)
     assert out.read_text() == "task,annotator,label\n7,b@x.org,neg\n7,3,pos\n8,3,neg\n9,,\n"
     assert "3 votes by 2 annotators on 2 tasks" in done.stderr
     assert "cancelled annotations (1)" in done.stderr
@@ -85,18 +84,16 @@ def test_all_questions_have_a_column_that_names_them(tmp_path, two_questions):
 
 
 def test_several_questions_without_a_choice_are_listed(tmp_path, two_questions):
-    done = run("convert", two_questions, "-o", tmp_path / "votes.csv")
-    assert done.exit_code == 2
-    assert 'asks 2 questions: "sent" (2 votes), "stars" (1 vote)' in done.stderr
+    message = refusal_of("convert", two_questions, "-o", tmp_path / "votes.csv")
+    assert 'asks 2 questions: "sent" (2 votes), "stars" (1 vote)' in message
     assert not (tmp_path / "votes.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["task", "question"])
 def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path, name):
     votes = write(tmp_path / "votes.csv", f"task,annotator,label\n1,{name},a\n1,ann,b\n")
-    done = run("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
-    assert done.exit_code == 2
-    assert f'an annotator is called "{name}"' in done.stderr
+    message = refusal_of("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
+    assert f'an annotator is called "{name}"' in message
 
 
 def test_a_table_of_a_database(tmp_path):
@@ -105,9 +102,10 @@ def test_a_table_of_a_database(tmp_path):
         database.execute("INSERT INTO votes VALUES (1, 'ann', 'a')")
     done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-")
     assert done.stdout == "task,annotator,label\n1,ann,a\n"
-    done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-", "--question", "all")
-    assert done.exit_code == 2
-    assert "--table works with one question only" in done.stderr
+    message = refusal_of(
+        "convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-", "--question", "all"
+    )
+    assert "--table works with one question only" in message
 
 
 def test_in_python(tmp_path, export, two_questions):

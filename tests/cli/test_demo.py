@@ -6,13 +6,12 @@ import pytest
 
 import finegold
 from finegold.methods.registry import DEFAULT_METHOD
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import refusal_of, run, succeed, write
 
 
 def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("demo")
-    assert result.exit_code == 0
+    result = succeed("demo")
     assert result.stderr == ""
     for words in ("1,189 votes", "majority vote", "finegold  ", "gpt-3.5-turbo", "person_2", "█"):
         assert words in result.stdout
@@ -27,7 +26,5 @@ def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_demo_that_cannot_write_says_so(tmp_path: Path) -> None:
-    result = run("demo", "--out", write(tmp_path / "file", ""))
-    assert result.exit_code == 2
-    assert result.stderr.count("error: ") == 1
+    assert refusal_of("demo", "--out", write(tmp_path / "file", "")).count("error: ") == 1
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]

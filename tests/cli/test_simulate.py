@@ -9,7 +9,7 @@ import pytest
 
 import finegold.votes.simulation as module
 from finegold.votes.simulation import simulate
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import refusal_of, run, succeed, write
 
 SMALL = ["--tasks", "40", "--annotators", "8", "--classes", "3", "--votes-per-task", "4", "--seed", "2"]
 READERS = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}
@@ -18,8 +18,7 @@ READERS = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parqu
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "VOTES_PER_PIECE", 32)
-    result = run("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
-    assert result.exit_code == 0
+    result = succeed("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
     assert result.stdout == ""
     assert "160 votes" in result.stderr
     votes, truth = (READERS[kind](tmp_path / "new" / f"{name}.{kind}") for name in ("votes", "truth"))
@@ -37,8 +36,7 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
 
 
 def test_a_file_name_gets_the_truth_beside_it(tmp_path: Path) -> None:
-    result = run("simulate", "--out", tmp_path / "mine.parquet", *SMALL)
-    assert result.exit_code == 0
+    succeed("simulate", "--out", tmp_path / "mine.parquet", *SMALL)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine-truth.parquet", "mine.parquet"]
 
 
@@ -69,9 +67,7 @@ def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
-    result = run("simulate", "--out", tmp_path / "new", *SMALL, *options)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in refusal_of("simulate", "--out", tmp_path / "new", *SMALL, *options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,7 +84,5 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, kind: str, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("finegold.io.writers.write_pieces", fill_up)
-    result = run("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
-    assert result.exit_code == 2
-    assert "the disk is full" in result.stderr
+    assert "the disk is full" in refusal_of("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
 from finegold.methods.common import ConfusionSums
 from finegold.methods.lookup import method_class
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import refusal_of, run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
@@ -140,9 +140,10 @@ def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     source = tmp_path / "votes.csv"
     source.write_text("task,worker,label\na,1,x\n")
-    done = run("aggregate", source, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "l.csv")
-    assert done.exit_code == 2
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
+    message = refusal_of(
+        "aggregate", source, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "l.csv"
+    )
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in message
     assert not (tmp_path / "l.csv").exists()
 
 

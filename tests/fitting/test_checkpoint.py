@@ -18,7 +18,7 @@ from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
 from finegold.system.files import locked
-from tests.support.cli_helpers import CSV, run, write
+from tests.support.cli_helpers import CSV, refusal_of, run, write
 from tests.support.signals import KILL, interrupt_at, press_ctrl_c
 
 FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
@@ -222,9 +222,8 @@ def test_a_file_that_is_no_checkpoint_is_refused_before_the_work(tmp_path, conte
         finegold.aggregate(source, "mv").save(mine)
     before = mine.read_bytes()
     given = [source, "--method", "ptbcc", "-o", tmp_path / "out.csv", "--checkpoint", mine, *how.split()]
-    done = run("aggregate", *given)
-    assert done.exit_code == 2
-    assert "mine is not a checkpoint of Finegold, or it is damaged; name another file" in done.stderr
+    message = refusal_of("aggregate", *given)
+    assert "mine is not a checkpoint of Finegold, or it is damaged; name another file" in message
     assert mine.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "votes.csv"]
     with pytest.raises(InputError, match="mine is not a checkpoint"):

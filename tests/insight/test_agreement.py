@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import finegold
 from finegold import Annotations, InputError
 from finegold.votes.frames import to_polars
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import run, succeed, write
 
 _ = None
 
@@ -234,8 +234,7 @@ CSV = "task,worker,label\n" + "".join(f"{i},{j},{v}\n" for i, r in enumerate(GWE
 
 def test_the_command_shows_and_writes_it(tmp_path):
     file = write(tmp_path / "votes.csv", CSV)
-    done = run("agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv")
     assert "Krippendorff's alpha" in done.stdout
     assert "0.743" in done.stdout
     assert (tmp_path / "a.csv").read_text().startswith("worker,n_shared,observed,kappa,alpha_without\n0,9,")

@@ -1,4 +1,4 @@
-"""Constants of `finegold.insight` and of the report; the table is in test_constants."""
+"""Constants of `finegold.insight` and of the report: each test fails when its constant, or its formula, changes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from scipy.stats import beta
 
 import finegold
 from finegold import Annotations
-from finegold.insight import correlated_pairs, correlation, majority, next_votes, overview
+from finegold.insight import contested, correlated_pairs, correlation, majority, next_votes, overview
 from finegold.insight import expected as reliability
+from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.correlation import Family
 from finegold.insight.spam import spam
 from finegold.report.views.quality import _bands
@@ -56,17 +58,23 @@ def test_the_votes_of_a_spammer_begin_with_two_of_everybody() -> None:
     assert spam(result).evidence[5] == pytest.approx(chance(votes, label.mean()) - seeing, abs=1e-6)
 
 
-def test_nobody_is_called_a_spammer_for_votes_that_nobody_else_cast() -> None:
-    task, who = np.indices((50, 3)).reshape(2, -1)
-    alone = np.arange(50, 100)
-    votes = Annotations.from_arrays(np.append(task, alone), np.append(who, [3] * 50), np.append(task % 2, alone * 0))
-    assert spam(finegold.aggregate(votes, "mv")).n.tolist() == [50, 50, 50, 0]
-
-
-@pytest.mark.parametrize(("agreed", "found"), [(69, False), (71, True)])
-def test_a_group_is_confirmed_by_three_standard_errors(agreed: int, found: bool) -> None:
-    """Of a hundred tasks the error of rho is 0.1: it has to exceed 0.1 + 3 * 0.1."""
-    group, _ = correlated_pairs._confirm(pairs_of((100, agreed)), np.zeros(2, np.int64), baseline=0.0)
+@pytest.mark.parametrize(
+    ("n", "agreed", "found"),
+    [
+        (100, 69, False),
+        (100, 71, True),
+        (19, 19, False),
+        (20, 20, True),
+        (400_000, 219_600, False),
+        (400_000, 224_000, True),
+    ],
+    ids=["rho at 3 standard errors", "above them", "19 pairs", "20 pairs", "rho below a tenth", "rho above a tenth"],
+)
+def test_a_group_is_confirmed_by_twenty_pairs_and_a_rho_that_exceeds_a_tenth_by_three_standard_errors(
+    n: int, agreed: int, found: bool
+) -> None:
+    """Of a hundred pairs the error of rho is 0.1: it has to exceed 0.1 + 3 * 0.1."""
+    group, _ = correlated_pairs._confirm(pairs_of((n, agreed)), np.zeros(2, np.int64), baseline=0.0)
     assert (group >= 0).all() == found
 
 
@@ -234,3 +242,81 @@ def test_advice_needs_twenty_votes_and_five_points() -> None:
     assert 0.95 < high[5] < 1.0  # below the usual accuracy, but not by five points
     assert not advised(4, 100)
     assert advised(20, 100)
+
+
+@pytest.mark.parametrize(
+    ("n", "agreed", "found"),
+    [(100, 58, False), (100, 61, True), (10_000, 5300, False), (10_000, 5600, True)],
+    ids=["1.6 standard errors", "2.2 standard errors", "excess 0.06", "excess 0.12"],
+)
+def test_a_family_errs_alike_beyond_two_standard_errors_and_an_excess_of_a_tenth(
+    n: int, agreed: int, found: bool
+) -> None:
+    (family,) = correlation._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
+    assert family.errs_alike is found
+
+
+def test_the_more_pairs_are_looked_at_the_more_a_suspicion_needs() -> None:
+    alone = correlation._evidence(pairs_of((100, 65)), 2)
+    among_many = correlation._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
+    assert alone.z[0] == among_many.z[0] == pytest.approx(3.0)
+    assert -ndtri(0.01) < 3.0 < -ndtri(0.01 / 100)
+    assert alone.suspicious.tolist() == [True]
+    assert not among_many.suspicious.any()
+    by_chance = correlation._evidence(pairs_of((100, 61)), 2)  # 2.2 standard errors: one of 70
+    assert not by_chance.suspicious.any()
+
+
+def test_two_annotators_are_compared_by_twenty_tasks_and_their_kappa_by_ten() -> None:
+    assert correlation._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
+    task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
+    assert len(annotator_pairs(Annotations.from_arrays(task, who, task % 2)).one) == 1
+    assert len(annotator_pairs(Annotations.from_arrays(task[2:], who[2:], task[2:] % 2)).one) == 0
+
+
+def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> None:
+    def table(right: float) -> np.ndarray:
+        return np.array([[right, 50 - right], [50 - right, right]])
+
+    # chi-squared of these: (2 right - 50)^2 / 25; 3.84 is the limit
+    assert next_votes._may_be_independent(np.array([table(29.8), table(30.0), table(25.0), table(45.0)])).tolist() == [
+        1,
+        0,
+        1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(("skill", "action"), [(0.56, "drop"), (0.75, "retrain")])
+def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(skill: float, action: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=1500)
+    right = np.column_stack([rng.random((1500, 6)) < 0.95, rng.random(1500) < skill])
+    task, who = np.indices(right.shape).reshape(2, -1)
+    votes = Annotations.from_arrays(task, who, np.where(right, truth[:, None], 1 - truth[:, None]).ravel())
+    result = finegold.aggregate(votes, "ds")
+    (advice,) = [one for one in result.next().advice if one.annotator == 6]
+    assert advice.action == action
+
+
+@pytest.mark.parametrize(
+    ("alpha", "n", "words"), [(0.19, 3, "little more than by chance"), (0.21, 3, ""), (0.5, 2, "fewer than three")]
+)
+def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task(
+    alpha: float, n: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, who = np.indices((30, n)).reshape(2, -1)
+    result = finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "ds")
+    agreed = overview.agreement(result.annotations)
+    monkeypatch.setattr(overview, "agreement", lambda votes: SimpleNamespace(alpha=alpha, figures=agreed.figures))
+    said = [warning for warning in result.trust().warnings if "by chance" in warning or "fewer than" in warning]
+    assert len(said) == bool(words)
+    assert all(words in warning for warning in said)
+
+
+def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
+    shares = {"a": 59, "b": 61}  # of a hundred votes: the lead is 0.18 and 0.22
+    rows = [(task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)]
+    result = finegold.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    assert [row[0] for row in result.contested().rows()] == ["a"]
+    assert [row[0] for row in contested(result).rows()] == ["a"]

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.methods.anchored import coin, typical_accuracy, uniformity
+from finegold.methods.anchored import coin, small_data_caution, typical_accuracy, uniformity
 from tests.methods.reference import anchored as reference
+from tests.mutants import kills
+
+ANCHORED = "methods/anchored.py"
 
 
 def draw(seed, n_tasks=40, n_annotators=9, K=4, skills=(0.2, 0.95), d=5):
@@ -24,18 +27,19 @@ def fit(task, annotator, label, K, **more):
 
 
 @pytest.mark.parametrize(
-    ("seed", "K", "skills"),
+    ("seed", "K", "skills", "sweeps"),
     [
-        (0, 4, (0.2, 0.95)),  # from worse than most to nearly perfect
-        (1, 2, (0.05, 0.9)),  # some are worse than chance: the least skill
-        (2, 3, (0.999, 1.0)),  # nearly unanimous: accuracies stay below 1
-        (3, 6, (0.3, 0.6)),  # annotators who agree by chance
+        (0, 4, (0.2, 0.95), 4),  # from worse than most to nearly perfect
+        (1, 2, (0.05, 0.9), 4),  # some are worse than chance: the least skill
+        (2, 3, (0.999, 1.0), 4),  # nearly unanimous: accuracies stay below 1
+        (3, 6, (0.3, 0.6), 4),  # annotators who agree by chance
+        *[(5, 4, (0.2, 0.95), sweeps) for sweeps in (1, 2, 3, 7)],
     ],
 )
-def test_equals_the_slow_twin(seed, K, skills):
+def test_equals_the_slow_twin_after_any_number_of_sweeps(seed, K, skills, sweeps):
     task, annotator, label, _ = draw(seed, K=K, skills=skills)
-    expected = reference.anchored(task, annotator, label, K)
-    np.testing.assert_allclose(fit(task, annotator, label, K).posterior, expected, atol=1e-10)
+    expected = reference.anchored(task, annotator, label, K, sweeps=sweeps)
+    np.testing.assert_allclose(fit(task, annotator, label, K, max_iterations=sweeps).posterior, expected, atol=1e-10)
 
 
 def test_annotators_who_are_worse_than_chance_keep_the_least_weight():
@@ -45,13 +49,6 @@ def test_annotators_who_are_worse_than_chance_keep_the_least_weight():
     label = np.where(wrong, (truth[task] + 1) % 3, label)
     expected = reference.anchored(task, annotator, label, 3)
     np.testing.assert_allclose(fit(task, annotator, label, 3).posterior, expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("sweeps", [1, 2, 3, 7])
-def test_equals_the_twin_after_any_number_of_sweeps(sweeps):
-    task, annotator, label, _ = draw(5)
-    expected = reference.anchored(task, annotator, label, 4, sweeps=sweeps)
-    np.testing.assert_allclose(fit(task, annotator, label, 4, max_iterations=sweeps).posterior, expected, atol=1e-10)
 
 
 def test_known_truths_are_kept_and_teach():
@@ -99,6 +96,7 @@ def test_labelling_functions_that_vote_for_one_class_keep_their_votes():
     assert uniformity(np.array([[5.0, 0.0], [0.0, 3.0]])) == 0.0
 
 
+@kills(ANCHORED, "if entropy > 0 else 1.0", "if entropy > 0 else 0.0")
 def test_uniformity_is_one_where_all_use_the_classes_alike():
     assert uniformity(np.array([[2.0, 4.0], [1.0, 2.0], [0.0, 0.0]])) == pytest.approx(1.0)
     assert uniformity(np.array([[3.0, 0.0], [5.0, 0.0]])) == 1.0  # one class only
@@ -113,10 +111,25 @@ def test_typical_accuracy_solves_its_equation(a, K):
     assert typical_accuracy(np.array([p * many, many]), K) == pytest.approx(a, abs=1e-5)
 
 
-def test_typical_accuracy_of_hardly_any_votes():
+@kills(ANCHORED, "p = (pairs[0] + 1) / (pairs[1] + 2)", "p = (pairs[0] + 1) / (pairs[1] + 1)")
+def test_a_typical_vote_starts_from_one_pair_that_agrees_and_one_that_does_not():
+    """a^2 + (1 - a)^2 / 2 is 2/3 after one more pair that agrees, with three classes."""
     assert typical_accuracy(np.zeros(2), 2) == pytest.approx(0.52)  # p = 1/2: chance, and the margin
-    assert typical_accuracy(np.array([1e9, 1e9]), 5) == pytest.approx(0.98)
+    assert typical_accuracy(np.array([1.0, 1.0]), 3) == pytest.approx((1 + 2 * np.sqrt(0.5)) / 3)
+    assert typical_accuracy(np.array([1e9, 1e9]), 3) == pytest.approx(0.98)
+    assert typical_accuracy(np.array([0.0, 1e9]), 3) == pytest.approx(1 / 3 + 0.02)
+
+
+@kills(ANCHORED, "error = (1 - a) / max(K - 1, 1)", "error = (1 - a) / (K - 1)")
+def test_a_coin_has_any_number_of_sides():
     assert coin(0.7, 4).sum(axis=1) == pytest.approx(np.ones(4))
+    assert coin(0.9, 1).tolist() == [[0.9]]
+
+
+@kills(ANCHORED, "if n_tasks >= FEW_TASKS:", "if n_tasks > FEW_TASKS:")
+def test_confidences_of_fewer_than_a_hundred_tasks_are_called_rough():
+    assert small_data_caution(99).startswith("Only 99 tasks")
+    assert small_data_caution(100) == ""
 
 
 def test_why_has_the_weights_that_the_model_uses():

@@ -9,6 +9,7 @@ from finegold.checks import sample_votes
 from finegold.kernels import cbcc as knowles_minka
 from finegold.methods.cbcc import CBCC, community_prior
 from tests.methods.reference import cbcc as twin
+from tests.methods.reference import sample
 
 # shared/METHODS.md, 6.2: mean diag, mean off, var diag, var off, cov(diag, off), cov(off, off).
 PRIORS = {
@@ -29,17 +30,14 @@ def first_communities(seed, n_annotators, n_communities=4):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_fast_method_equals_the_slow_twin(n_annotators, n_classes, with_gold):
-    task, annotator, label = sample_votes(n_tasks=150, n_annotators=n_annotators, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 150, 9)} if with_gold else None
-    known = np.array([-1 if gold is None else gold.get(i, -1) for i in range(150)])
-    annotations = Annotations.from_arrays(task, annotator, label, gold=gold)
+    votes, annotations, known = sample(n_classes, with_gold, n_tasks=150, n_annotators=n_annotators)
     for iterations in (1, 2, 5, 20):
         result = fit(CBCC(max_iterations=iterations, seed=1), annotations, threads=1)
         r = first_communities(1, n_annotators)
-        phi, _ = twin.fit(task, annotator, label, r, n_classes, iterations, gold=known)
+        phi, _ = twin.fit(*votes, r, n_classes, iterations, gold=known)
         assert np.allclose(result.posterior, phi, atol=1e-9)
     more = result.learned.statistics  # of the update after the last sweep, which the twin makes in its next iteration
-    _, (r, U) = twin.fit(task, annotator, label, r, n_classes, iterations + 1, gold=known)
+    _, (r, U) = twin.fit(*votes, r, n_classes, iterations + 1, gold=known)
     assert np.allclose(more["communities"], r, atol=1e-8)
     assert np.allclose(more["community_confusion"], twin.softmax(U), atol=1e-8)
 

@@ -15,15 +15,7 @@ from finegold.engines.local import LocalEngine
 from finegold.kernels.numerics import digamma_and_gammaln_buffer, log_buffer
 from finegold.methods.ebcc import EBCC, Columns
 from tests.methods.reference import ebcc as twin
-
-
-def shares_of(task, label, n_classes, gold):
-    shares = np.zeros((task.max() + 1, n_classes))
-    np.add.at(shares, (task, label), 1.0)
-    shares /= shares.sum(axis=1, keepdims=True)
-    for i, k in (gold or {}).items():
-        shares[i] = np.eye(n_classes)[k]
-    return shares
+from tests.methods.reference import sample, vote_shares
 
 
 @pytest.mark.parametrize("n_subtypes", [1, 3, 10])
@@ -31,25 +23,18 @@ def shares_of(task, label, n_classes, gold):
 @pytest.mark.parametrize("with_gold", [False, True])
 @pytest.mark.parametrize("class_prior", ["empirical", "uniform"])
 def test_the_fast_sweep_equals_the_slow_twin(n_subtypes, n_classes, with_gold, class_prior):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else None
+    votes, annotations, known = sample(n_classes, with_gold)
     method = EBCC(n_subtypes=n_subtypes, n_restarts=1, class_prior=class_prior, tolerance=0, max_iterations=25, seed=3)
-    result = fit(method, Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
-    shares = shares_of(task, label, n_classes, gold)
-    phi, bounds, rho = twin.fit(
-        task,
-        annotator,
-        label,
-        twin.first_rho(shares, seed=3, restart=0, block=0, n_subtypes=n_subtypes),
-        alpha=shares.sum(axis=0) if class_prior == "empirical" else np.ones(n_classes),
-        iterations=25,
-        gold=np.array([-1 if gold is None else gold.get(i, -1) for i in range(80)]),
-    )
+    result = fit(method, annotations, threads=1)
+    shares = vote_shares(votes[0], votes[2], n_classes, known)
+    rho = twin.first_rho(shares, seed=3, restart=0, block=0, n_subtypes=n_subtypes)
+    alpha = shares.sum(axis=0) if class_prior == "empirical" else np.ones(n_classes)
+    phi, bounds, rho = twin.fit(*votes, rho, alpha, iterations=25, gold=known)
     assert np.allclose(result.posterior, phi, atol=1e-10)
     assert np.allclose(result.bound, bounds, rtol=1e-11)
     eta = method.a_pi / n_subtypes + rho.sum(axis=0)
     assert np.allclose(result.learned.statistics["subtypes"], -np.sort(-eta))  # the largest first
-    assert np.allclose(result.learned.confusion, twin.confusion(task, annotator, label, rho, eta))
+    assert np.allclose(result.learned.confusion, twin.confusion(*votes, rho, eta))
 
 
 def test_subtypes_without_tasks_are_worked_out_once_and_this_changes_nothing(monkeypatch):

@@ -11,7 +11,7 @@ from finegold.engines.local import LocalEngine
 from finegold.methods import glad
 from finegold.methods.glad import GLAD
 from tests.methods.reference import glad as twin
-from tests.methods.reference import sample
+from tests.methods.reference import sample, votes_on_a_huge_task
 
 PAPER = {"priors": False, "tolerance": 1e-4, "gradient_tolerance": 0.01, "steps": 25}
 
@@ -26,19 +26,22 @@ def begun(method, engine):
     return method.begin(engine.sum(method.start, 0))
 
 
+def objective_equals_the_twin(engine, votes, n_classes, alpha, beta):
+    method = GLAD(priors=False)
+    q, gradient = method._objective(engine, begun(method, engine), np.append(alpha, beta))
+    expected, *slopes = twin.objective(*votes, engine.posterior, alpha, beta)
+    assert q + glad._constant(alpha, beta, n_classes) == pytest.approx(expected, rel=1e-11)
+    assert np.allclose(gradient, np.concatenate(slopes), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 10])
 @pytest.mark.parametrize("fewest_votes", [50, 10**9])
 def test_objective_and_gradient_equal_the_slow_twin(n_classes, fewest_votes):
     votes = sample_votes(n_tasks=80, n_annotators=7, n_classes=n_classes)
-    engine, method = scattered(votes, fewest_votes, classes=range(n_classes)), GLAD(priors=False)
-    parameters = begun(method, engine)
-    rng = np.random.default_rng(0)
+    engine, rng = scattered(votes, fewest_votes, classes=range(n_classes)), np.random.default_rng(0)
     for spread in (0.5, 3.0, 30.0):  # negative abilities and saturated votes as well
         alpha, beta = rng.normal(1, spread, 7), rng.normal(0, np.sqrt(spread), 80)
-        q, gradient = method._objective(engine, parameters, np.append(alpha, beta))
-        expected, *slopes = twin.objective(*votes, engine.posterior, alpha, beta)
-        assert q + glad._constant(alpha, beta, n_classes) == pytest.approx(expected, rel=1e-11)
-        assert np.allclose(gradient, np.concatenate(slopes), rtol=1e-9, atol=1e-9)
+        objective_equals_the_twin(engine, votes, n_classes, alpha, beta)
 
 
 def test_the_log_posterior_sums_out_the_truths():
@@ -155,14 +158,6 @@ def test_gold_teaches_the_abilities():
 
 
 def test_a_task_with_more_votes_than_a_run_agrees_with_the_twin():
-    rng = np.random.default_rng(0)
-    task = np.concatenate([np.zeros(3000, int), 1 + np.arange(6000) // 2])
-    annotator = np.concatenate([np.arange(3000), rng.integers(3000, size=6000)])
-    votes = task, annotator, rng.integers(2, size=9000)
-    engine, method = scattered(votes, repeated="all"), GLAD(priors=False)
-    parameters = begun(method, engine)
-    alpha, beta = rng.normal(1, 1, 3000), rng.normal(0, 1, 3001)
-    q, gradient = method._objective(engine, parameters, np.append(alpha, beta))
-    expected, *slopes = twin.objective(*votes, engine.posterior, alpha, beta)
-    assert q + glad._constant(alpha, beta, 2) == pytest.approx(expected, rel=1e-11)
-    assert np.allclose(gradient, np.concatenate(slopes), rtol=1e-9, atol=1e-9)
+    votes, rng = votes_on_a_huge_task(), np.random.default_rng(1)
+    engine = scattered(votes, repeated="all")
+    objective_equals_the_twin(engine, votes, 2, rng.normal(1, 1, 3000), rng.normal(0, 1, 3001))

@@ -48,6 +48,14 @@ def test_known_truths_teach_who_is_right(name):
     assert (fit(method_class(name)(), votes, threads=1).label == np.arange(200) % 2).all()
 
 
+@pytest.mark.parametrize("name", ["fgbcc", "ptbcc"])
+def test_known_truths_teach_that_everybody_swaps_two_classes(name):
+    task, annotator = np.divmod(np.arange(400), 4)
+    for gold, right in (({}, 0), ({i: i % 2 for i in range(70)}, 1)):
+        votes = Annotations.from_arrays(task, annotator, 1 - task % 2, gold=gold)
+        assert (fit(method_class(name)(), votes).label == np.arange(100) % 2).mean() == right
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [

@@ -19,7 +19,7 @@ from finegold.methods import lookup as outside
 from finegold.methods.lookup import method_names
 from finegold.methods.mv import MajorityVote
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import succeed
 from tests.support.studio_helpers import studio_in_thread
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -88,8 +88,7 @@ def test_every_command_works_with_it(one_coin, tmp_path):
         ("compare", VOTES, "--method", "onecoin,mv"),
         ("methods",),
     ):
-        done = run(*arguments)
-        assert done.exit_code == 0, (arguments, done.stderr)
+        done = succeed(*arguments)
     assert "onecoin" in done.stdout
     assert "one-coin Dawid-Skene" in (tmp_path / "report.html").read_text()
 

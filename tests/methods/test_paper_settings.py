@@ -10,7 +10,7 @@ from finegold.api.job import fit
 from finegold.methods.lookup import make_method, method_class
 from finegold.paper import fits
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import refusal_of, run, succeed
 
 # The defaults of 0.1, when they were the rows of the paper's tables.
 OLD = {
@@ -65,14 +65,12 @@ def test_the_option_of_the_command_line(tmp_path):
     for paper in (True, False):
         given = ["--method", "ibcc,hds", "--truth", TRUTH, "--json", *(["--paper"] if paper else [])]
         for command in ("evaluate", "compare"):
-            done = run(command, VOTES, *given)
-            assert done.exit_code == 0, done.stderr
+            done = succeed(command, VOTES, *given)
             found = json.loads(done.stdout)
             rows = found["methods"] if command == "compare" else found
             assert (rows[0]["iterations"] == 40) == paper
 
 
 def test_the_option_is_refused_for_a_method_that_the_paper_does_not_have(tmp_path):
-    done = run("aggregate", VOTES, "--method", "hds", "--paper", "-o", tmp_path / "labels.csv")
-    assert done.exit_code == 2
-    assert "hds is not among the paper's methods: mv, catd, ds" in " ".join(done.stderr.split())
+    message = refusal_of("aggregate", VOTES, "--method", "hds", "--paper", "-o", tmp_path / "labels.csv")
+    assert "hds is not among the paper's methods: mv, catd, ds" in message

@@ -11,32 +11,21 @@ from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.methods.ptbcc import PTBCC
 from tests.methods.reference import ptbcc as twin
+from tests.methods.reference import sample, votes_on_a_huge_task
 from tests.support.data_sets import DATA_SETS
 
-ITERATIONS = {
-    "adult": 38,
-    "aircr": 83,
-    "cf": 74,
-    "dog": 59,
-    "face": 38,
-    "fact": 31,
-    "ms": 33,
-    "val5": 57,
-    "val7": 69,
-    "web": 53,
-}
-# Bounds after the first and the last iteration, and ten-set means of the ablation: shared/METHODS.md, section 12.
-BOUNDS = {
-    "adult": (-58972.91, -56282.67),
-    "aircr": (-1942.20, -1898.15),
-    "cf": (-2257.60, -1887.11),
-    "dog": (-6297.57, -6106.99),
-    "face": (-4745.69, -4661.26),
-    "fact": (-87435.72, -86036.14),
-    "ms": (-5838.38, -5219.66),
-    "val5": (-1300.02, -1229.53),
-    "val7": (-1633.00, -1503.11),
-    "web": (-22123.20, -21540.37),
+# Iterations, bounds after the first and the last, and ten-set means of the ablation: shared/METHODS.md, section 12.
+FITS = {
+    "adult": (38, -58972.91, -56282.67),
+    "aircr": (83, -1942.20, -1898.15),
+    "cf": (74, -2257.60, -1887.11),
+    "dog": (59, -6297.57, -6106.99),
+    "face": (38, -4745.69, -4661.26),
+    "fact": (31, -87435.72, -86036.14),
+    "ms": (33, -5838.38, -5219.66),
+    "val5": (57, -1300.02, -1229.53),
+    "val7": (69, -1633.00, -1503.11),
+    "web": (53, -22123.20, -21540.37),
 }
 PAPER_F = {2: 0.7358, 3: 0.7443, 4: 0.7447, 5: 0.7472, 6: 0.7469, 7: 0.7464, 8: 0.7467}
 PAPER_M = {1.1: 0.7445, 1.15: 0.7439, 1.2: 0.7447, 1.25: 0.7447, 1.3: 0.7467, 1.35: 0.7472, 1.4: 0.7461}
@@ -47,27 +36,21 @@ SENTI = (0.864, 0.870)  # the accuracies on Senti that the paper's rounding leav
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_fast_sweep_equals_the_slow_twin(n_prototypes, n_classes, with_gold):
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
-    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else None
+    votes, annotations, known = sample(n_classes, with_gold)
     method = PTBCC(n_prototypes=n_prototypes, tolerance=0, max_iterations=25)
-    result = fit(method, Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
-    known = np.array([-1 if gold is None else gold.get(i, -1) for i in range(80)])
-    phi, bounds, (nu, eta, mu) = twin.fit(
-        task, annotator, label, method.first_prototypes(n_classes), iterations=25, gold=known
-    )
+    result = fit(method, annotations, threads=1)
+    phi, bounds, parameters = twin.fit(*votes, method.first_prototypes(n_classes), iterations=25, gold=known)
     assert np.allclose(result.posterior, phi, atol=1e-11)
     assert np.allclose(result.bound, bounds, rtol=1e-10)
-    more = result.learned.statistics
-    assert np.allclose(more["nu"], nu)
-    assert np.allclose(more["eta"], eta)
-    assert np.allclose(more["mu"], mu)
+    for name, expected in zip(("nu", "eta", "mu"), parameters, strict=True):
+        assert np.allclose(result.learned.statistics[name], expected)
 
 
 def test_extreme_prototypes_take_the_way_in_logs_and_agree_with_the_twin():
-    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12)
+    votes, annotations, _ = sample(3, with_gold=False)
     v = np.array([np.eye(3), np.eye(3)[[1, 2, 0]], np.full((3, 3), 1 / 3)])  # zeros: log-odds of a billion
-    result = fit(PTBCC(prototypes=v, tolerance=0, max_iterations=5), Annotations.from_arrays(task, annotator, label))
-    phi, bounds, _ = twin.fit(task, annotator, label, v, iterations=5)
+    result = fit(PTBCC(prototypes=v, tolerance=0, max_iterations=5), annotations)
+    phi, bounds, _ = twin.fit(*votes, v, iterations=5)
     assert np.allclose(result.posterior, phi, atol=1e-6)
     assert np.allclose(result.bound, bounds, rtol=1e-6)
 
@@ -78,10 +61,11 @@ def test_posteriors_equal_the_reference_and_the_bound_never_falls(name, data_set
     reference = _load_reference(shared)
     result = fit(PTBCC(), data.annotations, threads=1)
     phi, iterations, _, _ = reference.fit(data.votes)
-    assert result.iterations == iterations == ITERATIONS[name]
+    n, first, last = FITS[name]
+    assert result.iterations == iterations == n
     assert np.abs(result.posterior - phi).max() < 1e-9
     assert (np.diff(result.bound) >= 0).all()
-    assert np.allclose([result.bound[0], result.bound[-1]], BOUNDS[name], atol=0.006)
+    assert np.allclose([result.bound[0], result.bound[-1]], [first, last], atol=0.006)
     assert result.converged
 
 
@@ -109,12 +93,9 @@ def test_one_two_and_four_threads_give_the_same_bits(name, data_set):
 
 def test_simulated_prototypes_are_recovered():
     rng = np.random.default_rng(3)
-    prototypes = np.array(
-        [
-            [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]],
-            [[0.2, 0.6, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]],
-        ]
-    )
+    skilled = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]]
+    confused = [[0.2, 0.6, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]]
+    prototypes = np.array([skilled, confused])
     weights = rng.dirichlet([2.0, 1.0], size=60)
     truth = rng.integers(3, size=4000)
     task = np.repeat(np.arange(4000), 8)
@@ -130,17 +111,6 @@ def test_simulated_prototypes_are_recovered():
     assert np.abs(implied - actual).mean() < 0.05
     right = np.einsum("jkk->jk", actual).mean(axis=1)
     assert np.corrcoef(result.accuracy, right)[0, 1] > 0.9
-
-
-def test_gold_teaches_the_prototypes():
-    """Everybody swaps two classes; only gold can tell."""
-    task, annotator = np.divmod(np.arange(400), 4)
-    truth = task % 2
-    gold = {i: int(i % 2) for i in range(70)}
-    blind = fit(PTBCC(), Annotations.from_arrays(task, annotator, 1 - truth))
-    taught = fit(PTBCC(), Annotations.from_arrays(task, annotator, 1 - truth, gold=gold))
-    assert (blind.label == np.arange(100) % 2).mean() == 0
-    assert (taught.label == np.arange(100) % 2).mean() == 1
 
 
 def test_further_prototypes_start_as_asked_and_differ_by_seed():
@@ -182,14 +152,9 @@ def test_the_watcher_sees_every_sweep_and_can_stop_the_work():
 
 
 def test_a_run_longer_than_its_scratch_and_one_with_a_huge_task_agree_with_the_twin():
-    rng = np.random.default_rng(0)
-    task = np.concatenate([np.zeros(3000, int), 1 + np.arange(6000) // 2])
-    annotator = np.concatenate([np.arange(3000), rng.integers(3000, size=6000)])
-    label = rng.integers(2, size=9000)
-    votes = Annotations.from_arrays(task, annotator, label, repeated="all")
-    method = PTBCC(max_iterations=4, tolerance=0)
-    many = fit(method, votes, engine=LocalEngine(1))
-    phi, _, _ = twin.fit(task, annotator, label, method.first_prototypes(2), iterations=4)
+    votes, method = votes_on_a_huge_task(), PTBCC(max_iterations=4, tolerance=0)
+    many = fit(method, Annotations.from_arrays(*votes, repeated="all"), engine=LocalEngine(1))
+    phi, _, _ = twin.fit(*votes, method.first_prototypes(2), iterations=4)
     assert np.allclose(many.posterior, phi, atol=1e-11)
 
 

@@ -11,7 +11,7 @@ import finegold
 from finegold.paper import document, figures, fits
 from finegold.paper import reproduce as output
 from finegold.paper.reproduce import reproduce
-from tests.support.cli_helpers import DATASETS, run, write
+from tests.support.cli_helpers import DATASETS, refusal_of, succeed, write
 from tests.support.data_sets import ACCURACY
 
 TEN = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "val5", "web"]
@@ -36,8 +36,7 @@ def out(data, tmp_path_factory):
     """Tables and figures by two methods."""
     folder = tmp_path_factory.mktemp("out") / "paper"
     options = ["--method", "ptbcc", "--method", "mv", "--jobs", 1, "--data", data, "--out", folder]
-    result = run("reproduce", "--only", "table2,table3", "table4", "figure2", "figure3", "figure5", *options)
-    assert result.exit_code == 0, result.stderr
+    result = succeed("reproduce", "--only", "table2,table3", "table4", "figure2", "figure3", "figure5", *options)
     assert "absent data sets: senti" in result.stderr
     return folder
 
@@ -148,13 +147,11 @@ def test_a_stand_in_for_senti_is_refused_unless_allowed_and_then_is_in_all_means
         "--jobs",
         1,
     ]
-    refused = run("reproduce", *options)
-    assert refused.exit_code == 2
-    assert "31e16268ae71c0af" in refused.stderr
-    assert "--allow-unverified" in refused.stderr
+    message = refusal_of("reproduce", *options)
+    assert "31e16268ae71c0af" in message
+    assert "--allow-unverified" in message
     assert not (tmp_path / "out").exists()
-    taken = run("reproduce", *options, "--allow-unverified")
-    assert taken.exit_code == 0, taken.stderr
+    taken = succeed("reproduce", *options, "--allow-unverified")
     assert "NOT VERIFIED" in taken.stderr
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert (found["absent"], found["unverified"]) == ([], ["senti"])
@@ -218,9 +215,7 @@ def test_all_eleven_methods_are_run_on_every_data_set():
     ],
 )
 def test_what_is_not_there_is_named(arguments, words, tmp_path):
-    result = run("reproduce", "--out", tmp_path / "out", "--data", tmp_path, *arguments)
-    assert result.exit_code == 2
-    assert words in result.stderr
+    assert words in refusal_of("reproduce", "--out", tmp_path / "out", "--data", tmp_path, *arguments)
     assert not (tmp_path / "out").exists()
 
 
@@ -247,9 +242,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, mon
     monkeypatch.setattr("finegold.paper.reproduce.run_fits", lambda *_, **__: pytest.fail("the work has begun"))
     taken = write(tmp_path / "taken", "x")
     for out, words in {taken: "is a file", taken / "out": "cannot be created"}.items():
-        result = run("reproduce", "--data", data, "--out", out, "--only", "table2")
-        assert result.exit_code == 2
-        assert words in result.stderr
+        assert words in refusal_of("reproduce", "--data", data, "--out", out, "--only", "table2")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 

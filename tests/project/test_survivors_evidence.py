@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -250,11 +249,3 @@ def test_what_a_container_uses_already_is_not_free(tmp_path: Path, monkeypatch: 
     (tmp_path / "memory.current").write_text("400000\n")
     monkeypatch.setattr(memory, "CGROUP", tmp_path)
     assert memory.available_memory() == 600_000
-
-
-@kills("fitting/updating.py", "steps[-1].change < MAX_CHANGE", "steps[-1].change <= MAX_CHANGE")
-def test_an_update_goes_on_while_a_posterior_moves_by_two_hundredths() -> None:
-    from finegold.fitting import updating
-
-    step: Any = SimpleNamespace(change=updating.MAX_CHANGE)
-    assert not updating._has_converged([step])

@@ -8,7 +8,7 @@ import finegold
 from finegold.cli.show import _arguments, title_of
 from finegold.report import KINDS
 from finegold.report.charts import DRAWN
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import refusal_of, succeed, write
 from tests.support.report_helpers import SAMPLE, Page
 
 VOTES, TRUTH = SAMPLE / "votes.csv", SAMPLE / "truth.csv"
@@ -23,8 +23,7 @@ def model(tmp_path_factory):
 
 def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
     out = tmp_path / "report.html"
-    done = run("report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7")
     assert f"wrote {out}; open it in a browser" in done.stderr
     found = Page(out)
     assert "votes.csv" in found.words
@@ -34,15 +33,13 @@ def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
 
 
 def test_a_model_is_shown_as_it_is(model, tmp_path):
-    done = run("report", model, "-o", tmp_path / "report.html")
-    assert done.exit_code == 0, done.stderr
+    succeed("report", model, "-o", tmp_path / "report.html")
     assert "About 96 of 100 labels are right by the method's own confidences" in Page(tmp_path / "report.html").words
 
 
 def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
-    done = run("report", model, "--method", "ds", "-o", tmp_path / "report.html")
-    assert done.exit_code == 2
-    assert "this is a saved model, which is fitted already; leave out --method" in done.stderr
+    message = refusal_of("report", model, "--method", "ds", "-o", tmp_path / "report.html")
+    assert "this is a saved model, which is fitted already; leave out --method" in message
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):
@@ -52,8 +49,7 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
     with closing(sqlite3.connect(tmp_path / "votes.db")) as database, database:
         database.execute("CREATE TABLE votes (task, annotator, label)")
         database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [("a", "w", "x"), ("b", "w", "y"), ("a", "v", "y")])
-    done = run("report", f"sqlite:///{tmp_path}/votes.db", "--table", "votes", "-o", tmp_path / "report.html")
-    assert done.exit_code == 0, done.stderr
+    succeed("report", f"sqlite:///{tmp_path}/votes.db", "--table", "votes", "-o", tmp_path / "report.html")
     assert "sqlite:///" in Page(tmp_path / "report.html").words
 
     address = "postgresql://me:secret@host/work?password=secret"
@@ -63,26 +59,22 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
 
 def test_gold_teaches_and_is_counted(tmp_path):
     gold = write(tmp_path / "gold.csv", "task,truth\n0,dog\n1,fox\n")
-    done = run("report", VOTES, "--gold", gold, "-o", tmp_path / "report.html")
-    assert done.exit_code == 0, done.stderr
+    succeed("report", VOTES, "--gold", gold, "-o", tmp_path / "report.html")
     assert "2 gold truths used" in Page(tmp_path / "report.html").words
 
 
 def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):
-    done = run("report", VOTES, "-o", tmp_path / "nowhere" / "report.html")
-    assert done.exit_code == 2
-    assert "there is no folder" in done.stderr
-    done = run("report", VOTES, "-o", VOTES)
-    assert done.exit_code == 2
-    assert "would be overwritten" in done.stderr
+    assert "there is no folder" in refusal_of("report", VOTES, "-o", tmp_path / "nowhere" / "report.html")
+    assert "would be overwritten" in refusal_of("report", VOTES, "-o", VOTES)
 
 
 @pytest.mark.parametrize("command", [["report"], ["plot", "ranking"]], ids=" ".join)
 def test_truths_that_are_not_there_are_told_before_the_work(command, tmp_path):
     votes = write(tmp_path / "votes.csv", "this is no table of votes")
-    done = run(command[0], votes, *command[1:], "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg")
-    assert done.exit_code == 2
-    assert "nowhere.csv" in done.stderr
+    message = refusal_of(
+        command[0], votes, *command[1:], "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg"
+    )
+    assert "nowhere.csv" in message
 
 
 def test_the_list_of_kinds_is_the_list_of_charts():
@@ -91,8 +83,7 @@ def test_the_list_of_kinds_is_the_list_of_charts():
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "annotator"])
 def test_every_chart_is_saved(kind, model, tmp_path):
-    done = run("plot", model, kind, "--truth", TRUTH, "-o", tmp_path / "chart.svg")
-    assert done.exit_code == 0, done.stderr
+    succeed("plot", model, kind, "--truth", TRUTH, "-o", tmp_path / "chart.svg")
     svg = (tmp_path / "chart.svg").read_text()
     assert svg.startswith("<svg")
     assert "NaN" not in svg
@@ -102,8 +93,7 @@ def test_every_chart_is_saved(kind, model, tmp_path):
     ("name", "begins"), [("chart.png", b"\x89PNG"), ("chart.pdf", b"%PDF"), ("chart.SVG", b"<svg")]
 )
 def test_the_ending_tells_the_format(name, begins, model, tmp_path):
-    done = run("plot", model, "annotator", "--who", "17", "-o", tmp_path / name)
-    assert done.exit_code == 0, done.stderr
+    succeed("plot", model, "annotator", "--who", "17", "-o", tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
@@ -120,13 +110,10 @@ def test_the_ending_tells_the_format(name, begins, model, tmp_path):
 )
 def test_a_chart_that_cannot_be_drawn_says_why(arguments, message, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run("plot", model, *arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
+    assert message in refusal_of("plot", model, *arguments)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_method_without_prototypes_has_no_chart_of_them(tmp_path):
-    done = run("plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg")
-    assert done.exit_code == 2
-    assert "mv does not learn prototypes" in done.stderr
+    message = refusal_of("plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg")
+    assert "mv does not learn prototypes" in message

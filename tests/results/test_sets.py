@@ -20,7 +20,7 @@ from finegold.results import sets as result_sets
 from finegold.results.sets import set_figures
 from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
 from tests.fuzz.archives import pack, unpack
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import run, succeed, write
 from tests.support.sets import simulated_sets
 
 ROWS = [
@@ -450,8 +450,7 @@ def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_pat
     column = [None] * 6 + [["x", "y"]] * 3
     assert finegold.aggregate(pl.DataFrame({**VOTES, "gold": column}), "mv", gold="gold", multi=True).sets() == expected
     votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n")
-    done = run("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", tmp_path / "out.csv")
-    assert done.exit_code == 0, done.stderr
+    succeed("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", tmp_path / "out.csv")
     out = pl.read_csv(tmp_path / "out.csv")
     assert out["labels"].to_list() == ["x", "y", "x;y"]
     assert out["is_gold"].to_list() == [False, False, True]
@@ -497,8 +496,7 @@ def test_too_many_tasks_and_options_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_sets_are_evaluated_by_several_methods(tmp_path: Path) -> None:
     votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\nt3,z\n")
-    done = run("evaluate", votes, "--multi", "--truth", truth, "--method", "anchored,mv,ds,hds,ptbcc", "--json")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("evaluate", votes, "--multi", "--truth", truth, "--method", "anchored,mv,ds,hds,ptbcc", "--json")
     assert all(f'"method": "{name}"' in done.stdout for name in ("multi", "mv", "ds", "hds", "ptbcc"))
 
 
@@ -547,8 +545,7 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
         tmp_path / "truth.csv", "task,truth\n" + "".join(f"{t},{';'.join(o) or '[]'}\n" for t, o in drawn.truth.items())
     )
     page, model = tmp_path / "report.html", tmp_path / "m.finegold"
-    done = run("report", votes, "--multi", "--truth", truth, "-o", page)
-    assert done.exit_code == 0, done.stderr
+    succeed("report", votes, "--multi", "--truth", truth, "-o", page)
     shown = page.read_text()
     result = finegold.aggregate(drawn.table(), multi=True)
     view = view_sets(result, drawn.truth, title="votes")
@@ -581,8 +578,7 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
 
 def test_the_command_saves_sets(tmp_path: Path) -> None:
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "m.finegold"
-    done = run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
-    assert done.exit_code == 0, done.stderr
+    succeed("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
     assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()
 
 

@@ -22,6 +22,21 @@ def run(*arguments: object, stdin: str | None = None) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
+def succeed(*arguments: object, stdin: str | None = None) -> Result:
+    """Run a command that must end well."""
+    done = run(*arguments, stdin=stdin)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def refusal_of(*arguments: object, stdin: str | None = None) -> str:
+    """Run a command that must be refused, without output and traceback; return its message in one line."""
+    done = run(*arguments, stdin=stdin)
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
+
+
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from finegold import Annotations, FinegoldWarning, InputError
 from finegold.votes.annotations import count_repeats
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import succeed, write
 
 NAMES = st.one_of(
     st.integers(-(2**40), 2**40), st.text(min_size=1, max_size=4), st.booleans(), st.floats(0, 1), st.dates()
@@ -262,7 +262,6 @@ def test_pairs_of_repeats_are_counted():
 def test_the_command_line_takes_the_majority_of_repeats(tmp_path):
     rows = "".join(f"{t},{a},{c}\n" for t, a, c in zip(TASK, WHO, LABEL, strict=True))
     file = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
-    done = run("aggregate", file, "--repeated", "majority", "--method", "mv")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("aggregate", file, "--repeated", "majority", "--method", "mv")
     assert "left out: 4 repeated votes" in done.stderr
     assert "2,y,1.0,1,false" in done.stdout

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import finegold
 from finegold import Annotations, InputError
 from finegold.votes.encoding import to_list
-from tests.support.cli_helpers import run, write
+from tests.support.cli_helpers import run, succeed, write
 from tests.support.readers_votes import votes_of
 
 # Snorkel's way: -1 abstains. The function "never" abstains always, "one" votes for class 1 only.
@@ -119,8 +119,7 @@ def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leav
     path = write(tmp_path / "L.csv", WIDE + ",,1\n")
     votes = finegold.read(path, wide=True, missing=["NA"])
     assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (15, 2, 13, {})
-    found = run("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
-    assert found.exit_code == 0
+    found = succeed("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
     assert "the label -1 (7) is read as a class" in found.stderr
     assert "--missing -1" in found.stderr
 
@@ -134,10 +133,9 @@ def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
 
 def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_path):
     path = write(tmp_path / "L.csv", WIDE)
-    found = run(
+    found = succeed(
         "aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv", "--json"
     )
-    assert found.exit_code == 0, found.stderr
     assert '"never_voted": [\n    "never"\n  ]' in found.stdout
     said = run("aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv").stderr
     assert '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), ' in said

@@ -6,14 +6,11 @@ Scores s_jk are [W, K, K]: annotator, truth, class voted for. Communities have t
 import numpy as np
 from scipy.special import digamma, logsumexp
 
+from tests.methods.reference import softmax
+
 PRECISION = 5.0
 STRENGTH = 10.0
 INNER = 5
-
-
-def softmax(x):
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def variance(V):

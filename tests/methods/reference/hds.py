@@ -1,13 +1,10 @@
 """HDS in plain NumPy and SciPy, straight from the equations: slow, obvious, the oracle of the fast one."""
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
-from tests.methods.reference.ds import softmax, sum_by
-
-
-def log_beta(a):
-    return gammaln(a).sum(axis=-1) - gammaln(a.sum(axis=-1))
+from tests.methods.reference import confusion_sums, expected_log, log_beta, sum_by, vote_shares
+from tests.methods.reference.ds import softmax
 
 
 def evidence(n, alpha):
@@ -26,26 +23,15 @@ def minka(n, alpha, least=1e-3):
     return np.where((evidence(n, step) >= evidence(n, alpha))[:, None], step, alpha)
 
 
-def expected_log(a):
-    return digamma(a) - digamma(a.sum(axis=-1, keepdims=True))
-
-
 def fit(task, annotator, label, n_classes, iterations, gold=None, phi=None):
     """-> phi, the bound after each iteration, alpha and the posterior-mean matrices; starts at phi (else shares)."""
     n_tasks, n_annotators = task.max() + 1, annotator.max() + 1
     known = np.full(n_tasks, -1) if gold is None else gold
     rows = np.nonzero(known >= 0)[0]
-    shares = sum_by(task, np.eye(n_classes)[label], n_tasks)
-    shares /= shares.sum(axis=1, keepdims=True)
-    shares[rows] = np.eye(n_classes)[known[rows]]
+    shares = vote_shares(task, label, n_classes, known)
     u = np.maximum(shares.sum(axis=0), 1e-9)
     phi = shares if phi is None else phi
-
-    def counts():
-        n = sum_by(annotator * n_classes + label, phi[task], n_annotators * n_classes)
-        return n.reshape(n_annotators, n_classes, n_classes).transpose(0, 2, 1)  # [W, K, L]
-
-    n = counts()
+    n = confusion_sums(annotator, label, phi[task], n_annotators)
     pooled = n.sum(axis=0)
     alpha = 2 * (pooled / np.maximum(pooled.sum(axis=1, keepdims=True), 1e-9) + 0.1)
     bounds = []
@@ -60,7 +46,7 @@ def fit(task, annotator, label, n_classes, iterations, gold=None, phi=None):
         of_v = ((alpha - a) * log_v).sum() + (log_beta(a) - log_beta(alpha)).sum()
         of_tau = ((u - nu) * log_tau).sum() + log_beta(nu) - log_beta(u)
         bounds.append(log_norm.sum() + of_v + of_tau)
-        n = counts()
+        n = confusion_sums(annotator, label, phi[task], n_annotators)
     alpha = minka(n, minka(n, alpha))
     a = n + alpha
     return phi, np.array(bounds), alpha, a / a.sum(axis=2, keepdims=True)

@@ -1,20 +1,8 @@
 """PTBCC as the paper writes it, one array operation per line of maths: slow, obvious, the oracle of the fast one."""
 
 import numpy as np
-from scipy.special import digamma, gammaln
 
-
-def log_beta(counts):
-    return gammaln(counts).sum(axis=-1) - gammaln(counts.sum(axis=-1))
-
-
-def expected_log(counts):
-    return digamma(counts) - digamma(counts.sum(axis=-1, keepdims=True))
-
-
-def softmax(scores):
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+from tests.methods.reference import entropy, expected_log, log_beta, softmax, vote_shares
 
 
 def fit(task, annotator, label, v, iterations, gold=None):
@@ -25,9 +13,7 @@ def fit(task, annotator, label, v, iterations, gold=None):
     one_task, one_annotator = np.eye(n_tasks)[task], np.eye(n_annotators)[annotator]
     vote = np.eye(n_classes)[label]  # [L, K]
 
-    phi = one_task.T @ vote
-    phi /= phi.sum(axis=1, keepdims=True)
-    phi[known >= 0] = np.eye(n_classes)[known[known >= 0]]
+    phi = vote_shares(task, label, n_classes, known)
     theta = np.einsum("lk,skm,lm->ls", phi[task], v, vote)
     u = np.maximum(phi.sum(axis=0), 1e-9)
     beta = np.maximum(0.4 * one_annotator.T @ theta, 1e-9)
@@ -58,9 +44,4 @@ def bound(u, beta, a, nu, eta, mu, phi, theta, task, one_annotator, vote):
     total = ((u - nu + tau_sum) * expected_log(nu)).sum() + log_beta(nu) - log_beta(u)
     total += ((beta - eta + pi_sum) * expected_log(eta)).sum() + (log_beta(eta) - log_beta(beta)).sum()
     total += ((a - mu + v_sum) * expected_log(mu)).sum() + (log_beta(mu) - log_beta(a)).sum()
-    return total - entropy_sum(phi) - entropy_sum(theta)
-
-
-def entropy_sum(p):
-    positive = p[p > 0]
-    return (positive * np.log(positive)).sum()
+    return total + entropy(phi) + entropy(theta)

