@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,40 +15,114 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.votes.encoding import to_list
-from finegold.votes.frames import make_frame, native_column
-from tests.support.readers_votes import VOTES, votes_of
+from finegold.votes.frames import native_column
+from tests.support.readers_votes import votes_of
 
-TASKS, WORKERS, LABELS = ["t2", "t1", "t1"], ["ann", "bob", "ann"], ["cat", "dog", "cat"]
-COLUMNS = {"task": TASKS, "worker": WORKERS, "label": LABELS}
-
-
-def pandas_of(dtype: str) -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, values in COLUMNS.items()})
+Column = Callable[[list[Any]], Any]
+ROLES = ("task", "worker", "label")
 
 
-def arrow_of(dictionary: bool) -> pa.Table:
-    arrays = {name: pa.array(values) for name, values in COLUMNS.items()}
-    return pa.table({name: array.dictionary_encode() if dictionary else array for name, array in arrays.items()})
+def pandas_column(dtype: Any = None) -> Column:
+    return lambda values: pd.Series(values, dtype=dtype)
 
 
-TEXT = str(pd.Series(["a"]).dtype)  # object in pandas 2, str in pandas 3
-FRAMES: dict[str, tuple[Any, str]] = {
-    "pandas str": (pd.DataFrame(COLUMNS), TEXT),
-    "pandas object": (pandas_of("object"), "object"),
-    "pandas string": (pandas_of("string"), "string"),
-    "pandas python string": (pandas_of("string[python]"), "string"),
-    "pandas category": (pandas_of("category"), "category"),
-    "pandas odd index": (pd.DataFrame(COLUMNS, index=[7, 7, 3]), TEXT),
-    "polars": (pl.DataFrame(COLUMNS), "String"),
-    "polars categorical": (pl.DataFrame(COLUMNS).cast(pl.Categorical), "Categorical"),
-    "polars enum": (pl.DataFrame(COLUMNS).cast({"label": pl.Enum(["dog", "cat", "x"])}), "Enum"),
-    "polars lazy": (pl.LazyFrame(COLUMNS), "String"),
-    "pyarrow": (arrow_of(False), "string"),
-    "pyarrow dictionary": (arrow_of(True), "dictionary"),
+def pandas_arrow(dtype: pa.DataType) -> Column:
+    return pandas_column(pd.ArrowDtype(dtype))
+
+
+def pandas_category(ordered: bool) -> Column:
+    """With a category that does not occur, in an order that is not the sorted one."""
+
+    def make(values: list[Any]) -> pd.Series:
+        known = sorted({value for value in values if value is not None}, reverse=True)
+        unused = "zebra" if isinstance(known[0], str) else 99
+        return pd.Series(pd.Categorical(values, categories=[unused, *known], ordered=ordered))
+
+    return make
+
+
+def polars_column(dtype: Any) -> Column:
+    return lambda values: pl.Series(values, dtype=dtype)
+
+
+def arrow_column(dtype: pa.DataType) -> Column:
+    return lambda values: pa.chunked_array([values[:7], [], values[7:]], type=dtype)
+
+
+def arrow_dictionary(dtype: pa.DataType, index: pa.DataType) -> Column:
+    """Two chunks with dictionaries of their own."""
+
+    def make(values: list[Any]) -> pa.ChunkedArray:
+        parts = [pa.array(part, dtype).dictionary_encode() for part in (values[:7], values[7:])]
+        return pa.chunked_array([part.cast(pa.dictionary(index, dtype)) for part in parts])
+
+    return make
+
+
+TEXT, WHOLE, TRUE = ["ant", "bee", "cat"], [1, 2, 5], [False, True]
+DATES = [date(2020, 1, 1), date(2020, 1, 2), date(2020, 2, 2)]
+# How a column is made, the sorted values that it holds, and the name of its dtype.
+KINDS: dict[str, tuple[Column, list[Any], str]] = {
+    "pandas str": (pandas_column(), TEXT, str(pd.Series(["a"]).dtype)),  # object in pandas 2, str in pandas 3
+    "pandas object": (pandas_column(object), TEXT, "object"),
+    "pandas string": (pandas_column("string"), TEXT, "string"),
+    "pandas python string": (pandas_column("string[python]"), TEXT, "string"),
+    "pandas pyarrow string": (pandas_column("string[pyarrow]"), TEXT, "string"),
+    "pandas category": (pandas_category(False), TEXT, "category"),
+    "pandas ordered category": (pandas_category(True), TEXT, "category"),
+    "pandas arrow string": (pandas_arrow(pa.string()), TEXT, "string[pyarrow]"),
+    "pandas arrow large string": (pandas_arrow(pa.large_string()), TEXT, "large_string[pyarrow]"),
+    "pandas arrow dictionary": (pandas_arrow(pa.dictionary(pa.int32(), pa.string())), TEXT, "dictionary"),
+    "pandas object of integers": (pandas_column(object), WHOLE, "object"),
+    "pandas Int64": (pandas_column("Int64"), WHOLE, "Int64"),
+    "pandas UInt8": (pandas_column("UInt8"), WHOLE, "UInt8"),
+    "pandas category of integers": (pandas_category(False), WHOLE, "category"),
+    "pandas arrow int32": (pandas_arrow(pa.int32()), WHOLE, "int32[pyarrow]"),
+    "pandas object of booleans": (pandas_column(object), TRUE, "object"),
+    "pandas boolean": (pandas_column("boolean"), TRUE, "boolean"),
+    "pandas category of booleans": (pandas_column("category"), TRUE, "category"),
+    "pandas arrow bool": (pandas_arrow(pa.bool_()), TRUE, "bool[pyarrow]"),
+    "pandas float": (pandas_column(float), [0.5, 9.0, 10.5], "float64"),
+    "polars string": (polars_column(pl.String), TEXT, "String"),
+    "polars categorical": (polars_column(pl.Categorical), TEXT, "Categorical"),
+    "polars enum": (polars_column(pl.Enum(["zebra", "cat", "bee", "ant"])), TEXT, "Enum"),
+    "polars int64": (polars_column(pl.Int64), WHOLE, "Int64"),
+    "polars uint8": (polars_column(pl.UInt8), [1, 200, 250], "UInt8"),
+    "polars uint64": (polars_column(pl.UInt64), [1, 9, 2**63 + 5], "UInt64"),
+    "polars boolean": (polars_column(pl.Boolean), TRUE, "Boolean"),
+    "polars float": (polars_column(pl.Float64), [0.5, 1.5, 2.0], "Float64"),
+    "polars date": (polars_column(pl.Date), DATES, "Date"),
+    "polars decimal": (polars_column(pl.Decimal(10, 2)), [Decimal("1.25"), Decimal("1.5")], "Decimal"),
+    "pyarrow string": (arrow_column(pa.string()), TEXT, "string"),
+    "pyarrow large string": (arrow_column(pa.large_string()), TEXT, "large_string"),
+    "pyarrow string view": (arrow_column(pa.string_view()), TEXT, "string_view"),
+    "pyarrow dictionary": (arrow_dictionary(pa.string(), pa.int32()), TEXT, "dictionary"),
+    "pyarrow large dictionary": (arrow_dictionary(pa.large_string(), pa.int8()), TEXT, "dictionary"),
+    "pyarrow int64": (arrow_column(pa.int64()), WHOLE, "int64"),
+    "pyarrow uint16": (arrow_column(pa.uint16()), WHOLE, "uint16"),
+    "pyarrow dictionary of integers": (arrow_dictionary(pa.int64(), pa.int32()), WHOLE, "dictionary"),
+    "pyarrow bool": (arrow_column(pa.bool_()), TRUE, "bool"),
 }
+WITHOUT_HOLES: dict[str, tuple[Column, list[Any], str]] = {
+    "pandas int64": (pandas_column("int64"), WHOLE, "int64"),
+    "pandas int8": (pandas_column("int8"), [-100, 0, 100], "int8"),  # their distances do not fit into eight bits
+    "pandas bool": (pandas_column("bool"), TRUE, "bool"),
+    "pandas datetime": (pandas_column("datetime64[ns]"), [pd.Timestamp(day) for day in DATES], "datetime64"),
+}
+PLACES = [(task, who, (task * who + who) % 3) for task in range(3) for who in range(3)]
+
+
+def draw(values: list[Any], role: str, holes: bool) -> list[Any]:
+    column = [values[place[ROLES.index(role)] % len(values)] for place in PLACES]
+    return [*column[:8], None] if holes and role == "label" else column
+
+
+def frame(kind: str, columns: dict[str, Any]) -> Any:
+    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind.split()[0]](columns)
 
 
 def native_dtype(names: Any) -> str:
@@ -53,129 +130,92 @@ def native_dtype(names: Any) -> str:
     return str(native.type if hasattr(native, "type") else native.dtype)
 
 
-@pytest.mark.parametrize("kind", FRAMES)
-def test_every_kind_of_text_gives_the_same_votes_in_its_own_dtype(kind: str) -> None:
-    frame, dtype = FRAMES[kind]
-    annotations = read(frame)
-    reference = read(pl.DataFrame(COLUMNS))
-    assert votes_of(annotations) == VOTES
-    assert to_list(annotations.class_names) == ["cat", "dog"]
-    assert annotations.annotator.tolist() == reference.annotator.tolist()
-    assert annotations.cell_class.tolist() == reference.cell_class.tolist()
-    assert native_dtype(annotations.class_names).startswith(dtype)
-    table = make_frame({"task": annotations.task_names}, annotations.task_names)
-    assert type(table).__module__.split(".")[0] == kind.split()[0]
-
-
-NUMBERS: dict[str, tuple[Any, str]] = {
-    "pandas int64": (pd.Series([10, 9, 9]), "int64"),
-    "pandas int8": (pd.Series([-100, 100, 100], dtype="int8"), "int8"),
-    "pandas Int64": (pd.Series([10, 9, 9], dtype="Int64"), "Int64"),
-    "pandas float": (pd.Series([10.5, 9.0, 9.0]), "float64"),
-    "pandas bool": (pd.Series([True, False, False]), "bool"),
-    "pandas boolean": (pd.Series([True, False, False], dtype="boolean"), "boolean"),
-    "pandas category": (pd.Series([10, 9, 9], dtype="category"), "category"),
-    "pandas datetime": (pd.to_datetime(pd.Series(["2020-02-02", "2020-01-01", "2020-01-01"])), "datetime64"),
-    "pandas arrow": (pd.Series([10, 9, 9], dtype="int64[pyarrow]"), "int64[pyarrow]"),
-    "polars uint64": (pl.Series([2**63 + 5, 9, 9], dtype=pl.UInt64), "UInt64"),
-    "polars uint8": (pl.Series([250, 9, 9], dtype=pl.UInt8), "UInt8"),
-    "polars bool": (pl.Series([True, False, False]), "Boolean"),
-    "polars date": (pl.Series(["2020-02-02", "2020-01-01", "2020-01-01"]).str.to_date(), "Date"),
-    "polars decimal": (pl.Series(["1.5", "1.25", "1.25"]).cast(pl.Decimal(10, 2)), "Decimal"),
-    "pyarrow int32": (pa.chunked_array([[10], [9, 9]], type=pa.int32()), "int32"),
-    "pyarrow bool": (pa.chunked_array([[True, False, False]]), "bool"),
-    "pyarrow dictionary": (pa.chunked_array([pa.array([10, 9, 9]).dictionary_encode()]), "dictionary"),
-}
-
-
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("role", ["task", "worker", "label"])
-def test_other_dtypes_come_back_as_they_went_in(kind: str, role: str) -> None:
-    column, dtype = NUMBERS[kind]
-    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind.split()[0]]
-    annotations = read(make({**COLUMNS, role: column}), repeated="all")
-    position = {"task": 0, "worker": 1, "label": 2}[role]
-    names = [annotations.task_names, annotations.annotator_names, annotations.class_names][position]
-    values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    assert to_list(names) == sorted(set(values))
+@pytest.mark.parametrize("kind", [*KINDS, *WITHOUT_HOLES])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_column_of_any_kind_gives_the_same_votes_in_its_own_dtype(kind: str, role: str) -> None:
+    make, values, dtype = (KINDS | WITHOUT_HOLES)[kind]
+    plain = {name: draw(values if name == role else TEXT, name, kind in KINDS) for name in ROLES}
+    annotations = read(frame(kind, {**plain, role: make(plain[role])}), repeated="all")
+    votes = [vote for vote in zip(*plain.values(), strict=True) if vote[2] is not None]
+    assert votes_of(annotations) == set(votes)
+    assert (annotations.n_votes, annotations.counts.missing) == (len(votes), len(PLACES) - len(votes))
+    names = (annotations.task_names, annotations.annotator_names, annotations.class_names)[ROLES.index(role)]
+    assert to_list(names) == values
     assert native_dtype(names).startswith(dtype)
-    expected = {(*vote[:position], value, *vote[position + 1 :]) for vote, value in zip(rows(), values, strict=True)}
-    assert votes_of(annotations) == expected
 
 
-def rows() -> list[tuple[Any, ...]]:
-    return list(zip(TASKS, WORKERS, LABELS, strict=True))
+@pytest.mark.parametrize("kind", [*KINDS, *WITHOUT_HOLES])
+def test_labels_of_any_kind_come_back_in_its_own_dtype_and_gold_teaches_them(kind: str) -> None:
+    make, values, _ = (KINDS | WITHOUT_HOLES)[kind]
+    votes = {name: draw(values if name == "label" else WHOLE, name, False) for name in ROLES}
+    gold = frame(kind, {"task": [1, 2], "truth": make([values[0], values[1]])})
+    result = finegold.aggregate(frame(kind, {**votes, "label": make(votes["label"])}), "mv", gold=gold)
+    table = result.labels()
+    labels = table["label"]
+    assert type(table).__module__.split(".")[0] == kind.split()[0]
+    assert (labels.to_pylist() if hasattr(labels, "to_pylist") else labels.to_list())[:2] == values[:2]
+    assert result.gold.tolist() == [0, 1, -1]
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        pd.Series(["a", None, "b"]),
-        pd.Series(["a", None, "b"], dtype=object),
-        pd.Series(["a", np.nan, "b"], dtype=object),
-        pd.Series(["a", pd.NA, "b"], dtype="string"),
-        pd.Series(["a", None, "b"], dtype="category"),
-        pd.Series([1, None, 2], dtype="Int64"),
-        pd.Series([1, None, 2]),
-        pd.Series([True, None, False], dtype="boolean"),
-        pd.Series(["a", "NA", "b"]),
-        pd.Series([1, None, 2], dtype=object),
-    ],
-)
-def test_null_labels_of_pandas_are_no_votes(labels: pd.Series) -> None:
-    annotations = read(pd.DataFrame({"task": [1, 1, 1], "worker": [1, 2, 3], "label": labels}))
+MISSING = [
+    pd.Series(["a", None, "b"]),
+    pd.Series(["a", np.nan, "b"], dtype=object),
+    pd.Series(["a", pd.NA, "b"], dtype="string"),
+    pd.Series([1, None, 2]),  # the hole makes floats of them
+    pd.Series(["a", "NA", "b"]),
+    pl.Series([1.5, float("nan"), 2.5]),
+]
+
+
+@pytest.mark.parametrize("labels", MISSING)
+def test_holes_of_any_kind_are_no_votes(labels: Any) -> None:
+    make = pl.DataFrame if isinstance(labels, pl.Series) else pd.DataFrame
+    annotations = read(make({"task": [1, 1, 1], "worker": [1, 2, 3], "label": labels}))
     assert (annotations.n_votes, annotations.counts.missing) == (2, 1)
-    assert set(to_list(annotations.class_names)) == {labels[0], labels[2]}
+    assert to_list(annotations.class_names) == [labels[0], labels[2]]
     assert native_column(annotations.class_names).dtype == labels.dtype
 
 
-def test_small_integers_do_not_overflow() -> None:
-    tasks = np.array([-100, 0, 55, 100], dtype=np.int8)  # their distances do not fit into eight bits
-    annotations = read(pd.DataFrame({"task": tasks, "worker": [1, 2, 3, 4], "label": [1, 2, 1, 2]}))
-    assert votes_of(annotations) == {(-100, 1, 1), (0, 2, 2), (55, 3, 1), (100, 4, 2)}
-
-
-@pytest.mark.parametrize("labels", [["a", None, "b"], [1, None, 2], [1.5, float("nan"), 2.5], [True, None, False]])
-@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-def test_null_labels_of_polars_and_pyarrow_are_no_votes(labels: list[Any], make: Any) -> None:
-    annotations = read(make({"task": [1, 1, 1], "worker": [1, 2, 3], "label": labels}))
-    assert (annotations.n_votes, annotations.counts.missing) == (2, 1)
-    assert set(to_list(annotations.class_names)) == {labels[0], labels[2]}
+def test_a_lazy_frame_and_one_with_an_odd_index_are_read() -> None:
+    columns = {"task": TEXT, "worker": WHOLE, "label": TEXT}
+    for odd in (pl.LazyFrame(columns), pd.DataFrame(columns, index=[7, 7, 3])):
+        assert votes_of(read(odd)) == set(zip(*columns.values(), strict=True))
 
 
 def test_mixed_values_become_text() -> None:
-    frame = pd.DataFrame({"task": pd.Series([1, "1", 2], dtype=object), "worker": [1, 1, 1], "label": ["a"] * 3})
-    assert votes_of(read(frame)) == {("1", 1, "a"), ("2", 1, "a")}
+    mixed = pd.DataFrame({"task": pd.Series([1, "1", 2], dtype=object), "worker": [1, 1, 1], "label": ["a"] * 3})
+    assert votes_of(read(mixed)) == {("1", 1, "a"), ("2", 1, "a")}
 
 
-def test_columns_of_the_same_name_are_an_error() -> None:
-    frame = pd.DataFrame([[1, 2, 3, 4]], columns=["task", "worker", "label", "label"])
-    with pytest.raises(InputError, match=r"columns? .*of the same name|more than one column named"):
-        read(frame)
+REFUSED: list[tuple[Any, str]] = [
+    (
+        pd.DataFrame([[1, 2, 3, 4]], columns=["task", "worker", "label", "label"]),
+        r"columns? .*of the same name|more than one column named",
+    ),
+    (pl.DataFrame(schema=["task", "worker", "label"]), "the data frame has a header but no rows"),
+    (
+        pl.LazyFrame({"task": ["a"], "worker": ["b"], "label": ["cat"]}).with_columns(pl.col("label").cast(pl.Int64)),
+        "the lazy data frame cannot be collected: conversion from `str` to `i64`",
+    ),
+    (
+        pd.DataFrame({"task": ["a", None], "worker": [1, 2], "label": [1, 2]}),
+        "the data frame, row 2: there is a label but no task",
+    ),
+    (pl.DataFrame({"task": [1], "worker": [1], "label": [[1, 2]]}), 'column "label" holds a list'),
+]
 
 
-def test_a_frame_without_rows_is_an_error() -> None:
-    with pytest.raises(InputError, match="the data frame has a header but no rows"):
-        read(pl.DataFrame(COLUMNS).head(0))
-
-
-def test_a_lazy_frame_that_fails_is_an_error() -> None:
-    frame = pl.LazyFrame(COLUMNS).with_columns(pl.col("label").cast(pl.Int64))
-    with pytest.raises(InputError, match="the lazy data frame cannot be collected: conversion from `str` to `i64`"):
-        read(frame)
-
-
-def test_a_missing_id_names_the_row_of_the_frame() -> None:
-    frame = pd.DataFrame({"task": ["a", None], "worker": [1, 2], "label": [1, 2]})
-    with pytest.raises(InputError, match="the data frame, row 2: there is a label but no task"):
-        read(frame)
+@pytest.mark.parametrize(("votes", "words"), REFUSED)
+def test_a_frame_that_holds_no_votes_is_an_error(votes: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read(votes)
 
 
 def test_the_frame_of_the_user_is_untouched() -> None:
-    frame = pandas_of("category")
-    before = frame.copy(deep=True)
-    read(frame)
-    pd.testing.assert_frame_equal(frame, before)
+    votes = pd.DataFrame({"task": TEXT, "worker": TEXT, "label": TEXT}, dtype="category")
+    before = votes.copy(deep=True)
+    read(votes)
+    pd.testing.assert_frame_equal(votes, before)
 
 
 def test_pandas_is_read_and_written_without_pyarrow() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold.io.exports import MARKS as EXPORTS
+from finegold.votes.encoding import to_list
 from tests.io.written_votes import FORMATS, Said
+from tests.support.readers_votes import votes_of, write
 
 SOME = [Said("t0", "w0", "cat"), Said("t0", "w1", "dog"), Said("t1", "w0", "dog"), Said("t1", "w1", "cat")]
 SAID = st.builds(
@@ -41,3 +45,16 @@ def test_votes_in_a_file_are_counted_or_reported(name: str, more: list[Said]) ->
 def test_every_export_is_written() -> None:
     written = {make(SOME).options.get("format") for make in FORMATS.values()}
     assert set(EXPORTS) <= written
+
+
+@pytest.mark.parametrize("empty", [[], None])
+def test_argilla_responses_without_an_answer_are_counted(tmp_path: Path, empty: Any) -> None:
+    def record(task: str, *values: Any) -> dict[str, Any]:
+        responses = [{"value": value, "user_id": f"u{n}", "status": "submitted"} for n, value in enumerate(values)]
+        return {"id": task, "fields": {"text": "x"}, "responses": {"q": responses}, "suggestions": {}}
+
+    records = [record("r1", "a", empty), record("r2", empty, "b"), record("r3", empty, empty)]
+    found = finegold.read(write(tmp_path / "v.json", json.dumps(records)))
+    assert votes_of(found) == {("r1", "u0", "a"), ("r2", "u1", "b")}
+    assert found.counts.left_out == {"responses without an answer": 4}
+    assert to_list(found.unlabelled) == ["r3"]
