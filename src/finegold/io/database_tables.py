@@ -26,7 +26,7 @@ from finegold.errors import FinegoldError, InputError, OutputError, Placeholder,
 from finegold.io import databases
 from finegold.io.databases import Database, parse, quoted, table_parts
 from finegold.io.source import Source
-from finegold.io.tables import Table
+from finegold.io.tables import Table, without_headers
 from finegold.system.docstrings import documented
 from finegold.system.files import check_writable
 
@@ -288,14 +288,15 @@ class Selected(Table):
     def is_text(self) -> bool:  # SQLite's columns have no types
         return self.database.kind == "sqlite"
 
-    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
+    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
         with connect(self.database, read_only=True) as session:
             sql, values = _bind(session, self.query)
             known = self.scans[0].collect_schema()  # text if it is neither a number nor a date
             names = {quoted(name): known[name] == pl.String for name in schema}
             columns = ", ".join(f"CAST({name} AS TEXT) AS {name}" if cast else name for name, cast in names.items())
             for batch in session.stream(f"SELECT {columns} FROM (\n{sql}\n) AS votes", values):
-                yield 0, batch.cast(schema)
+                batch = batch.cast(schema)
+                yield 0, *(without_headers(batch) if self.is_text else (batch, 0))
 
 
 def open_database(address: Any, query: str | None, table: str | None, params: Mapping[str, Any] | None) -> Selected:

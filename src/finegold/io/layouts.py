@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ class Labels(NamedTuple):
 
 
 def read_labels(
-    cells: Coded, options: ReadOptions, findings: list[Finding], *, is_wide: bool = False, of_export: bool = False
+    cells: Coded, options: ReadOptions, findings: Sequence[Finding], *, is_wide: bool = False, of_export: bool = False
 ) -> Labels:
     """Return the cells that are votes, and whether they are sets. Report words that may be classes, or no votes."""
     labels = drop_missing(cells, options.no_vote)
@@ -235,11 +235,11 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
         names = {roles.TASK: options.task, roles.ANNOTATOR: options.annotator, roles.LABEL: options.label}
         by_task, by_annotator, by_label = roles.find_columns(free, names)
     values = [column for column in (by_label, gold) if column is not None]
-    for column in values if options.multi is not False else ():
+    for column in () if opened.is_text or options.multi is False else values:
         opened = lists_as_text(opened, column)
     table = opened.encode([by_task, by_annotator], values, options.watch)
     tasks, annotators = table.ids(by_task), table.ids(by_annotator)
-    labels = read_labels(table.values(by_label), options, table.findings())
+    labels = read_labels(table.values(by_label), options, table.findings)
     n_classes = len(labels.coded.names)
     if not labels.are_sets and n_classes > (most := limit("CLASSES")):  # the column probably holds texts or ids
         problem = f'{opened.name} has {n_classes:,} classes in the column "{by_label}", more than {most:,}'
@@ -299,7 +299,7 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     names = encoding.encode_series(names_like(columns, like))
     names = encoding.integer_names(names) if table.is_text else names
     cells, row, column = _cells_of(table, columns)
-    labels = read_labels(cells, options, [*findings, *table.findings()], is_wide=True)
+    labels = read_labels(cells, options, [*findings, *table.findings], is_wide=True)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'

@@ -7,6 +7,7 @@ them in batches and keeps codes only, and both return the table with these rows.
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections import Counter
@@ -22,19 +23,17 @@ import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.diagnosis import UNREADABLE, ragged_line, reading, wrong_header
-from finegold.io.encoders import Encoder
 from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import ARROW_STREAM, BOM, Source, check_lines, is_files, lines_of, records, sniff, sources_of
-from finegold.io.writers import unescape_cells, unescape_name
-from finegold.votes.encoding import Coded, Names, encode_column, encode_series, text_of
+from finegold.io.writers import MARK, unescape_cells, unescape_name
+from finegold.votes.encoding import TEXT, Coded, Encoder, Names, encode_column, encode_series, text_of
 from finegold.votes.frames import names_of
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
 
 MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show
-TEXT = (pl.String, pl.Categorical, pl.Enum)
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # that hold the labels of one vote
 HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')  # up to the first line end outside quotation marks
 NAN = b"NaN"
@@ -74,7 +73,7 @@ class Table:
     coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
     lengths: Sequence[int] = ()  # the number of rows of each source
     mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
-    repeated_headers: int = 0  # rows that repeat the names of the columns, as in files that were joined; they are blank
+    findings: Sequence[Finding] = ()
 
     @property
     def name(self) -> str:
@@ -98,11 +97,6 @@ class Table:
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"the data frame, row {row + 1:,}"
-
-    def findings(self) -> list[Finding]:
-        n = self.repeated_headers
-        rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
-        return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")] if n else []
 
     def to_polars(self) -> pl.DataFrame:
         return pl.DataFrame({str(name): column.values for name, column in self.rows.items()})
@@ -148,14 +142,15 @@ class Table:
             schema, mixed = self._schema(columns, ids)
             parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
             headers = 0
-            for number, batch in self._batches(schema):
-                batch, n_headers = self._without_headers(batch)
+            for number, batch, n_headers in self._batches(schema):
                 headers += n_headers
                 parts[number].append(batch)
             rows = pl.concat([batch for part in parts for batch in part])
             known = {column.name: Names(column) for column in rows.iter_columns()}
             lengths = [sum(map(len, part)) for part in parts]
-            table = replace(self, rows=known, lengths=lengths, mixed=mixed, repeated_headers=headers)
+            table = replace(
+                self, rows=known, lengths=lengths, mixed=mixed, findings=report_headers(headers) if headers else ()
+            )
         if not len(table.rows[columns[0]]):
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
         return table
@@ -173,9 +168,8 @@ class Table:
         lengths, headers = [0] * len(self.sources), 0
         expected = self._expected_rows() if watch is not None else None
         began = time.perf_counter()
-        for number, batch in self._batches(schema):
+        for number, batch, n_headers in self._batches(schema):
             lengths[number] += batch.height
-            batch, n_headers = self._without_headers(batch)
             headers += n_headers
             for (name, _), column in columns.items():
                 column.add(batch.get_column(name))
@@ -187,31 +181,20 @@ class Table:
         for key in list(columns):
             column_codes = columns.pop(key).finish()
             coded[key] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(key[0]))))
-        return replace(self, lengths=lengths, coded=coded, repeated_headers=headers)
+        return replace(self, lengths=lengths, coded=coded, findings=report_headers(headers) if headers else ())
 
-    def _without_headers(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-        """Return the batch with blank cells in rows that repeat the names of the columns, and the number of them."""
-        names = batch.columns
-        first = names[0]
-        usual = [first, first.lower(), first.upper(), first.title()]
-        if not self.is_text or len(names) < 2 or not batch.get_column(first).is_in(usual).any():
-            return batch, 0
-        cells = (pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names)
-        repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
-        blank = [pl.when(~repeats).then(pl.col(name)).alias(name) for name in names]
-        return (batch.with_columns(blank), int(repeats.sum())) if repeats.any() else (batch, 0)
-
-    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Yield the number of a source and some of its rows. What becomes text is written as in a text file."""
+    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
+        """Yield the number of a source, some of its rows, and how many of them repeated the header."""
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
             if source.format in ("json", "jsonl"):  # numbers that become text are read as they are written
                 types = scan.collect_schema()
                 exact = {name: kind for name, kind in schema.items() if kind == pl.String and types[name] == pl.Float64}
                 scan = _scan(source, exact) if exact else scan
-            for batch in batches(source, scan, schema.names()):
+            for batch in batches(source, scan, schema.names()):  # what becomes text is written as in a text file
                 columns = [batch.get_column(name) for name, kind in schema.items() if kind == pl.String]
                 texts = [as_text(column) for column in columns if column.dtype not in TEXT]
-                yield number, batch.with_columns(texts).cast(schema)
+                batch = batch.with_columns(texts).cast(schema)
+                yield number, *(without_headers(batch) if self.is_text else (batch, 0))
 
     def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
         """Return the common dtypes of the columns, text if a file is a CSV, and the columns of mixed types."""
@@ -283,6 +266,22 @@ def open_sources(sources: Sequence[Source]) -> Table:
             problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
             raise InputError(f"{problem}; files read together must have the same columns")
     return Table(columns[0], sources=sources, scans=scans)
+
+
+def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return a batch in which rows that repeat the names of the columns are blank, and how many did."""
+    names = batch.columns
+    usual = [names[0], names[0].lower(), names[0].upper(), names[0].title()]
+    if len(names) < 2 or not batch.get_column(names[0]).is_in(usual).any():
+        return batch, 0
+    cells = (pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names)
+    repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
+    return batch.with_columns(pl.when(~repeats).then(pl.col(name)).alias(name) for name in names), int(repeats.sum())
+
+
+def report_headers(n: int) -> list[Finding]:
+    rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
+    return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")]
 
 
 def lists_as_text(table: Table, column: Any) -> Table:
@@ -409,33 +408,27 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     if not source.header:
         scan = pl.scan_csv(source.content, has_header=False, glob=False, **dialect)
         return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
-    header, names = _header_of(source)
+    # Where the first bytes hold the header, Polars need not look for it in the file.
+    skipped = source.header - 1
+    text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
+    match = HEADER.match(text.split(b"\n", skipped)[-1])
+    header = match[0] if match is not None and match[0].strip() else None
+    start: dict[str, Any] = {"has_header": False, "n_rows": 1, "skip_lines": 0 if header else skipped, "glob": False}
+    rows = pl.scan_csv(header or source.content, **start, **dialect).collect().rows()
+    names = [name or "" for row in rows for name in row]  # as they are in the file: Polars renames duplicates
     unnamed = names.count("")
     if len(set(names)) < len(names) - max(unnamed - 1, 0):
         if (problem := wrong_header(source)) is not None:
             raise problem
         _refuse_repeated_names(source.name, names)
     schema = None if header is None else pl.scan_csv(header, **dialect).collect_schema()
-    scan = pl.scan_csv(source.content, schema=schema, skip_lines=source.header - 1, glob=False, **dialect)
-    plain = {name: unescape_name(name) for name in scan.collect_schema().names()}
-    if any(name != original for name, original in plain.items()):
-        scan = scan.rename(plain)
+    scan = pl.scan_csv(source.content, schema=schema, skip_lines=skipped, glob=False, **dialect)
+    columns = scan.collect_schema().names()
+    if any(name.startswith(MARK) for name in columns):
+        scan = scan.rename({name: unescape_name(name) for name in columns})
     if unnamed > 1 and all(names[:-unnamed]):  # commas at the end of every line are no columns
-        scan = scan.select(list(plain.values())[:-unnamed])
+        scan = scan.select(scan.collect_schema().names()[:-unnamed])
     return scan
-
-
-def _header_of(source: Source) -> tuple[bytes | None, list[str]]:
-    """Return the header out of the first bytes, and the names as they are in the file: Polars renames duplicates."""
-    # The first is None where the header is not among these bytes or is blank: then Polars looks at the file.
-    skipped = max(source.header - 1, 0)
-    text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
-    match = HEADER.match(text.split(b"\n", skipped)[-1])
-    header = match[0] if match is not None and match[0].strip() else None
-    plain: dict[str, Any] = {"has_header": False, "infer_schema": False, "n_rows": 1, "glob": False}
-    skipped = 0 if header else skipped
-    scan = pl.scan_csv(header or source.content, separator=source.delimiter, skip_lines=skipped, **plain)
-    return header, [name or "" for row in scan.collect().rows() for name in row]
 
 
 def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> None:
@@ -448,32 +441,27 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
     """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed."""
     # Rows of a delimited text may omit so many of the last cells.
 
-    def stream(query: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
-        for batch in query.collect_batches(engine="streaming", optimizations=pl.QueryOptFlags(**flags)):
-            yield from batch.iter_slices(MOST_ROWS)
-
     with reading(source):
+        query, declared, done, may_be_short = scan.select(columns), math.inf, 0, False
         if source.is_delimited:
-            # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
             last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
-            may_be_short = False
-            for batch in stream(scan.select(*columns, last), projection_pushdown=False):
-                may_be_short |= bool(batch.get_column(SHORT).any())
-                yield unescape_cells(batch.drop(SHORT))
-            if may_be_short:
-                _refuse_short_rows(source, may_omit)
-            return
-        if source.format not in ("parquet", "arrow"):
-            yield from stream(scan.select(columns))
-            return
-        # Polars ends early, without an error, if one of its threads panics over a damaged file.
-        declared, done = int(scan.select(pl.len()).collect().item()), 0
-        for batch in stream(scan.select(columns)):
+            query = scan.select(*columns, last)
+        elif source.format in ("parquet", "arrow"):
+            declared = int(scan.select(pl.len()).collect().item())
+        # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
+        flags = pl.QueryOptFlags(projection_pushdown=not source.is_delimited)
+        large = query.collect_batches(engine="streaming", optimizations=flags)
+        for batch in (part for each in large for part in each.iter_slices(MOST_ROWS)):
             done += batch.height
             if done > declared:
                 break
+            if source.is_delimited:
+                may_be_short |= bool(batch.get_column(SHORT).any())
+                batch = unescape_cells(batch.drop(SHORT))
             yield batch
-        if done != declared:
+        if may_be_short:
+            _refuse_short_rows(source, may_omit)
+        if done != declared < math.inf:  # Polars ends early, without an error, if one of its threads panics over damage
             kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
             reason = f"it declares {declared:,} rows and has {actual}"
             raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")
@@ -483,7 +471,8 @@ def _refuse_short_rows(source: Source, may_omit: int) -> None:
     """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
     if not may_omit:  # a quick look: quoted values over several lines look short, too
         line = pl.first()
-        is_short = line.str.count_matches(source.delimiter, literal=True) < len(_header_of(source)[1]) - 1
+        _, header = next(records(source, source.delimiter))
+        is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
         if not lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any()).collect().item():
             return
     if (problem := ragged_line(source, may_omit)) is not None:

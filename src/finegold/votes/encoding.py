@@ -24,6 +24,8 @@ from finegold.kernels import sort_votes
 from finegold.kernels.jit import in_threads, ranges
 
 MISSING = -1
+TEXT = (pl.String, pl.Categorical, pl.Enum)
+INT32 = np.iinfo(np.int32)
 MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
 PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type
 SCALARS = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
@@ -405,7 +407,7 @@ def _codes(column: pl.Series) -> Codes:
         return encode_integers(column.to_numpy())[0]
     if dtype == pl.Boolean or dtype.is_float():
         return encode(column.to_numpy())[0]
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
+    if dtype in TEXT:
         text = column.cast(pl.String)
         names = text.unique()
         names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
@@ -428,3 +430,86 @@ def as_integers(text: pl.Series) -> pl.Series | None:
         return None
     numbers = text.cast(pl.Int64, strict=False)
     return numbers if numbers.null_count() == text.null_count() else None  # too long for 64 bits
+
+
+# Columns that come in batches
+
+
+class Encoder:
+    """A column that is encoded batch by batch: the rows themselves are not kept."""
+
+    # Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a text file are taken
+    # for integers until another value comes. Text is encoded by Polars, whose dictionary exists as long as the series
+    # `anchor`. Other types, such as fractions, dates and booleans, are rare: such a column is kept whole.
+
+    def __init__(self, dtype: pl.DataType, *, is_id: bool, is_text: bool) -> None:
+        self.dtype, self.is_id, self.is_text = dtype, is_id, is_text
+        is_integer = dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)
+        self.holds_integers = is_integer or (dtype in TEXT and is_id and is_text)
+        self.integer_type = dtype if is_integer else pl.Int64()
+        self.pieces: list[Any] = []  # integers without nulls, codes of texts, or the batches themselves
+        self.null_rows: list[NDArray[np.int64]] = []  # of integers
+        self.rows = 0  # of integers
+        self.dictionary = pl.Categories.random()
+        self.anchor = pl.Series([], dtype=pl.Categorical(self.dictionary))
+
+    def add(self, batch: pl.Series) -> None:
+        if self.holds_integers:
+            integers: pl.Series | None = batch
+            if batch.dtype in TEXT:
+                integers = as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
+            if integers is not None:
+                if batch.null_count():
+                    self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
+                numbers = integers.drop_nulls().to_numpy()
+                if len(numbers):
+                    fits = INT32.min <= int(numbers.min()) and int(numbers.max()) <= INT32.max
+                    # A view would keep the whole batch alive.
+                    self.pieces.append(numbers.astype(np.int32) if fits else numbers.copy())
+                self.rows += len(batch)
+                return
+            known = self.finish() if self.rows else None  # another value has come, so all of them are text
+            self.holds_integers = False
+            if known is not None:
+                self.pieces = [known.codes.copy()]
+                sort_votes.renumber(self.pieces[0], self._codes(known.names.values))
+        self.pieces.append(self._codes(batch) if self.dtype in TEXT else batch)
+
+    def finish(self) -> Coded:
+        """Return the codes. Call this once, after the last batch: memory is given back on the way."""
+        pieces, self.pieces = self.pieces, []
+        if self.holds_integers:
+            if not pieces:
+                return Coded(np.full(self.rows, MISSING, np.int32), Names(pl.Series([], dtype=self.integer_type)))
+            kinds = {piece.dtype for piece in pieces}
+            wide = kinds.pop() if len(kinds) == 1 else pl.Series([], dtype=self.integer_type).to_numpy().dtype
+            pieces = [piece.astype(wide, copy=False) for piece in pieces]
+            codes, numbers = encode_pieces(pieces, wide)
+            if self.null_rows:
+                is_present = np.ones(self.rows, dtype=bool)
+                is_present[np.concatenate(self.null_rows)] = False
+                present, codes = codes, np.full(self.rows, MISSING, dtype=np.int32)
+                codes[is_present] = present
+            return Coded(codes, Names(pl.Series(numbers).cast(self.integer_type)))
+        if self.dtype not in TEXT:
+            column = Names(pl.concat(pieces))
+            return encode_column(column, is_text=False) if self.is_id else encode_series(column)
+        codes = np.concatenate([np.empty(0, np.int32), *pieces])
+        del pieces
+        if hasattr(self.dictionary, "to_series"):  # which takes a microsecond for every name
+            every = pl.arange(codes.max(initial=MISSING) + 1, dtype=pl.UInt32, eager=True)
+            names = every.cat.to(self.anchor.dtype).cast(pl.String).alias("")
+        else:
+            names = self.anchor.cat.get_categories()  # type: ignore[attr-defined]  # Polars before 2.0
+        order = names.arg_sort().to_numpy()
+        sort_votes.renumber(codes, rank_of(order))
+        coded = Coded(codes, Names(names.gather(order).cast(self.dtype)))
+        if not self.is_id:
+            return coded
+        named = without_blanks(coded)
+        return integer_names(named) if self.is_text and named is not coded else named  # only blanks were no integers
+
+    def _codes(self, batch: pl.Series) -> Codes:
+        words = batch.cast(pl.String).cast(self.anchor.dtype)
+        codes: Codes = words.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+        return codes

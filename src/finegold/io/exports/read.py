@@ -14,7 +14,6 @@ import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import problems_of_text, reading
-from finegold.io.encoders import Encoder
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions
 from finegold.io.layouts import assemble, count_more, read_labels, refuse_lost_ids
@@ -23,7 +22,7 @@ from finegold.io.source import Source
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Coded, to_list, without
+from finegold.votes.encoding import MISSING, Coded, Encoder, to_list, without
 from finegold.votes.labels import NOTHING, drop_missing
 
 COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}  # and whether they hold ids
