@@ -12,7 +12,7 @@ from typer.core import TyperArgument
 
 from finegold.api.options import FitOptions
 from finegold.cli.app import PANELS, every_command
-from finegold.cli.messages import as_flag
+from finegold.cli.options import as_flag
 from finegold.io.options import ReadOptions
 from finegold.options import options_of
 

@@ -9,7 +9,7 @@ from typing import Any
 from make_cli import code_cell
 
 from finegold.api.options import FitOptions
-from finegold.cli.messages import as_flag
+from finegold.cli.options import as_flag
 from finegold.io.options import ReadOptions
 from finegold.options import Option, options_of
 

@@ -146,7 +146,7 @@ def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
 
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:
-    from finegold.cli.messages import reading_line
+    from finegold.cli.outputs import reading_line
     from finegold.io.tables import Progress
 
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (

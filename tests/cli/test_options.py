@@ -12,8 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from finegold.cli.messages import CommandLine, as_flag
-from finegold.cli.options import Group, with_groups
+from finegold.cli.options import CommandLine, Group, as_flag, with_groups
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.options import Constant, option
 from tests.support.cli_helpers import CSV, refusal_of, write

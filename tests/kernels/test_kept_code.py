@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import pytest
 
-from finegold.cli import messages
+from finegold.cli import outputs
 from finegold.errors import FinegoldWarning
 from finegold.kernels import kept
 from tests.support.cli_helpers import run
@@ -127,5 +127,5 @@ def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.Monk
     monkeypatch.setattr("finegold.io.read.read", end)
     (tmp_path / "v.csv").write_text("task,worker,label\n1,a,x\n")
     done = run("aggregate", tmp_path / "v.csv")
-    assert done.exit_code == messages.FAILED
+    assert done.exit_code == outputs.FAILED
     assert "failed unexpectedly (EOFError: Ran out of input)" in done.stderr

@@ -1,11 +1,11 @@
 """finegold report and finegold plot."""
 
-from types import SimpleNamespace
 
 import pytest
 
 import finegold
-from finegold.cli.show import _arguments, title_of
+from finegold.cli.options import CommandLine
+from finegold.cli.show import title_of
 from finegold.report import KINDS
 from finegold.report.charts import DRAWN
 from tests.support.cli_helpers import refusal_of, succeed, write
@@ -23,12 +23,12 @@ def model(tmp_path_factory):
 
 def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
     out = tmp_path / "report.html"
-    done = succeed("report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7")
+    words = ["report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7"]
+    done = succeed(*words)
     assert f"wrote {out}; open it in a browser" in done.stderr
     found = Page(out)
     assert "votes.csv" in found.words
-    command = f"finegold report {VOTES} --output {out} --truth {TRUTH} --method ds --set max_iterations=7"
-    assert command in found.words
+    assert " ".join(["finegold", *map(str, words)]) in found.words
     assert "stopped at max_iterations = 7" in found.words
 
 
@@ -54,7 +54,7 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
 
     address = "postgresql://me:secret@host/work?password=secret"
     assert title_of([address]) == "postgresql://host/work"
-    assert _arguments(SimpleNamespace(param_type_name="argument"), [address]) == ["postgresql://host/work"]
+    assert CommandLine(("report", address)).change({}) == "finegold report postgresql://host/work"
 
 
 def test_gold_teaches_and_is_counted(tmp_path):

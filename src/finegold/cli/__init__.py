@@ -26,7 +26,7 @@ def main() -> None:
             code = ended.code
         sys.stdout.flush()
     except BaseException as error:  # Ctrl-C while modules are imported; a panic in Rust does not derive from Exception
-        from finegold.cli.messages import report_error
+        from finegold.cli.outputs import report_error
 
         raise SystemExit(report_error(error)) from None
     stream = getattr(getattr(sys.stdout, "buffer", None), "raw", None)

@@ -13,8 +13,8 @@ import typer
 from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import as_flag, on_terminal, say
-from finegold.cli.options import ALL, job_of
+from finegold.cli.options import ALL, as_flag, job_of
+from finegold.cli.outputs import say
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
 from finegold.io.options import DATABASES, EXPORTS, ReadOptions
@@ -42,7 +42,7 @@ def aggregate(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     annotators: str | None = o.opt("Write a table of the annotators."),
-    probabilities: bool = o.flag("--probabilities", "Add one column per class with its probability."),
+    probabilities: bool = o.opt("Add one column per class with its probability.", "--probabilities", default=False),
     save: str | None = o.opt("Save the whole result; finegold.load reads it.", metavar="MODEL"),
     json: o.Json = False,
     to_table: str | None = o.opt(
@@ -215,7 +215,7 @@ def update(
     output: str = o.opt(
         "The file for the new model; it may replace the old one.", *("--output", "-o"), default=..., metavar="MODEL"
     ),
-    refit: bool = o.flag("--refit", "Fit all votes again, old and new."),
+    refit: bool = o.opt("Fit all votes again, old and new.", "--refit", default=False),
     labels: str | None = o.opt("Write the labels: .csv, .tsv, .jsonl or .parquet."),
     annotators: str | None = o.opt("Write a table of the annotators."),
     fit: o.Fit = FIT_AGAIN,
@@ -230,6 +230,7 @@ def update(
     """
     from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
+    from finegold.fitting.progress import on_terminal
     from finegold.results.archive import load
     from finegold.system.files import locked
 
@@ -244,7 +245,7 @@ def update(
     out.check_outputs([labels, annotators], [output], files or [], reading, fit)
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
         before = Result.of(load(model))
-        with on_terminal().fitting(f"{before.method} (update)") as on_step:
+        with on_terminal(f"{before.method} (update)") as on_step:
             result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
         summary = out.summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}

@@ -6,7 +6,10 @@ A command is imported, and its options are made, when it is run or when its help
 from __future__ import annotations
 
 import inspect
+import warnings
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,7 +18,10 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 import finegold
-from finegold.cli.messages import CommandLine, handle_errors
+from finegold.cli.options import CommandLine
+from finegold.cli.outputs import report_error, say, warn
+from finegold.errors import FinegoldError, FinegoldWarning
+from finegold.system.files import WRITTEN, finish_moves
 from finegold.system.memory import did_you_mean
 
 # By panel of the help: the commands, the module of each, and its function if that has another name.
@@ -61,11 +67,6 @@ class PlainValues:
 class PlainHelp:
     """A command or a group of commands whose help says what a user types, and nothing about Python's types."""
 
-    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:
-        if help:  # join the lines of each paragraph; Typer does this for the first one only
-            help = "\n\n".join(part.replace("\n", " ") for part in inspect.cleandoc(help).split("\n\n"))
-        super().__init__(*args, help=help, **kwargs)  # type: ignore[call-arg]
-
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
@@ -79,7 +80,34 @@ class PlainHelp:
 
 
 class Command(PlainHelp, TyperCommand):
-    pass
+    """A command whose errors and warnings are worded for the command line that was typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        takes_value = {
+            flag: not getattr(param, "is_flag", False)
+            for param in self.params
+            for flag in (*param.opts, *param.secondary_opts)
+        }
+        line, others = CommandLine(ctx.obj, takes_value), warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, FinegoldWarning):
+                warn(message.worded(line.word) if isinstance(message, FinegoldWarning) else str(message))
+            else:
+                others(message, category, *where, **more)
+
+        WRITTEN.clear()
+        for word in line.words:
+            with suppress(OSError, RuntimeError, ValueError):  # not every word can be a path
+                if finished := finish_moves(Path(word).expanduser().parent):
+                    say(f"a run that was killed had written {', '.join(map(str, finished))}; they are in place now")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", FinegoldWarning)
+                warnings.showwarning = show
+                return super().invoke(ctx)
+        except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
+            raise typer.Exit(report_error(error, line)) from error  # Typer would print other messages
 
 
 class DataSets(PlainHelp, TyperGroup):
@@ -96,7 +124,9 @@ class DataSets(PlainHelp, TyperGroup):
             module, _, function = self.homes[cmd_name].partition(":")
             if module:
                 callback = getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
-                info = CommandInfo(cmd_name, cls=Command, callback=callback, rich_help_panel=panel)
+                # Typer joins the lines of the first paragraph only
+                help = "\n\n".join(part.replace("\n", " ") for part in (inspect.getdoc(callback) or "").split("\n\n"))
+                info = CommandInfo(cmd_name, cls=Command, callback=callback, help=help, rich_help_panel=panel)
                 made: Any = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
             else:
                 words = "List, fetch and verify the public data sets of the paper."
@@ -105,29 +135,14 @@ class DataSets(PlainHelp, TyperGroup):
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        ctx.obj = ctx.obj or tuple(args)  # the words that were typed
         if args[0] not in self.homes and args[0].isidentifier():
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.homes)}")
         return super().resolve_command(ctx, args)
 
 
 class Commands(DataSets):
-    """All commands, which share one error handler."""
-
     homes = {name: home for commands in PANELS.values() for name, home in commands.items()}  # noqa: RUF012
-
-    def invoke(self, ctx: Any) -> Any:
-        words = (*ctx._protected_args, *ctx.args)
-        command: Any = self
-        for word in words:
-            if isinstance(command, DataSets):
-                command = command.get_command(ctx, word) or command
-        takes_value = {
-            flag: not getattr(param, "is_flag", False)
-            for param in command.params
-            for flag in (*param.opts, *param.secondary_opts)
-        }
-        with handle_errors(CommandLine(words, takes_value)):
-            return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -142,20 +157,20 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"finegold {finegold.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version."),
     traceback: bool = typer.Option(
         False, "--traceback", help="Show the traceback of an error (or set FINEGOLD_DEBUG=1)."
     ),
 ) -> None:
     """Turn noisy annotations into labels that you can trust."""
+    if version:
+        typer.echo(f"finegold {finegold.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
 
 
 def every_command() -> dict[str, Any]:

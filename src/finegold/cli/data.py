@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from finegold.cli import options as o
 from finegold.cli import outputs as out
 from finegold.cli.aggregate import refuse_for_all_questions
-from finegold.cli.messages import count, say
 from finegold.cli.options import ALL, job_of, result_of
+from finegold.cli.outputs import count, say
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 from finegold.options import option

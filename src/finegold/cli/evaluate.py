@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import count, warn
 from finegold.cli.options import job_of, truths_of, votes_or_saved
+from finegold.cli.outputs import count, warn
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from finegold.cli import options as o
-from finegold.cli.messages import count, say, warn
-from finegold.cli.outputs import check_outputs, console, frame_writer, print_frame, print_json, write_all
+from finegold.cli.outputs import (
+    check_outputs,
+    console,
+    count,
+    frame_writer,
+    print_frame,
+    print_json,
+    say,
+    warn,
+    write_all,
+)
 from finegold.errors import InputError
 from finegold.io.verdicts import LogReading
 from finegold.options import options_of
@@ -37,7 +46,7 @@ def judges(
     versus: list[str] | None = o.opt(
         "Compare two judges or panels on the same items. Can be repeated.", "--compare", metavar="A,B:C,D"
     ),
-    panels: bool = o.flag("--panels", "Show the best panels for the money: accuracy against cost."),
+    panels: bool = o.opt("Show the best panels for the money: accuracy against cost.", "--panels", default=False),
     panel: str | None = o.opt("The judges that give --labels; best: the best for the money.", metavar="best|A,B"),
     price: list[str] | None = o.opt("The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"),
     fail_under: list[str] | None = o.opt("End with 1 if a judge has less, such as accuracy=.75.", metavar="FIGURE=X"),
@@ -170,7 +179,9 @@ def rank(
     ),
     gold: str | None = o.opt("Preferences of people on some items: a file, or a column of LOG.", metavar="FILE"),
     seed: int = o.opt("The seed of the bootstrap.", default=0, metavar="N"),
-    control_length: bool = o.flag("--control-length", "Leave aside what the lengths of the answers explain."),
+    control_length: bool = o.opt(
+        "Leave aside what the lengths of the answers explain.", "--control-length", default=False
+    ),
     output: str | None = o.opt("Write the ranking to a file.", "-o", "--output"),
     matrix: str | None = o.opt("Write the win rates of all pairs to a file."),
     reading: LogReading = JUDGE_LOG,

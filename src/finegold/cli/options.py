@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from finegold.api.options import FitOptions, fit_option
-from finegold.cli.messages import on_terminal
-from finegold.cli.outputs import print_left_out
-from finegold.errors import InputError
+from finegold.cli.outputs import print_left_out, reading_progress
+from finegold.errors import InputError, Placeholder, Remedy, in_python
+from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import REGISTRY
-from finegold.options import options_of
+from finegold.options import Option, options_of
 
 if TYPE_CHECKING:
     from finegold.api.job import Job
@@ -91,10 +93,11 @@ class Group:
 
     def fill(self, texts: dict[str, Any], context: typer.Context) -> Any:
         """Return the dataclass with the values that these texts stand for, and remove them from `texts`."""
-        values, given = dict(self.defaults), []
+        values = dict(self.defaults)
+        sources = {name: context.get_parameter_source(name) for name in self.options}
+        given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
         for name, about in self.options.items():
             text, spelling = texts.pop(name), about.flag_of(name)
-            given += [name] if is_given(context, name) else []
             if about.kind == "list":
                 values[name] = values[name] if text is None else split_commas(text)
             elif about.kind == "pairs":
@@ -159,12 +162,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return fill_and_run
 
 
-def is_given(context: typer.Context, name: str) -> bool:
-    """Return whether an option stands on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
@@ -185,12 +182,8 @@ def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
 def opt(
     help: str, *flags: str, default: Any = None, metavar: str = "OUT", panel: str | None = None, **more: Any
 ) -> Any:
-    """Return an option with a value, by default a file to write. Without flags, the parameter's name is the flag."""
+    """Return an option, by default for a file to write. Without flags, the parameter's name is the flag."""
     return typer.Option(default, *flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
-
-
-def flag(name: str, help: str, default: bool = False) -> Any:
-    return typer.Option(default, name, help=help)
 
 
 FILES = (
@@ -262,19 +255,85 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
     return make_method(name, values, paper=fit.paper and (in_paper(chosen.name) or not only_known))
 
 
+# ---- Remedies as flags
+
+
+DECLARED = options_of(ReadOptions) | options_of(FitOptions)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The words of a command line, and the flags of its command. Remedies are worded for it."""
+
+    words: tuple[str, ...]
+    takes_value: Mapping[str, bool] = field(default_factory=dict)  # by flag
+
+    def word(self, name: str, value: Any) -> str:
+        """Return an option of Python as this command spells it: ("wide", True) becomes --wide."""
+        flag, text = as_flag(name, value)
+        if value is None:  # leave out the spelling that was used
+            used = {word.partition("=")[0] for word in self.words}
+            flag = next((spelling for spelling in spellings(name) if spelling in used), flag)
+        if flag not in self.takes_value:
+            return f"{in_python(name, value)} in Python"
+        return flag if text is None else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
+
+    def repair(self, remedies: Iterable[Remedy]) -> str:
+        """Return this command line with the first remedy that can be pasted and that the command has, or nothing."""
+        for remedy in remedies:
+            added = [as_flag(name, value)[0] for name, value in remedy.options.items() if value is not None]
+            if remedy.can_be_pasted and self.takes_value.keys() >= set(added):
+                return self.change(remedy.options)
+        return ""
+
+    def change(self, options: Mapping[str, Any]) -> str:
+        """Return this command line with these options, ready to paste; None leaves an option out."""
+        replaced = {spelling for name in options for spelling in spellings(name)}
+        kept, rest = ["finegold"], iter(self.words)
+        for word in rest:
+            flag, has_value, _ = word.partition("=")
+            if flag not in replaced:
+                kept.append(parse(word).name if is_database(word) else word)
+            elif not has_value and self.takes_value.get(flag):
+                next(rest, None)
+        added = [part for name, value in options.items() if value is not None for part in as_flag(name, value)]
+        return shlex.join([*kept, *(part for part in added if part is not None)])
+
+
+def as_flag(name: str, value: Any) -> tuple[str, str | None]:
+    """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0) is --no-header."""
+    declared = DECLARED.get(name, Option(""))
+    for flag, constant in declared.constants.items():
+        if isinstance(value, int) and value == constant.value:
+            return flag, None
+    flag = declared.flag_of(name)
+    if value is None or value is True:
+        return flag, None
+    if value is False:
+        return f"--no-{flag[2:]}", None
+    return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def spellings(name: str) -> list[str]:
+    """Return all flags that give an option of Python, the usual one first."""
+    return [as_flag(name, None)[0], *DECLARED.get(name, Option("")).constants, as_flag(name, False)[0]]
+
+
 # ---- The input of a command: votes or a saved result
 
 ALL = "all"  # the value of --question that selects all questions
 
 
 def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
-    """Return what is to be read, and what is to be fitted to it."""
-    from finegold.api.job import Job
+    """Return what is to be read, and what is to be fitted to it, with progress if standard error is a terminal."""
+    from finegold.api.job import Job, Progress
+    from finegold.fitting.progress import on_terminal
 
     if fit is not None:
         options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": None}
         more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
-    return Job(files, reading, progress=on_terminal(), **more)
+    progress = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
+    return Job(files, reading, progress=progress, **more)
 
 
 def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:

@@ -1,11 +1,19 @@
-"""What commands write: files (all or none, and never over an input), summaries, JSON, tables on the terminal."""
+"""What commands write: messages and errors on standard error, files (all or none), summaries, JSON, and tables.
+
+Standard output holds results, standard error everything else. Exit codes: 0 success, 1 unexpected error, 2 bad usage,
+bad input or an output that cannot be written, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from glob import glob
 from pathlib import Path
@@ -13,16 +21,91 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from finegold.cli.messages import count, say, warn
-from finegold.errors import InputError, OutputError
+from finegold.errors import FinegoldError, InputError, OutputError
+from finegold.system.files import WRITTEN
 
 if TYPE_CHECKING:
-    from finegold.cli.options import Fit
+    from finegold.cli.options import CommandLine, Fit
     from finegold.io.options import ReadOptions
+    from finegold.io.tables import Progress
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
 
 Write = Callable[[Path], None]
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+OS_ERROR_MESSAGES = {
+    errno.ENOSPC: "cannot write: the disk is full; free some space",
+    errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
+    errno.EFBIG: "cannot write: the file is too large; raise the limit (ulimit -f), or write elsewhere",
+    errno.EIO: "cannot write: the disk failed",
+    errno.EBADF: "cannot write: standard output is closed; name a file (-o)",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine; close some programs",
+}
+
+
+# ---- Messages and progress
+
+
+def say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def warn(line: str) -> None:
+    typer.secho(f"warning: {line}", fg=typer.colors.YELLOW, err=True)
+
+
+def count(number: int, noun: str, plural: str = "s") -> str:
+    """Return text such as "1 task", "2 tasks" or "1,000 tasks"."""
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[Progress], None]]:
+    """Show the progress of reading in one line."""
+    from rich.console import Console
+
+    from finegold.kernels.jit import compiling
+
+    with Console(stderr=True).status("reading ...") as line, compiling(line.update):
+        yield lambda done: line.update(reading_line(done))
+
+
+def reading_line(done: Progress) -> str:
+    """Return text such as "reading: 12,000,000 of about 100,000,000 rows, 25.3 million per second, 4 s left"."""
+    of_all = "" if done.expected is None else f" of about {done.expected:,}"
+    left = "" if done.seconds_left is None else f", {done.seconds_left:.0f} s left"
+    return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million per second{left}"
+
+
+def report_error(error: BaseException, line: CommandLine | None = None) -> int:
+    """Print the error and return the exit code."""
+    wants_traceback, code = "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG")), BAD_INPUT
+    if isinstance(error, InputError):
+        command = line.repair(error.remedies) if line else ""
+        message = (error.worded(line.word) if line else str(error)) + (f"\ntry: {command}" if command else "")
+    elif isinstance(error, FinegoldError):
+        message = str(error)
+    elif isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
+        again = f": {line.change({'overwrite': None, 'resume': True})}" if line else ""
+        kept = f"{error}{again}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        message, code = f"interrupted; {kept}", INTERRUPTED
+    elif isinstance(error, MemoryError):
+        message = "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine"
+    elif isinstance(error, OSError) and (isinstance(error, BrokenPipeError) or error.errno in OS_ERROR_MESSAGES):
+        with suppress(OSError, ValueError):  # discard buffered output, so that Python prints no error at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
+            return 0
+        message = OS_ERROR_MESSAGES[error.errno or 0]
+    else:
+        how = "" if wants_traceback else "; run `finegold --traceback ...` for details, and please report it"
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        message, code = f"failed unexpectedly ({what}){how}", FAILED
+    if wants_traceback:
+        traceback.print_exc()
+    typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
+    return code
 
 
 # ---- Files
@@ -161,7 +244,7 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
     if counted is not None:
         return summary | counted
     from finegold.insight.expected import expected_accuracy
-    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
+    from finegold.insight.majority import flipped_tasks, n_tied_votes, tie_warnings
 
     if result.label_sets is not None:
         sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
@@ -169,7 +252,8 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
     else:
         summary["tied_votes"] = n_tied_votes(result)
-    summary |= {"differs_from_majority": n_flips(result), "expected_accuracy": expected_accuracy(result)}
+    summary |= {"differs_from_majority": int(flipped_tasks(result).sum())}
+    summary |= {"expected_accuracy": expected_accuracy(result)}
     return summary | {"warnings": tie_warnings(result, summary.get("tied_votes"))}
 
 
@@ -219,25 +303,22 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
 
 def left_out(summary: Mapping[str, Any]) -> str:
     """Describe what was read but left out; empty if nothing was."""
-    rows, names = summary["rows"], summary["never_voted"]
+    rows, names, pairs = summary["rows"], summary["never_voted"], summary["rows"]["disagreeing"]
     words = [f'{number:,} "{word}"' for word, number in summary["no_vote"].items()]
-    no_vote = f" ({_first(words, ' more words')})" if words else ""
-    pairs = rows["disagreeing"]
+    listed = []
+    for items, more in ((words, " more words"), (names, " more")):
+        others = f" and {len(items) - NAMES_SHOWN:,}{more}" if len(items) > NAMES_SHOWN else ""
+        listed.append(", ".join(map(str, items[:NAMES_SHOWN])) + others)
+    no_vote = f" ({listed[0]})" if words else ""
     clash = f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes that disagree)"
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label{no_vote}"),
         (rows["repeated"], count(rows["repeated"], "repeated vote") + (clash if pairs else "")),
         (summary["unlabelled"], f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)"),
-        (len(names), f"{count(len(names), 'annotator')} without any vote: {_first(names, ' more')}"),
+        (len(names), f"{count(len(names), 'annotator')} without any vote: {listed[1]}"),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
-
-
-def _first(names: list[Any], more: str) -> str:
-    """List the first names, and the number of the others."""
-    others = f" and {len(names) - NAMES_SHOWN:,}{more}" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
 
 
 def print_left_out(votes: Annotations) -> None:

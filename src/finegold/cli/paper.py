@@ -11,7 +11,7 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import count, say
+from finegold.cli.outputs import count, say
 from finegold.errors import InputError
 
 EXPECTED = "val5/ with label.csv and truth.csv"
@@ -125,8 +125,8 @@ def reproduce(
     jobs: int | None = o.opt(
         "The number of fits at a time, each with one thread; by default one per core.", metavar="N", min=1
     ),
-    allow_unverified: bool = o.flag(
-        "--allow-unverified", "Accept data files with other checksums; the output says so."
+    allow_unverified: bool = o.opt(
+        "Accept data files with other checksums; the output says so.", "--allow-unverified", default=False
     ),
 ) -> None:
     """Compute the tables and figures of the PTBCC paper and compare them with the published numbers."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import on_terminal, say, warn
-from finegold.cli.options import result_of, truths_of
+from finegold.cli.options import CommandLine, job_of, result_of, truths_of
+from finegold.cli.outputs import say, warn
 from finegold.errors import InputError, OutputError
 from finegold.io.databases import is_database, parse
 from finegold.io.options import ReadOptions
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.report import FORMATS, KINDS
 from finegold.system.memory import did_you_mean
 
@@ -23,7 +22,6 @@ BYTES_PER_MIB = 2**20
 
 def demo(folder: str = o.opt("The folder for the files.", "--out", default="finegold-demo", metavar="DIR")) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
-    from finegold.api.job import Job
     from finegold.io.read import read
     from finegold.io.truth import match_truth
     from finegold.io.writers import write_frame
@@ -36,8 +34,7 @@ def demo(folder: str = o.opt("The folder for the files.", "--out", default="fine
     if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
         raise OutputError(f"{earlier} exists and is not the sample of the demo; choose another folder with --out")
     votes = read(VOTES)
-    result = Job(votes, progress=on_terminal()).run()
-    majority = Job(votes, method="mv").run()
+    result, majority = (job_of(votes, ReadOptions(), method=name).run() for name in (DEFAULT_METHOD, "mv"))
     files: dict[str, tuple[str, out.Write]] = {
         "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),
         "tasks.csv": ("the texts of the tasks", lambda path: write_bytes(path, TASKS.read_bytes())),
@@ -97,11 +94,8 @@ def report(
     out.check_outputs([], [output], [*files, truth], reading, fit)
     truths = truths_of(truth, truth_task, truth_label)
     result = result_of(files, reading, fit)
-    words = ["finegold", context.info_name or ""]  # the command line, without passwords of databases
-    for parameter in context.command.params:
-        if o.is_given(context, parameter.name or ""):
-            words += _arguments(parameter, context.params[parameter.name or ""])
-    write_report(result, output, truths, title=title_of(files), command=shlex.join(words))
+    command = CommandLine(context.obj).change({})
+    write_report(result, output, truths, title=title_of(files), command=command)
     say(f"wrote {output}; open it in a browser")
 
 
@@ -110,15 +104,6 @@ def title_of(files: list[str]) -> str:
     first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
     first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
-
-
-def _arguments(parameter: Any, value: Any) -> list[str]:
-    """Return the command-line arguments that set this parameter."""
-    values = [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
-    if parameter.param_type_name == "argument":
-        return [parse(each).name if is_database(each) else each for each in values]
-    option = parameter.opts[0]
-    return [option] if value is True else [word for each in values for word in (option, each)]
 
 
 @o.with_groups
@@ -167,9 +152,9 @@ def studio(
     ),
     reviewer: list[str] | None = o.opt("Print a link for a person who judges tasks. Can be repeated.", metavar="NAME"),
     upload_limit: int = o.opt("The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1),
-    browser: bool = o.flag("--browser/--no-browser", "Open the studio in the browser.", default=True),
-    install_shortcut: bool = o.flag(
-        "--install-shortcut", "Create an icon that starts the studio in this folder, and exit."
+    browser: bool = o.opt("Open the studio in the browser.", "--browser/--no-browser", default=True),
+    install_shortcut: bool = o.opt(
+        "Create an icon that starts the studio in this folder, and exit.", "--install-shortcut", default=False
     ),
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""

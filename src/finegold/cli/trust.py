@@ -11,8 +11,8 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import count, say, warn
 from finegold.cli.options import result_of, truths_of
+from finegold.cli.outputs import count, say, warn
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 
@@ -40,7 +40,7 @@ def sample(
     draw: int = o.opt("The seed of the draw.", "--seed", default=0, min=0, metavar="N"),
     truth_column: str = o.opt("The name of the empty column for the truths.", default="truth", metavar="NAME"),
     items: str | None = o.opt("What is shown of each task: a table with a task column.", metavar="FILE"),
-    show_labels: bool = o.flag("--show-labels", "Show the labels; this biases the person who checks."),
+    show_labels: bool = o.opt("Show the labels; this biases the person who checks.", "--show-labels", default=False),
     fit: o.Fit = o.FIT_BESIDE_SEED,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
