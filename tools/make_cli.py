@@ -65,7 +65,7 @@ def page() -> str:
 
 
 def _is_listed_here(param: Any) -> bool:
-    return not isinstance(param, TyperArgument) and param.opts[0] not in DECLARED
+    return not isinstance(param, TyperArgument) and param.opts[0] not in DECLARED and not param.hidden
 
 
 def _section(name: str, command: Any, shared: dict[str, Options]) -> str:

@@ -1,6 +1,5 @@
 """finegold report and finegold plot."""
 
-
 import pytest
 
 import finegold

@@ -183,6 +183,14 @@ def trust(
         warn(words)
 
 
+def _refuse_truth(given: str | None) -> None:
+    if given is not None:
+        words = (
+            "audit judges labels in use, not the truth; name them by --labels FILE (finegold evaluate takes --truth)"
+        )
+        raise typer.BadParameter(words)
+
+
 @o.with_groups
 def audit(
     files: o.Source,
@@ -190,6 +198,7 @@ def audit(
     output: str | None = o.opt(
         "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", "--output", "-o"
     ),
+    truth: str | None = typer.Option(None, hidden=True, is_eager=True, callback=_refuse_truth),
     labels_task: str | None = o.opt("The column of the tasks in --labels.", metavar="NAME"),
     labels_label: str | None = o.opt("The column of the labels in --labels.", metavar="NAME"),
     fit: o.Fit = o.FIT_ONE,
