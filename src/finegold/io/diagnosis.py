@@ -13,7 +13,7 @@ import re
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,27 +34,17 @@ if TYPE_CHECKING:
 
 # Texts that cannot be read
 
-PANIC = pl.exceptions.PanicException
-UNREADABLE = (pl.exceptions.PolarsError, PANIC, OSError, EOFError, UnicodeError, csv.Error)
 
-
-@contextmanager
-def reading(source: Source) -> Iterator[None]:
-    """Turn errors of Polars into one sentence about the file."""
+def explain_unreadable(source: Source, error: BaseException) -> InputError:
+    """Return one sentence about a file for an error of Polars."""
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if source.format in ("parquet", "arrow"):
+        return InputError(f"{source.name} is not a complete {source.format.capitalize()} file ({reason}); {AGAIN}")
     try:
-        yield
-    except InputError:
-        raise
-    except UNREADABLE as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        if source.format in ("parquet", "arrow"):
-            kind = source.format.capitalize()
-            raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}") from error
-        try:
-            problem = next(problems_of_text(source), None)
-        except (OSError, EOFError, zlib.error) as damage:
-            raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}") from error
-        raise problem or InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}") from error
+        problem = next(problems_of_text(source), None)
+    except (OSError, EOFError, zlib.error) as damage:
+        return InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}")
+    return problem or InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}")
 
 
 def problems_of_text(source: Source) -> Iterator[InputError]:

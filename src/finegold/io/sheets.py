@@ -15,11 +15,10 @@ from polars import selectors
 
 from finegold.errors import InputError, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
-from finegold.io.diagnosis import reading
 from finegold.io.exports import find_export
 from finegold.io.exports.base import DamagedExport, read_records
 from finegold.io.options import ReadOptions
-from finegold.io.source import Source, is_files, sources_of, with_dialect
+from finegold.io.source import Source, is_files, reading, sources_of, with_dialect
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import is_missing, spelled_alike

@@ -172,13 +172,14 @@ class Source:
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
             if not self.is_delimited or self.record:
                 return []
-            # The first bytes will do where they hold one row more.
-            beginning = Source(self.name, self.text, header=self.header)
-            for part, most in ((beginning, ROWS + 2), (self, ROWS + 1)):
-                with suppress(csv.Error, UnicodeDecodeError), closing(records(part, self.delimiter)) as lines:
-                    rows = [tuple(row) for _, row in islice(lines, most)]
-                    if part is self or len(rows) == most or self.is_whole:
-                        return rows[: ROWS + 1]
+            with suppress(csv.Error, UnicodeDecodeError):  # the first bytes will do where they hold one row more
+                text = io.TextIOWrapper(io.BytesIO(self.text), encoding="utf-8-sig", newline="")
+                reader = csv.reader(islice(text, max(self.header - 1, 0), None), delimiter=self.delimiter)
+                rows = [tuple(row) for row in islice(reader, ROWS + 2)]
+                if len(rows) == ROWS + 2 or self.is_whole:
+                    return rows[: ROWS + 1]
+            with closing(records(self, self.delimiter)) as lines:
+                return [tuple(row) for _, row in islice(lines, ROWS + 1)]
         return []
 
     @property
@@ -234,6 +235,20 @@ def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], 
             line = skipped + reader.line_num + 1
 
 
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, UnicodeError, csv.Error)
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Turn errors of Polars into one sentence about the file."""
+    try:
+        yield
+    except UNREADABLE as error:
+        from finegold.io.diagnosis import explain_unreadable
+
+        raise explain_unreadable(source, error) from error
+
+
 @contextmanager
 def long_fields() -> Iterator[None]:
     """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole process."""
@@ -244,9 +259,8 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
-    """Return how JSON is laid out, and its first object; an empty one if it is truncated or odd."""
-    text = source.text.removeprefix(BOM).lstrip()
+def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
+    """Return how JSON that begins with this text is laid out, and its first object; {} if it is truncated or odd."""
     if text.startswith(b"{"):
         line, end, _ = text.partition(b"\n")
         if not end and not source.is_whole:
@@ -255,8 +269,6 @@ def _look_at_json(source: Source) -> tuple[str, dict[str, Any]]:
                     pass
         with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
             return "lines", dict(json.loads(line.decode()))
-    elif not text.startswith(b"["):
-        return "", {}
     import ijson
 
     if text.startswith(b"["):  # the first bytes are at hand, and hold the first object of most files
@@ -316,7 +328,7 @@ def _expand(path: str) -> list[Source]:
         return [Source("standard input", sys.stdin.buffer.read())]
     if not path:
         raise InputError("the path is empty; name a file")
-    if is_database(path):
+    if "://" in path and is_database(path):
         raise InputError(
             f"{parse(path).name} is a database, not a file",
             remedies=[
@@ -401,7 +413,6 @@ def sniff(source: Source) -> Source:
     # A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write, becomes UTF-8.
     if source.format or source.problem:
         return source
-    check_source(source)
     name = source.name
     try:
         start = source.start
@@ -409,6 +420,9 @@ def sniff(source: Source) -> Source:
         return replace(source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)"))
     except OSError as error:
         return replace(source, problem=InputError(f"{name} cannot be read: {error.strerror}"))
+    actual = by_magic(start)
+    if actual or start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{"):  # there is nothing to fear from other text
+        check_source(source)
     with suppress(OSError, UnicodeError):  # those who read it will say so
         if start.startswith((ZIP, limits.OLE)) and is_workbook(source):
             return sheet_text(source)
@@ -416,7 +430,7 @@ def sniff(source: Source) -> Source:
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
             return sniff(Source(name, data.decode("utf-16").encode()))
     format, compression = by_extension(source.data)
-    actual, start, problem, remedies = by_magic(start), start[:4096], "", list[Remedy]()
+    start, problem, remedies = start[:4096], "", list[Remedy]()
     is_packed = actual in ("gzip", "zstd")
     if not start.strip():
         problem = "is empty; expected a table with a header and at least one vote"
@@ -439,8 +453,10 @@ def sniff(source: Source) -> Source:
             format = "zip"
     else:
         with suppress(InputError, OSError, ValueError, RecursionError):
-            layout, record = _look_at_json(source)
-            source = replace(source, layout=layout, record=record)
+            text = source.text.removeprefix(BOM).lstrip()
+            if text.startswith((b"{", b"[")):
+                layout, record = _look_at_json(source, text)
+                source = replace(source, layout=layout, record=record)
         if problem:
             format = ""
         elif (source.record and format in ("", *TEXT)) or (source.layout and not format):  # whatever its name says
@@ -485,8 +501,7 @@ def check_source(source: Source) -> None:
             limits.check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
             return
         packed = magic if magic in ("gzip", "zstd") else ""
-        is_json = start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{")
-        if not packed and (not is_json or not limits.Nesting(source.name).add(start) or len(start) < START):
+        if not packed and (not limits.Nesting(source.name).add(start) or len(start) < START):
             return
         size, nesting = 0, limits.Nesting(source.name)
         try:

@@ -22,10 +22,22 @@ import numpy as np
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
-from finegold.io.diagnosis import UNREADABLE, ragged_line, reading, wrong_header
+from finegold.io.diagnosis import ragged_line, wrong_header
 from finegold.io.limits import AGAIN, CHUNK, limit, n_bytes, refuse
 from finegold.io.python_tables import as_frame, with_index
-from finegold.io.source import ARROW_STREAM, BOM, Source, check_lines, is_files, lines_of, records, sniff, sources_of
+from finegold.io.source import (
+    ARROW_STREAM,
+    BOM,
+    UNREADABLE,
+    Source,
+    check_lines,
+    is_files,
+    lines_of,
+    reading,
+    records,
+    sniff,
+    sources_of,
+)
 from finegold.io.writers import MARK, unescape_cells, unescape_name
 from finegold.votes.encoding import TEXT, Coded, Encoder, Names, encode_column, encode_series, text_of
 from finegold.votes.frames import names_of

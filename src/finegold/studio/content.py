@@ -22,9 +22,9 @@ from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TRUTH, candidates
-from finegold.io.diagnosis import reading
 from finegold.io.predictions import read_predictions
 from finegold.io.sheets import KEY, MAX_FIELDS, MAX_LENGTH, content_of_records, content_of_table
+from finegold.io.source import reading
 from finegold.io.tables import open_sources, open_table
 from finegold.report.views.common import texts
 from finegold.studio.files import FILE_BODY, MEDIA

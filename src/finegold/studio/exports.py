@@ -22,8 +22,7 @@ from finegold.errors import OutputError
 from finegold.io.columns import TASK, candidates
 from finegold.io.database_tables import write_labels_to_table
 from finegold.io.databases import parse
-from finegold.io.diagnosis import reading
-from finegold.io.source import READABLE
+from finegold.io.source import READABLE, reading
 from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes

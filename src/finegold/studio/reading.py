@@ -20,14 +20,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge, whole
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
-from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export
 from finegold.io.exports.base import Export, ExportOptions
 from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.limits import read_workbook
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
-from finegold.io.source import Source, check_source, is_workbook, sheet_text, sources_of, with_dialect
+from finegold.io.source import Source, check_source, is_workbook, reading, sheet_text, sources_of, with_dialect
 from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading

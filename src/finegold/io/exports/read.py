@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy, leave_out, use
-from finegold.io.diagnosis import problems_of_text, reading
+from finegold.io.diagnosis import problems_of_text
 from finegold.io.exports import ALL
 from finegold.io.exports.base import MISUSED, DamagedExport, Export, ExportOptions
 from finegold.io.layouts import assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
-from finegold.io.source import Source
+from finegold.io.source import Source, reading
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations

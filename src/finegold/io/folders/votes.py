@@ -31,10 +31,9 @@ from finegold.engines.dask.cluster import Cluster
 from finegold.engines.dask.workers import Packed
 from finegold.errors import InputError, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, Role, columns_of, find_columns
-from finegold.io.diagnosis import reading
 from finegold.io.layouts import refuse_lost_ids
 from finegold.io.options import ReadOptions
-from finegold.io.source import Source
+from finegold.io.source import Source, reading
 from finegold.io.tables import open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.kernels.sort_votes import count
