@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import weakref
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.io.tables import Progress, Table
 from finegold.io.truth import read_truth
+from finegold.kernels import sort_votes
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import encode_integers, encode_pieces, match, to_list
+from finegold.votes.encoding import Coded, encode_integers, match, to_list
 from tests.support.readers_votes import write
 
 ROWS = 60
@@ -171,10 +173,21 @@ def test_integers_are_coded_as_sorting_would(dtype: Any, spread: int) -> None:
     step = min(spread, int(info.max) // 100 or 1)
     pool = (RNG.integers(0, 90, 10_000) * step).astype(dtype) + dtype(info.min)
     names, codes = np.unique(pool, return_inverse=True)
-    for found in (encode_integers(pool), encode_pieces(np.array_split(pool, 7), pool.dtype)):
-        assert np.array_equal(found[0], codes)
-        assert np.array_equal(found[1], names)
-        assert found[1].dtype == dtype
+    found = encode_integers(pool)
+    assert np.array_equal(found[0], codes)
+    assert np.array_equal(found[1], names)
+    assert found[1].dtype == dtype
+
+
+@pytest.mark.parametrize("spread", [1, 2**20])
+def test_many_integers_are_replaced_by_their_codes(monkeypatch: pytest.MonkeyPatch, spread: int) -> None:
+    monkeypatch.setattr(sort_votes, "MAX_VOTES", -1)
+    column = (RNG.integers(-90, 90, 10_000) * spread).astype(np.int32)
+    names, codes = np.unique(column, return_inverse=True)
+    found = encode_integers(column, into=column)
+    assert found[0] is column
+    assert np.array_equal(column, codes)
+    assert np.array_equal(found[1], names)
 
 
 def test_many_sparse_integers_outgrow_the_first_hash_table() -> None:
@@ -213,3 +226,24 @@ def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names:
     many = match(values, vocabulary)
     assert many.tolist() == few.tolist()
     assert many.dtype == np.int32
+
+
+def test_codes_are_freed_before_the_votes_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+    plain, sort_tasks = Coded.take_codes, sort_votes.sort_tasks
+
+    def take(coded: Coded) -> Any:
+        codes = plain(coded)
+        taken.append(weakref.ref(codes))
+        return codes
+
+    def sort(*arguments: Any) -> Any:
+        assert len(taken) >= 3
+        assert not any(codes() is not None for codes in taken)
+        return sort_tasks(*arguments)
+
+    monkeypatch.setattr(Coded, "take_codes", take)
+    monkeypatch.setattr(sort_votes, "sort_tasks", sort)
+    path = tmp_path / "votes.parquet"
+    pl.DataFrame({"task": [1, 1, 2], "worker": [5, 6, 5], "label": ["x", "y", "x"]}).write_parquet(path)
+    assert read(path).n_votes == 3

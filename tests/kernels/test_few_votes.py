@@ -63,6 +63,9 @@ def test_sorted_votes(both: Any, n_classes: int, repeated: Repeated) -> None:
     few, many = both(lambda: votes(n_classes, repeated, missing=n_classes == 3))
     fields = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "annotator_names", "unlabelled")
     same([getattr(few, name) for name in fields], [getattr(many, name) for name in fields])
+    assert few.counts == many.counts
+    assert few.counts.disagreeing == many.counts.disagreeing
+    assert (few.counts.disagreeing > 0) == (n_classes > 1 and repeated != "all")
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])

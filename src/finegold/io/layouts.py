@@ -29,7 +29,7 @@ from finegold.io.truth import (
 )
 from finegold.kernels import sort_votes
 from finegold.votes import encoding
-from finegold.votes.annotations import Annotations, Counts, count_disagreeing
+from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of, to_list
 from finegold.votes.frames import names_like
 from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
@@ -108,16 +108,19 @@ def assemble(
     written, more = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
     findings += more
     coded, truth_codes, classes = encode_classes(written.labels, written.truths, options.classes, is_text, where)
-    codes = (tasks.codes, annotators.codes, coded)
-    left_out = 0
+    codes, left_out = [tasks.take_codes(), annotators.take_codes(), coded], 0
+    del coded
+    for other in (labels.coded, written.labels):  # they may hold the same codes
+        other.take_codes()
     if any(ids.size and ids.min() == MISSING for ids in codes[:2]):  # rows without an id, such as blank lines
         whole = (codes[0] != MISSING) & (codes[1] != MISSING)
-        codes, left_out = (codes[0][whole], codes[1][whole], codes[2][whole]), int((~whole).sum())
+        codes, left_out = [column[whole] for column in codes], int((~whole).sum())
     gold, unused_gold = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise) if truth else (None, [])
-    names = (tasks.names, annotators.names, classes)
-    annotations = Annotations.from_codes(*codes, *names, gold=gold, repeated=options.repeated)
-    disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if annotations.counts.repeated else 0
-    counts = replace(annotations.counts, gold_unused=len(unused_gold), disagreeing=disagreeing)
+    take, of_task, of_annotator = codes.pop, tasks.names, annotators.names
+    annotations = Annotations.from_codes(  # it frees codes that nobody else holds, not even a tuple of arguments
+        take(0), take(0), take(0), of_task, of_annotator, classes, gold=gold, repeated=options.repeated
+    )
+    counts = replace(annotations.counts, gold_unused=len(unused_gold))
     annotations = count_more(replace(annotations, counts=counts), left_out, left_out)
     if unused_gold:
         task = to_list(annotations.task_names[:1])[0]

@@ -171,7 +171,7 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
 
 
 def gold_codes(
-    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes], normalise: bool = False
+    truth: Truth, truths: Codes, names: Names, votes: Sequence[Codes], normalise: bool = False
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
     codes = match_ids(to_list(truth.task), names, normalise)

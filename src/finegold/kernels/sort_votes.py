@@ -170,52 +170,61 @@ def sort_pair(key: Any, other: Any) -> None:
 
 
 @kernel
-def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int) -> int:
-    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end."""
+def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int) -> tuple[int, int]:
+    """Sort each task's votes by class, then annotator; keep one vote of each annotator."""
+    # Returns the end of the votes that are kept, and how many annotators disagree with themselves on a task.
     # start [n] are the first votes of the tasks, before and after repeated votes are removed.
-    kept = int(start[0])
+    kept, disagreeing = int(start[0]), 0
     for t in range(start.size):
         first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
         who, what = annotator[first:end], label[first:end]
         sort_pair(who, what)
         start[t] = kept
+        differ = False  # whether votes of this annotator differ
         for v in range(end - first):
             repeat = v > 0 and who[v] == who[v - 1]
+            differ = differ and repeat
+            if repeat and policy != KEEP_ALL and not differ and what[v] != what[v - 1]:
+                disagreeing += 1
+                differ = True
             if repeat and policy == LAST:
                 label[kept - 1] = what[v]
             if not repeat or policy == KEEP_ALL:
                 annotator[kept], label[kept] = who[v], what[v]
                 kept += 1
         sort_pair(label[start[t] : kept], annotator[start[t] : kept])
-    return kept
+    return kept, disagreeing
 
 
-def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> int:
-    """Run `sort_run` on all tasks, start [T+1]. Return the number of votes kept; they come first in all arrays."""
+def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> tuple[int, int]:
+    """Run `sort_run` on all tasks, start [T+1]. The votes that are kept come first in all arrays."""
+    # Returns their number, and that of the pairs of task and annotator whose repeated votes disagree.
     if label.size <= MAX_VOTES:
         # Sort rows by a key that holds task, class and annotator.
         task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
-        rows = np.arange(task.size)
+        rows, disagreeing = np.arange(task.size), 0
         if policy != KEEP_ALL:  # the first or last row of each annotator on each task
             pairs, ordered = np.divmod(np.sort((task * n_annotators + annotator) * task.size + rows), task.size)
-            differs = pairs[1:] != pairs[:-1]
-            rows = ordered[np.append(differs, True) if policy == LAST else np.append(True, differs)]
+            is_new = pairs[1:] != pairs[:-1]
+            differs = label[ordered][1:] != label[ordered][:-1]
+            disagreeing = len(np.unique(pairs[1:][differs & ~is_new]))
+            rows = ordered[np.append(is_new, True) if policy == LAST else np.append(True, is_new)]
         key = np.sort((task[rows] * n_classes + label[rows]) * n_annotators + annotator[rows])
         key, annotator[: rows.size] = np.divmod(key, n_annotators)
         key, label[: rows.size] = np.divmod(key, n_classes)
         start[1:] = np.cumsum(np.bincount(key))
-        return rows.size
+        return rows.size, disagreeing
     runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
-    ends = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
+    sorted_runs = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
     kept = 0
-    for (first, end, begin, _), stop in zip(runs, ends, strict=True):
+    for (first, end, begin, _), (stop, _) in zip(runs, sorted_runs, strict=True):
         if begin != kept:  # repeated votes were removed before: close the gap
             annotator[kept : kept + stop - begin] = annotator[begin:stop]
             label[kept : kept + stop - begin] = label[begin:stop]
             start[first:end] -= begin - kept
         kept += stop - begin
     start[-1] = kept
-    return kept
+    return kept, sum(n for _, n in sorted_runs)
 
 
 def numbered(sizes: NDArray[Any]) -> NDArray[np.int64]:

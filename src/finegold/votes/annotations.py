@@ -317,8 +317,9 @@ class Annotations:
             if not voted.size:
                 raise InputError("there are no votes: every label is missing")
             task, annotator, label = task[voted], annotator[voted], label[voted]
-        n_votes = len(label)
+        n_votes, disagreeing = len(label), 0
         if repeated == "majority":
+            disagreeing = count_disagreeing(task, annotator, label)
             task, annotator, label = majority_of_repeats(task, annotator, label)
             if not len(task):
                 raise InputError(
@@ -334,12 +335,13 @@ class Annotations:
         if len(class_names) > 256:
             by_label = np.empty(len(task), np.uint16)
         sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
-        del task, annotator, label, counts, asked
+        del task, annotator, label, codes, counts, asked  # the largest arrays, which may be nobody else's
         start = start if has_vote.all() else start[np.append(has_vote, True)]
         has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
         if not has_voted.all():
             sort_votes.renumber(by_annotator, np.cumsum(has_voted, dtype=np.int32) - np.int32(1))
-        kept = sort_votes.sort_tasks(start, by_annotator, by_label, SORT_POLICIES.get(repeated, sort_votes.FIRST))
+        policy = SORT_POLICIES.get(repeated, sort_votes.FIRST)
+        kept, n_disagreeing = sort_votes.sort_tasks(start, by_annotator, by_label, policy)
         if repeated == "error" and kept < len(by_label):
             problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
             raise InputError(problem, remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")])
@@ -362,7 +364,9 @@ class Annotations:
             class_names=class_names,
             unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
             never_voted=annotator_names[np.flatnonzero(~has_voted)],
-            counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
+            counts=Counts(
+                n_rows, n_rows - n_votes, n_votes - kept, gold_unused, disagreeing=disagreeing + n_disagreeing
+            ),
         )
 
 
@@ -417,15 +421,9 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
     return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
 
 
-def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
-    """Count the pairs of task and annotator that have different labels; rows without a label do not count as votes."""
-    # kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
-    before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
-    fewer = before > 0
-    if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task
-        fewer[fewer] = before[fewer] > kept
-    rows = np.flatnonzero(np.append(fewer, np.zeros(task.max() + 1 - len(fewer), bool))[task] & (label != MISSING))
-    of_group, _, (row, _) = _groups(task[rows], annotator[rows], label[rows])
+def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
+    """Count the pairs of task and annotator that have different labels."""
+    of_group, _, (row, _) = _groups(task, annotator, label)
     return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
 
 

@@ -194,51 +194,50 @@ def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
     return codes, names
 
 
-def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+def encode_integers(column: NDArray[Any], into: Codes | None = None) -> tuple[Codes, NDArray[Any]]:
     """Encode integers without sorting. Values that already are codes are returned unchanged."""
+    # Many codes are written to `into`, if it is given, which may be the column itself.
     if column.size == 0:
         return np.empty(0, np.int32), column
     if column.dtype.kind == "b":
         names, inverse = np.unique(column, return_inverse=True)
         return inverse.astype(np.int32), names
-    codes, names = encode_pieces([column[first:end] for first, end in ranges(column.size)], column.dtype)
-    is_its_own_code = column.dtype == np.int32 and names[0] == 0 and names[-1] == len(names) - 1
-    return (column, names) if is_its_own_code else (codes, names)
-
-
-def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
-    """Encode a column of integers that is given in pieces, none of them empty."""
-    if sum(map(len, pieces)) <= sort_votes.MAX_VOTES:
-        names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
-        return inverse.astype(np.int32), names.astype(dtype)
-    low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
-    kind: Any = np.int32 if np.can_cast(pieces[0].dtype, np.int32) else np.int64  # kernels are compiled for both
-    signed: list[Any] = [piece.astype(kind, copy=False) for piece in pieces]
-    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
-    codes = np.empty(ends[-1], dtype=np.int32)
-    parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
-    if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:  # a hash table has the names in the order of appearance
-        bits, n = INITIAL_TABLE_BITS, 0
+    if column.size <= sort_votes.MAX_VOTES:
+        names, inverse = np.unique(column, return_inverse=True)
+        return (column if _are_codes(column, names) else inverse.astype(np.int32)), names
+    low, high = int(column.min()), int(column.max())
+    kind: Any = np.int32 if np.can_cast(column.dtype, np.int32) else np.int64  # kernels are compiled for both
+    signed: Any = column.astype(kind, copy=False)
+    if high - low > MAX_RANGE_PER_VALUE * column.size + 1000:  # a hash table has the names in the order of appearance
+        codes = np.empty(column.size, np.int32) if into is None else into
+        row, bits, n = 0, INITIAL_TABLE_BITS, 0
         hashed, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, sort_votes.EMPTY, np.int32)
-        for piece, part in zip(signed, parts, strict=True):
-            row = 0
-            while row < len(piece):
-                row, n = sort_votes.add_names(piece, row, table, hashed, n, 64 - bits, part)
-                if n == len(hashed):
-                    bits += 1
-                    hashed, table = np.append(hashed, hashed), np.full(2**bits, sort_votes.EMPTY, np.int32)
-                    sort_votes.refill(table, hashed, n, 64 - bits)
-        names = hashed[:n].view(np.uint64).astype(dtype)
+        while row < column.size:
+            row, n = sort_votes.add_names(signed, row, table, hashed, n, 64 - bits, codes)
+            if n == len(hashed):
+                bits += 1
+                hashed, table = np.append(hashed, hashed), np.full(2**bits, sort_votes.EMPTY, np.int32)
+                sort_votes.refill(table, hashed, n, 64 - bits)
+        names = hashed[:n].view(np.uint64).astype(column.dtype)
         order = np.argsort(names)
         sort_votes.renumber(codes, rank_of(order))
         return codes, names[order]
     present = np.zeros(high - low + 1, dtype=bool)
     lowest = np.uint64(low % 2**64)  # sums and differences modulo 2^64 are right for signed and unsigned integers
     base = int(lowest.view(np.int64))
-    in_threads(lambda piece: sort_votes.mark(piece, base, present), signed)
+    runs = [slice(*run) for run in ranges(column.size)]
+    in_threads(lambda run: sort_votes.mark(signed[run], base, present), runs)
+    names = (np.flatnonzero(present).view(np.uint64) + lowest).astype(column.dtype)
+    if _are_codes(column, names):
+        return column, names
+    codes = np.empty(column.size, np.int32) if into is None else into
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    in_threads(lambda job: sort_votes.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
-    return codes, (np.flatnonzero(present).astype(np.uint64) + lowest).astype(dtype)
+    in_threads(lambda run: sort_votes.codes_in_range(signed[run], base, code_of, codes[run]), runs)
+    return codes, names
+
+
+def _are_codes(column: NDArray[Any], names: NDArray[Any]) -> bool:
+    return bool(column.dtype == np.int32 and names[0] == 0 and names[-1] == len(names) - 1)
 
 
 def rank_of(order: NDArray[Any]) -> Codes:
@@ -302,12 +301,17 @@ def _absent(item: object) -> bool:
 # Columns of names
 
 
-@dataclass(frozen=True)
+@dataclass
 class Coded:
     """A column as codes (MISSING for null) and the sorted names."""
 
     codes: Codes
     names: Names
+
+    def take_codes(self) -> Codes:
+        """Return the codes and forget them, so that their memory is freed as soon as nobody else needs it."""
+        codes, self.codes = self.codes, self.codes[:0].copy()
+        return codes
 
 
 def encode_column(column: Names, is_text: bool) -> Coded:
@@ -447,7 +451,9 @@ class Encoder:
         is_integer = dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)
         self.holds_integers = is_integer or (dtype in TEXT and is_id and is_text)
         self.integer_type = dtype if is_integer else pl.Int64()
-        self.pieces: list[Any] = []  # integers without nulls, codes of texts, or the batches themselves
+        self.values: NDArray[Any] = np.empty(0, np.int32)  # integers without nulls, or codes of texts; grows in steps
+        self.n_values = 0
+        self.batches: list[pl.Series] = []  # of other types
         self.null_rows: list[NDArray[np.int64]] = []  # of integers
         self.rows = 0  # of integers
         self.dictionary = pl.Categories.random()
@@ -461,30 +467,36 @@ class Encoder:
             if integers is not None:
                 if batch.null_count():
                     self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
-                numbers = integers.drop_nulls().to_numpy()
-                if len(numbers):
-                    fits = INT32.min <= int(numbers.min()) and int(numbers.max()) <= INT32.max
-                    # A view would keep the whole batch alive.
-                    self.pieces.append(numbers.astype(np.int32) if fits else numbers.copy())
+                self._append(integers.drop_nulls().to_numpy())
                 self.rows += len(batch)
                 return
             known = self.finish() if self.rows else None  # another value has come, so all of them are text
             self.holds_integers = False
             if known is not None:
-                self.pieces = [known.codes.copy()]
-                sort_votes.renumber(self.pieces[0], self._codes(known.names.values))
-        self.pieces.append(self._codes(batch) if self.dtype in TEXT else batch)
+                self.values, self.n_values = known.codes, len(known.codes)
+                sort_votes.renumber(self.values, self._codes(known.names.values))
+        if self.dtype in TEXT:
+            self._append(self._codes(batch))
+        else:
+            self.batches.append(batch)
+
+    def _append(self, values: NDArray[Any]) -> None:
+        first, self.n_values = self.n_values, self.n_values + len(values)
+        fits = self.values.dtype == values.dtype or not len(values)
+        if not fits and not INT32.min <= int(values.min()) <= int(values.max()) <= INT32.max:
+            self.values = self.values.astype(values.dtype)
+        if self.n_values > len(self.values):  # in place where the system can: a copy would take as much memory again
+            self.values.resize(max(self.n_values, len(self.values) * 9 // 8), refcheck=False)
+        self.values[first : self.n_values] = values
 
     def finish(self) -> Coded:
         """Return the codes. Call this once, after the last batch: memory is given back on the way."""
-        pieces, self.pieces = self.pieces, []
+        values, self.values = self.values, np.empty(0, np.int32)
+        values.resize(self.n_values, refcheck=False)
         if self.holds_integers:
-            if not pieces:
+            if not len(values):
                 return Coded(np.full(self.rows, MISSING, np.int32), Names(pl.Series([], dtype=self.integer_type)))
-            kinds = {piece.dtype for piece in pieces}
-            wide = kinds.pop() if len(kinds) == 1 else pl.Series([], dtype=self.integer_type).to_numpy().dtype
-            pieces = [piece.astype(wide, copy=False) for piece in pieces]
-            codes, numbers = encode_pieces(pieces, wide)
+            codes, numbers = encode_integers(values, into=values if values.dtype == np.int32 else None)
             if self.null_rows:
                 is_present = np.ones(self.rows, dtype=bool)
                 is_present[np.concatenate(self.null_rows)] = False
@@ -492,10 +504,9 @@ class Encoder:
                 codes[is_present] = present
             return Coded(codes, Names(pl.Series(numbers).cast(self.integer_type)))
         if self.dtype not in TEXT:
-            column = Names(pl.concat(pieces))
+            column = Names(pl.concat(self.batches))
             return encode_column(column, is_text=False) if self.is_id else encode_series(column)
-        codes = np.concatenate([np.empty(0, np.int32), *pieces])
-        del pieces
+        codes = values
         if hasattr(self.dictionary, "to_series"):  # which takes a microsecond for every name
             every = pl.arange(codes.max(initial=MISSING) + 1, dtype=pl.UInt32, eager=True)
             names = every.cat.to(self.anchor.dtype).cast(pl.String).alias("")

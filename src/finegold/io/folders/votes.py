@@ -38,7 +38,7 @@ from finegold.io.tables import open_sources, open_table
 from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.kernels.sort_votes import count
 from finegold.system.files import move, temporary_name
-from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
+from finegold.votes.annotations import Annotations, Counts, Repeated
 from finegold.votes.encoding import MISSING, Codes, Names, encode_series, match, rank_of, renumber, text_of, to_list
 from finegold.votes.hygiene import (
     NAMES_EXAMINED,
@@ -344,8 +344,7 @@ def gather_range(
     _store(to, tasks=votes.task_names.values, annotator=people, gold=gold, **arrays)
     unlabelled: Any = votes.unlabelled
     left_out, n_gold = votes.counts.repeated, int((gold != MISSING).sum())
-    disagreeing = count_disagreeing(task, annotator, label, votes.votes_per_task) if left_out else 0
-    return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.values, disagreeing)
+    return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.values, votes.counts.disagreeing)
 
 
 # ---- Blocks
