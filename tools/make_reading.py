@@ -93,15 +93,13 @@ def _cells(case: Case) -> tuple[str, ...]:
     command = "evaluate" if "--truth" in case.arguments else "aggregate"
     says, does = _outcome(case, command)
     options = " ".join(argument.replace("_", "") for argument in case.arguments)
-    return case.dirt, f"`{options}`" if options else "", "<br>".join(map(_code, says)) or "nothing", does
+    return case.name, f"`{options}`" if options else "", "<br>".join(map(_code, says)) or "nothing", does
 
 
 def _outcome(case: Case, command: str) -> tuple[list[str], str]:
     """Run a case in a folder of its own, and return what it says and does."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        for name, content in case.files.items():
-            Path(name).write_bytes(content)
-        votes = [name for name in case.files if not name.startswith("_")]
+        votes = case.write(Path())
         done = CliRunner().invoke(app, [command, *votes, *case.arguments, "--method", "mv", "--json"])
     said = [line for line in done.stderr.splitlines() if line.startswith(SHOWN) and "tasks are tied" not in line]
     return said, _read(json.loads(done.stdout)) if done.exit_code == 0 else "refuses it"

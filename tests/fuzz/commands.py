@@ -18,57 +18,43 @@ from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, sa
 
 NUMBERS = ("1", "2", "3", "5", "-1", "0", "1", "2", "3", "0.5", "-0.5", "1e400", "nan", "inf", "x", "", "9" * 30)
 NAMES = ("task", "worker", "label", "w1", "x", "", "no such name", "é", "[bold]", "\x1b[31m", "a,b", "=1+1")
-FLAGS = ("--json", "--raw", "--wide", "--multi", "--no-multi", "--keep-missing", "--normalise", "--no-header")
 QUICK = ("mv", "ds", "ptbcc", "ibcc", "cbcc", "glad", "hds", "catd", "anchored", "tiremge")  # the others compile long
+LEFT_ALONE = ("--method", "--engine", "--scheduler", "--paper")  # other methods compile long, other engines start long
+OUTPUTS: dict[str, list[str]] = {  # where each command writes, and the truths that it needs
+    "aggregate": ["-o", OUTPUT, "--annotators", "annotators.csv"],
+    "agreement": ["--pairs", OUTPUT],
+    "audit": ["--labels", "truth.csv", "-o", OUTPUT],
+    "compare": ["-o", OUTPUT, "--labels", "labels.csv"],
+    "convert": ["-o", OUTPUT],
+    "coverage": [],
+    "evaluate": ["--truth", "truth.csv"],
+    "export": ["--for", "sklearn", "-o", "a.parquet"],
+    "next": ["-o", OUTPUT],
+    "report": ["-o", "a.html"],
+    "trust": ["--flips", OUTPUT],
+}
 
 
 @cache
-def _flags(command: str) -> set[str]:
-    """The options that a command has."""
+def _parameters(command: str) -> list[Any]:
     params = every_command()[command].params
-    return {flag for parameter in params for flag in (*parameter.opts, *parameter.secondary_opts)}
+    return [each for each in params if each.param_type_name == "option" and each.opts[0] not in LEFT_ALONE]
 
 
-def _options(random: Random, command: str, *kinds: tuple[str, ...]) -> list[str]:
-    """Some options that the command has, with values that may be right, wrong or absurd: NUMBERS, NAMES or none."""
+def _options(random: Random, command: str) -> list[str]:
+    """Some options of the command, with values that may be right, wrong or absurd."""
     chosen: list[str] = []
-    for _ in range(random.choice([0, 1, 1, 2, 3])):
-        kind = random.randrange(len(kinds))
-        if flags := [flag for flag in kinds[kind] if flag in _flags(command)]:
-            chosen += [random.choice(flags), *((random.choice((NUMBERS, NAMES)[kind]),) if kind < 2 else ())]
+    for parameter in random.choices(_parameters(command), k=random.choice([0, 1, 1, 2, 3])):
+        chosen.append(random.choice([*parameter.opts, *parameter.secondary_opts]))
+        if not parameter.is_flag:
+            is_number = parameter.type_descriptor.annotation in (int, float)
+            chosen.append(random.choice(NUMBERS if is_number else NAMES))
     return chosen
 
 
 # ---- Judge logs
 
-VERDICTS = (
-    "A",
-    "B",
-    "tie",
-    "[[A]]",
-    "",
-    "null",
-    "I cannot decide",
-    '{"winner": "B"}',
-    "error",
-    "A ",
-    "0.7",
-    "both",
-    "A>>B",
-)
-JUDGE_COLUMNS = (
-    "--item",
-    "--judge",
-    "--verdict",
-    "--order",
-    "--system-a",
-    "--system-b",
-    "--repeat",
-    "--cost",
-    "--error",
-    "--kind",
-    "--verdicts",
-)
+VERDICTS = ("A", "B", "tie", "[[A]]", "", "null", "I cannot decide", '{"winner": "B"}', "error", "A ", "0.7", "A>>B")
 
 
 def _log(random: Random) -> tuple[str, bytes]:
@@ -137,19 +123,16 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 def judged(random: Random) -> Case:
     name, content = _log(random)
-    gold = {"gold.csv": random.choice([b"item,truth\nq0,m1\nq1,m2\n", b"item,truth\nq0,A\nq1,tie\n", b"", b"x\n1\n"])}
-    chosen = _options(
-        random, "judges", ("--price", "--fail-under"), (*JUDGE_COLUMNS, "--compare"), ("--json", "--panels", "--raw")
-    )
-    chosen += random.choice([[], ["--gold", "gold.csv"], ["--labels", "labels.csv"], ["--compare", "j0:j1,j2"]])
-    return Case(f"judges {name}", {name: content, **gold}, ("judges", name, *chosen, "-o", OUTPUT))
+    gold = random.choice([b"item,truth\nq0,m1\nq1,m2\n", b"item,truth\nq0,A\nq1,tie\n", b"", b"x\n1\n"])
+    more = random.choice([[], ["--gold", "gold.csv"], ["--labels", "labels.csv"], ["--compare", "j0:j1,j2"]])
+    arguments = ("judges", name, *_options(random, "judges"), *more, "-o", OUTPUT)
+    return Case(f"judges {name}", {name: content, "gold.csv": gold}, arguments)
 
 
 def ranked(random: Random) -> Case:
     name, content = _log(random)
-    chosen = _options(random, "rank", ("--seed", "--weights"), JUDGE_COLUMNS, ("--json", "--raw"))
-    chosen += random.choice([[], ["--matrix", "matrix.csv"], ["--weights", "equal"]])
-    return Case(f"rank {name}", {name: content}, ("rank", name, *chosen, "-o", OUTPUT))
+    more = random.choice([[], ["--matrix", "matrix.csv"], ["--weights", "equal"]])
+    return Case(f"rank {name}", {name: content}, ("rank", name, *_options(random, "rank"), *more, "-o", OUTPUT))
 
 
 # ---- Votes of every kind
@@ -177,27 +160,6 @@ def _arrow(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-READING_NUMBERS = ("--limit", "--header-line", "--threads", "--seed")
-READING_NAMES = (
-    "--task",
-    "--annotator",
-    "--label",
-    "--classes",
-    "--ordered",
-    "--missing",
-    "--alias",
-    "--repeated",
-    "--encoding",
-    "--separator",
-    "--format",
-    "--question",
-    "--include",
-    "--set",
-    "--gold",
-    "--prior",
-)
-
-
 def sets(random: Random) -> Case:
     """Sets of labels: as text, as lists in JSON, and as 0 and 1 in columns."""
     options = random.choice([["a", "b"], ["a", "b", "c", "d"], ["a;b", "a"], ["", "a"], ["é", "1", "1.0"]])
@@ -211,23 +173,10 @@ def sets(random: Random) -> Case:
     for _ in range(random.choice([0, 1, 2])):
         value = mutated(value, random)
     text = "\n".join(map(json.dumps, value if isinstance(value, list) else [value]))
-    command = random.choice(
-        ["aggregate", "trust", "agreement", "evaluate", "next", "coverage", "convert", "audit", "report"]
-    )
-    chosen = _options(
-        random, command, READING_NUMBERS, ("--classes", "--missing", "--method"), ("--json", "--no-multi")
-    )
-    output = {
-        "aggregate": ["-o", OUTPUT, "--annotators", "annotators.csv"],
-        "convert": ["-o", OUTPUT],
-        "next": ["-o", OUTPUT],
-        "report": ["-o", "a.html"],
-        "trust": ["--flips", OUTPUT],
-        "audit": ["--labels", "truth.csv", "-o", OUTPUT],
-        "evaluate": ["--truth", "truth.csv"],
-    }.get(command, [])
+    command = random.choice(sorted(OUTPUTS))
     files = {"sets.jsonl": text.encode(errors="replace"), "truth.csv": b"task,truth\nt0,a\nt1,a;b\n"}
-    return Case(f"sets {command}", files, (command, "sets.jsonl", "--multi", *chosen, *output))
+    arguments = (command, "sets.jsonl", "--multi", *_options(random, command), *OUTPUTS[command])
+    return Case(f"sets {command}", files, arguments)
 
 
 def predicted(random: Random) -> Case:
@@ -246,102 +195,56 @@ def predicted(random: Random) -> Case:
     for _ in range(random.choice([0, 0, 1, 2])):
         text = random.choice(TEXT_MUTATORS)(text, ",", random)
     command = random.choice(["aggregate", "aggregate", "evaluate", "export", "audit", "trust"])
-    more = {
-        "aggregate": ["-o", OUTPUT, "--probabilities"],
-        "evaluate": ["--truth", "gold.csv"],
-        "trust": ["--flips", OUTPUT],
-        "export": ["--for", random.choice(["sklearn", "datasets", "x"]), "-o", "a.parquet"],
-        "audit": ["--labels", "gold.csv", "-o", OUTPUT],
-    }[command]
-    chosen = _options(random, command, READING_NUMBERS, ("--predictions", "--gold"), ("--json",))
-    files = {
-        "votes.csv": samples()["votes.csv"],
-        "p.csv": text.encode(errors="replace"),
-        "gold.csv": b"task,truth\nt0,x\nt1,y\n",
-    }
-    return Case(f"predictions {command}", files, (command, "votes.csv", "--predictions", "p.csv", *chosen, *more))
+    files = {"p.csv": text.encode(errors="replace"), "truth.csv": b"task,truth\nt0,x\nt1,y\n"}
+    files["votes.csv"] = samples()["votes.csv"]
+    arguments = (command, "votes.csv", "--predictions", "p.csv", *_options(random, command), *OUTPUTS[command])
+    return Case(f"predictions {command}", files, arguments)
 
 
 # ---- Commands and their options
 
 
 def simulated(random: Random) -> Case:
-    numbers = (
-        "--tasks",
-        "--annotators",
-        "--classes",
-        "--votes-per-task",
-        "--activity-spread",
-        "--prototypes",
-        "--missing",
-        "--prototype-weights",
-        "--annotator-concentration",
-        "--imbalance",
-        "--judges",
-        "--seed",
-    )
-    names = ("--class-names", "--format", "--prototype-weights", "--prototypes")
     base = ["--tasks", random.choice(["1", "7", "30"]), "--annotators", random.choice(["1", "4"])]
     out = random.choice([OUTPUT, "folder", "a.parquet", "a.jsonl", "a.xlsx", "a.csv.gz", ""])
     matrices = random.choice(
         [b"[[[1, 0], [0, 1]]]", b"[]", b"[[1]]", b'{"a": 1}', b"[[[NaN, 1], [0, 1]]]", b"[[[1e308, 1e308], [1, 1]]]"]
     )
-    more = random.choice(
-        [[], [], ["--judges", random.choice(["1", "3"])], ["--prototypes", "p.json", "--classes", "2"]]
-    )
-    return Case(
-        "simulate",
-        {"p.json": matrices},
-        ("simulate", *base, *more, *_options(random, "simulate", numbers, names), "--out", out),
-    )
+    more = random.choice([[], [], ["--judges", "1"], ["--judges", "3"], ["--prototypes", "p.json", "--classes", "2"]])
+    arguments = ("simulate", *base, *more, *_options(random, "simulate"), "--out", out)
+    return Case("simulate", {"p.json": matrices}, arguments)
 
 
 def plotted(random: Random) -> Case:
     name, content = random.choice([odd_votes, lambda random: ("votes.csv", samples()["votes.csv"])])(random)
     kind = random.choice(list(KINDS)) if random.random() < 0.97 else random.choice(NAMES)
     chosen = ["--who", random.choice(["w1", *NAMES])] if kind == "annotator" else []
-    chosen += _options(random, "plot", ("--limit", "--header-line"), ("--truth", "--classes", "--who"))
-    chosen += ["--method", random.choice(["mv", "ptbcc", "anchored"])]
+    chosen += [*_options(random, "plot"), "--method", random.choice(["mv", "ptbcc", "anchored"])]
     output = f"a.{random.choice([*FORMATS, *FORMATS, 'gif'])}"
     return Case(f"plot {kind}", {name: content}, ("plot", name, kind, *chosen, "-o", output))
 
 
 def written(random: Random) -> Case:
-    """`convert` and `export` to every format, from samples, from damaged samples and from odd votes."""
+    """`convert` to every format, from samples, from damaged samples and from odd votes."""
     name, content = random.choice([odd_votes, lambda random: random.choice(sorted(samples().items()))])(random)
     if random.random() < 0.3:
         content = random.choice(BYTE_MUTATORS)(content, random)
     output = random.choice(
         [OUTPUT, "a.tsv", "a.jsonl", "a.parquet", "a.xlsx", "a.csv.gz", "a.jsonl.zst", "-", "a.x", "no/a.csv"]
     )
-    chosen = _options(random, "convert", READING_NUMBERS, READING_NAMES, FLAGS)
     to = random.choice([[], [], ["--to", "wide"], ["--to", "long"], ["--question", "all"]])
-    return Case(f"convert {name}", {name: content}, ("convert", name, *to, *chosen, "-o", output))
+    return Case(f"convert {name}", {name: content}, ("convert", name, *to, *_options(random, "convert"), "-o", output))
 
 
 def printed(random: Random) -> Case:
     """Commands that print tables or pages, on odd votes with odd options."""
     name, content = odd_votes(random)
-    command = random.choice(
-        ["aggregate", "compare", "evaluate", "trust", "agreement", "next", "coverage", "report", "audit"]
-    )
-    more = {
-        "aggregate": ["-o", OUTPUT],
-        "compare": ["-o", OUTPUT, "--labels", "labels.csv"],
-        "trust": ["--pairs", OUTPUT],
-        "agreement": ["--pairs", OUTPUT],
-        "next": ["-o", OUTPUT],
-        "report": ["-o", "a.html"],
-        "evaluate": ["--truth", "truth.csv"],
-        "audit": ["--labels", "truth.csv", "-o", OUTPUT],
-    }.get(command, [])
-    method = ["--method", ",".join(random.sample(QUICK, 2)) if command == "compare" else random.choice(QUICK)]
-    chosen = _options(random, command, READING_NUMBERS, READING_NAMES, FLAGS)
+    command = random.choice(sorted(OUTPUTS))
+    methods = random.sample(QUICK, 2 if command == "compare" else 1)
+    method = ["--method", ",".join(methods)] if command not in ("agreement", "coverage", "convert") else []
     files = {name: content, "truth.csv": b"task,truth\nt0,x\nt1,y\nt2,0\n"}
     return Case(
-        f"{command} of odd votes",
-        files,
-        (command, name, *(method if command not in ("agreement", "coverage") else []), *chosen, *more),
+        f"{command} of odd votes", files, (command, name, *method, *_options(random, command), *OUTPUTS[command])
     )
 
 

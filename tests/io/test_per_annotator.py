@@ -12,69 +12,49 @@ import finegold
 from finegold.errors import FinegoldWarning, InputError
 from tests.support.readers_votes import VOTES, votes_of, write
 
-ROWS = {"ann": [("t2", "cat"), ("t1", "cat")], "bob": [("t1", "dog")]}
+ROWS: dict[str, list[Any]] = {"ann": [("t2", "cat"), ("t1", "cat")], "bob": [("t1", "dog")]}
 NUMBERS: dict[str, list[Any]] = {"ann": [(1, "x"), (2, "y")], "bob": [(1, "x"), (2.5, "y")]}
+NUMBER_VOTES = {("1", "ann", "x"), ("2", "ann", "y"), ("1", "bob", "x"), ("2.5", "bob", "y")}
 
 
-def as_csv(rows: list[Any]) -> str:
-    return "task,label\n" + "".join(f"{task},{label}\n" for task, label in rows)
+def text_of(rows: list[Any], form: str) -> str:
+    if form.endswith("csv"):
+        return "task,label\n" + "".join(f"{task},{label}\n" for task, label in rows)
+    records = [{"task": task, "label": label} for task, label in rows]
+    return json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records))
 
 
-def as_lines(rows: list[Any]) -> str:
-    return "".join(json.dumps({"task": task, "label": label}) + "\n" for task, label in rows)
-
-
-def as_list(rows: list[Any]) -> str:
-    return json.dumps([{"task": task, "label": label} for task, label in rows])
-
-
-FORMS = {"csv": as_csv, "jsonl": as_lines, "json": as_list}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_file_names_the_annotator_and_this_is_said(tmp_path: Path, form: str) -> None:
-    for name, rows in ROWS.items():
-        write(tmp_path / f"{name}.{form}", FORMS[form](rows))
+@pytest.mark.parametrize(
+    ("rows", "form", "votes"),
+    [
+        *((ROWS, form, VOTES) for form in ("csv", "jsonl", "json")),
+        (ROWS, "/votes.csv", VOTES),  # the folder names the annotator
+        (NUMBERS, "jsonl", NUMBER_VOTES),  # numbers that become text keep their annotators
+    ],
+)
+def test_the_file_or_its_folder_names_the_annotator_and_this_is_said(
+    tmp_path: Path, rows: dict[str, list[Any]], form: str, votes: set[Any]
+) -> None:
+    for name, given in rows.items():
+        path = tmp_path / (name + form if "/" in form else f"{name}.{form}")
+        path.parent.mkdir(exist_ok=True)
+        write(path, text_of(given, form))
+    files = sorted(tmp_path.rglob("*.*")) if "/" in form else tmp_path
     with pytest.warns(FinegoldWarning, match=r"no column of annotators.*each file.*one annotator: ann, bob"):
-        votes = finegold.read(tmp_path)
-    assert votes_of(votes) == VOTES
+        assert votes_of(finegold.read(files)) == votes
 
 
-def test_files_of_the_same_name_are_told_by_their_folders(tmp_path: Path) -> None:
-    paths = []
-    for name, rows in ROWS.items():
-        (tmp_path / name).mkdir()
-        paths.append(write(tmp_path / name / "votes.csv", as_csv(rows)))
-    with pytest.warns(FinegoldWarning, match="one annotator: ann, bob"):
-        assert votes_of(finegold.read(paths)) == VOTES
-
-
-def test_numbers_that_become_text_keep_their_annotators(tmp_path: Path) -> None:
-    paths = [write(tmp_path / f"{name}.jsonl", as_lines(rows)) for name, rows in NUMBERS.items()]
-    with pytest.warns(FinegoldWarning, match="one annotator"):
-        votes = finegold.read(paths)
-    assert votes_of(votes) == {("1", "ann", "x"), ("2", "ann", "y"), ("1", "bob", "x"), ("2.5", "bob", "y")}
-
-
-def test_a_short_row_is_still_an_error(tmp_path: Path) -> None:
-    paths = [write(tmp_path / f"{name}.csv", as_csv(rows)) for name, rows in ROWS.items()]
-    write(paths[1], "task,label\nt1,dog\nt2\n")
-    with pytest.raises(InputError, match="too few fields"):
-        finegold.read(paths)
-
-
-def test_files_that_share_no_tasks_are_not_of_one_annotator_each(tmp_path: Path) -> None:
-    paths = [write(tmp_path / "part-0.csv", "task,label\na,x\n"), write(tmp_path / "part-1.csv", "task,label\nb,x\n")]
-    with pytest.raises(InputError, match=r"the files share no task.*annotator=NAME"):
-        finegold.read(paths)
-
-
-def test_a_file_with_a_task_twice_is_not_of_one_annotator(tmp_path: Path) -> None:
-    paths = [write(tmp_path / "a.csv", "task,label\na,x\na,y\n"), write(tmp_path / "b.csv", "task,label\na,x\n")]
-    with pytest.raises(InputError, match=r"a file has a task more than once.*annotator=NAME"):
-        finegold.read(paths)
-
-
-def test_a_single_file_still_needs_annotators(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no annotator column"):
-        finegold.read(write(tmp_path / "ann.csv", as_csv(ROWS["ann"])))
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        (("t1,cat\n", "t1,dog\nt2\n"), "too few fields"),
+        (("a,x\n", "b,x\n"), r"the files share no task.*annotator=NAME"),
+        (("a,x\na,y\n", "a,x\n"), r"a file has a task more than once.*annotator=NAME"),
+        (("a,x\n",), "there is no annotator column"),
+    ],
+)
+def test_other_files_are_not_of_one_annotator_each(tmp_path: Path, contents: tuple[str, ...], words: str) -> None:
+    for number, content in enumerate(contents):
+        write(tmp_path / f"{number}.csv", "task,label\n" + content)
+    with pytest.raises(InputError, match=words):
+        finegold.read(tmp_path)

@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
 from finegold.io.truth import read_truth
@@ -95,8 +94,19 @@ def test_every_kind_of_object_gives_the_same_votes(kind: str) -> None:
     assert votes_of(read(SOURCES[kind]())) == VOTES
 
 
-def test_aggregate_takes_them_as_well() -> None:
-    assert finegold.aggregate((row for row in ROWS), method="mv").annotations.n_tasks == 2
+def test_rows_keep_their_names_and_the_kinds_of_their_ids() -> None:
+    swapped = [Row("ann", "t1", "x")]  # a task and a worker in each other's place
+    assert votes_of(read(swapped, task="worker", annotator="task")) == {("t1", "ann", "x")}
+    assert votes_of(read([(2**53 + 1, "a", "x"), (None, None, None)])) == {(2**53 + 1, "a", "x")}
+    assert to_list(read([(1, "a", "x"), (2.0, "b", "y"), (np.int64(3), "a", "x")]).task_names) == [1, 2, 3]
+
+
+def test_an_index_of_pandas_names_the_tasks_unless_a_column_does() -> None:
+    frame = pd.DataFrame(COLUMNS)
+    assert votes_of(read(frame.rename(columns={"task": "photo"}).set_index("photo"), task="photo")) == VOTES
+    assert votes_of(read(frame.set_index(pd.Index([7, 8, 9], name="item")))) == VOTES
+    wide = pd.DataFrame({"a": ["x", "x"], "b": ["y", "x"]}, index=pd.Index([1, 2], name="task"))  # as pivot makes it
+    assert votes_of(read(wide)) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
 
 
 def test_an_error_in_the_generator_of_the_user_is_raised_as_it_is() -> None:
@@ -104,26 +114,11 @@ def test_an_error_in_the_generator_of_the_user_is_raised_as_it_is() -> None:
         read((len(number), "a", "x") for number in [1])  # type: ignore[arg-type]
 
 
-def test_named_tuples_keep_the_names_of_their_columns() -> None:
-    rows = [Row("ann", "t1", "x")]  # a task and a worker in each other's place
-    assert votes_of(read(rows, task="worker", annotator="task")) == {("t1", "ann", "x")}
-
-
 def test_rows_may_lack_a_label_and_the_missing_vote_is_counted() -> None:
     rows = [*DICTS, {"task": "t3", "worker": "ann"}, {"task": "t3", "worker": "bob", "label": float("nan")}]
     votes = read(rows)
     assert votes_of(votes) == VOTES
     assert (votes.counts.rows, votes.counts.missing) == (5, 2)
-
-
-def test_ids_of_mixed_kinds_follow_the_rule_of_files() -> None:
-    votes = read([(1, "a", "x"), (2.0, "b", "y"), (np.int64(3), "a", "x")])
-    assert to_list(votes.task_names) == [1, 2, 3]
-
-
-def test_integers_stay_exact_beside_a_missing_value() -> None:
-    votes = read([(2**53 + 1, "a", "x"), (None, None, None)])
-    assert to_list(votes.task_names) == [2**53 + 1]
 
 
 def test_class_labels_of_a_data_set_are_read_by_name_and_minus_one_is_no_vote() -> None:
@@ -138,29 +133,6 @@ def test_the_splits_of_a_data_set_are_read_together_and_this_is_said() -> None:
     with pytest.warns(FinegoldWarning, match="splits train, test are read together"):
         votes = read(DatasetDict(train=Dataset(frame[:1]), test=Dataset(frame[1:])))
     assert votes_of(votes) == VOTES
-
-
-def test_splits_with_other_columns_are_an_error() -> None:
-    frame = pl.DataFrame(COLUMNS)
-    splits = DatasetDict(train=Dataset(frame), test=Dataset(frame.drop("label")))
-    with pytest.raises(InputError, match=r'the split "test" has other columns than "train" \(label\)'):
-        read(splits)
-
-
-def test_an_index_of_any_name_is_the_task_if_it_is_named() -> None:
-    frame = pd.DataFrame(COLUMNS).rename(columns={"task": "photo"}).set_index("photo")
-    assert votes_of(read(frame, task="photo")) == VOTES
-
-
-def test_an_index_beside_a_column_of_tasks_is_left_alone() -> None:
-    frame = pd.DataFrame(COLUMNS, index=pd.Index([7, 8, 9], name="item"))
-    assert votes_of(read(frame)) == VOTES
-
-
-def test_a_pivoted_frame_is_recognised_as_wide() -> None:
-    frame = pd.DataFrame({"task": [1, 1, 2, 2], "w": ["a", "b", "a", "b"], "label": list("xyxx")})
-    votes = read(frame.pivot(index="task", columns="w", values="label"))
-    assert votes_of(votes) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
 
 
 def test_truths_are_read_from_pairs_and_dicts() -> None:
@@ -185,11 +157,14 @@ WRONG: dict[str, tuple[Any, str]] = {
     "arrow array": (pa.array([1, 2]), "not a table"),
     "no rows": (iter([]), "no rows"),
     "no columns": ({}, "no columns"),
+    "splits": (
+        DatasetDict(train=Dataset(pl.DataFrame(COLUMNS)), test=Dataset(pl.DataFrame(COLUMNS).drop("label"))),
+        r'the split "test" has other columns than "train" \(label\)',
+    ),
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_anything_else_is_an_error_that_says_what_is_read(case: str) -> None:
-    votes, message = WRONG[case]
+@pytest.mark.parametrize(("votes", "message"), WRONG.values(), ids=WRONG)
+def test_anything_else_is_an_error_that_says_what_is_read(votes: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(votes)

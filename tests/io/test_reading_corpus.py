@@ -15,10 +15,7 @@ from tests.support.cli_helpers import run
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_file_is_read_or_refused_as_expected(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, data in case.files.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_bytes(data)
-    votes = [name for name in case.files if not name.startswith("_")]
+    votes = case.write(tmp_path)
     result = run("aggregate", *votes, "--method", "mv", "-o", "labels.csv", *case.arguments)
     assert [text for text in case.says if text not in result.stderr] == [], result.stderr
     assert result.exit_code == (2 if case.votes is None else 0), result.stderr
@@ -31,9 +28,7 @@ def test_a_file_is_read_or_refused_as_expected(case: Case, tmp_path: Path, monke
 @pytest.mark.parametrize("case", [case for case in CASES if case.pasted is not None], ids=lambda case: case.name)
 def test_the_command_of_an_error_reads_the_votes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, data in case.files.items():
-        Path(name).write_bytes(data)
-    votes = [name for name in case.files if not name.startswith("_")]
+    votes = case.write(tmp_path)
     refused = run("aggregate", *votes, "--method", "mv", "-o", "labels.csv", *case.arguments)
     command = refused.stderr.partition("try: ")[2].splitlines()[0]
     again = run(*shlex.split(command)[1:])

@@ -24,6 +24,7 @@ from finegold.votes.frames import native_column
 from tests.support.readers_votes import CSV, write
 
 GOLD = {"t1": "dog", "t2": "cat"}
+VOTES = Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1])
 
 
 def gold_of(annotations: Annotations) -> dict[Any, Any]:
@@ -32,34 +33,27 @@ def gold_of(annotations: Annotations) -> dict[Any, Any]:
     return {task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True) if code >= 0}
 
 
-@pytest.mark.parametrize("header", ["item,truth", "task,gold", "task,label", "HITId,ground_truth"])
-def test_gold_comes_from_a_file(tmp_path: Path, header: str) -> None:
-    gold = write(tmp_path / "gold.csv", f"{header}\nt1,dog\nt2,cat\n")
-    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold=gold)) == GOLD
+FRAME = pl.DataFrame({"task": ["t1", "t2"], "truth": ["dog", "cat"]})
+WITH_GOLD = "task,worker,label,gold\nt2,ann,cat,cat\nt1,bob,dog,dog\nt1,ann,cat,\n"
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
-def test_gold_comes_from_a_data_frame(tmp_path: Path, kind: Any) -> None:
-    gold = kind({"task": ["t1", "t2"], "truth": ["dog", "cat"]})
-    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold=gold)) == GOLD
+@pytest.mark.parametrize(
+    "gold",
+    [
+        *("item,truth", "task,gold", "task,label", "HITId,ground_truth"),
+        *(FRAME, FRAME.to_pandas(), GOLD, pd.Series(GOLD)),
+        *({**GOLD, "t3": unknown} for unknown in (None, float("nan"), pd.NA, pd.NaT, "", "NA")),
+    ],
+)
+def test_gold_comes_from_a_file_a_frame_or_a_mapping_and_may_be_unknown(tmp_path: Path, gold: Any) -> None:
+    if isinstance(gold, str):
+        gold = write(tmp_path / "gold.csv", f"{gold}\nt1,dog\nt2,cat\n")
+    assert gold_of(read(write(tmp_path / "v.csv", CSV + "t3,ann,cat\n"), gold=gold)) == GOLD
 
 
-def test_gold_comes_from_a_mapping_or_a_series_by_task(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", CSV)
-    assert gold_of(read(path, gold=GOLD)) == GOLD
-    assert gold_of(read(path, gold=pd.Series(GOLD))) == GOLD
-
-
-@pytest.mark.parametrize("unknown", [None, float("nan"), pd.NA, pd.NaT, "", "NA"])
-def test_a_gold_truth_may_be_unknown(tmp_path: Path, unknown: Any) -> None:
-    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold={"t1": "dog", "t2": unknown})) == {"t1": "dog"}
-
-
-@pytest.mark.parametrize("gold", [True, "gold"])
-def test_gold_comes_from_a_column_of_the_votes(tmp_path: Path, gold: object) -> None:
-    table = "task,worker,label,gold\nt2,ann,cat,cat\nt1,bob,dog,dog\nt1,ann,cat,\n"
-    assert gold_of(read(write(tmp_path / "v.csv", table), gold=gold)) == GOLD
-    assert gold_of(read(write(tmp_path / "v.csv", table))) == {}
+@pytest.mark.parametrize(("gold", "expected"), [(True, GOLD), ("gold", GOLD), (None, {})])
+def test_gold_comes_from_a_column_of_the_votes(tmp_path: Path, gold: object, expected: dict[str, str]) -> None:
+    assert gold_of(read(write(tmp_path / "v.csv", WITH_GOLD), gold=gold)) == expected
 
 
 def test_gold_of_a_class_without_votes_is_a_new_class(tmp_path: Path) -> None:
@@ -88,10 +82,7 @@ def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", "task,truth\n1,0\n")  # here the task is the number 1, there the text
     assert gold_of(read(votes, gold=gold)) == {"1": 0}
     floats = pd.DataFrame({"task": [1.0, 2.0], "worker": [1, 1], "label": [True, False]})
-    assert gold_of(read(floats, gold=write(tmp_path / "g.csv", "task,truth\n1,true\n2,False\n"))) == {
-        1: True,
-        2: False,
-    }
+    assert gold_of(read(floats, gold=write(tmp_path / "g.csv", "task,truth\n1,true\n2,False\n"))) == {1: True, 2: False}
 
 
 def test_007_is_not_7(tmp_path: Path) -> None:
@@ -100,45 +91,35 @@ def test_007_is_not_7(tmp_path: Path) -> None:
         assert gold_of(read(votes, gold={7: "a"})) == {}
 
 
-@pytest.mark.parametrize(
-    ("gold", "words"),
-    [
-        ({"t1": ["dog"]}, "unhashable type: 'list'; expected text"),
-        ("task,truth\nt1,a\nt1,b\n", r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in another row"),
-        ("task,truth\nt1,a\n,b\n", r"row 2 \(line 3\): there is a truth but no task"),
-    ],
-)
-def test_truths_that_cannot_be_are_refused(tmp_path: Path, gold: Any, words: str) -> None:
+CODES = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    (CSV, {"gold": {"t1": ["dog"]}}, "unhashable type: 'list'; expected text"),
+    (CSV, {"gold": "task,truth\nt1,a\nt1,b\n"}, r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in"),
+    (CSV, {"gold": "task,truth\nt1,a\n,b\n"}, r"row 2 \(line 3\): there is a truth but no task"),
+    (CSV, {"gold": "task,x\nt1,a\n"}, r"no truth column. The columns are .*; name the column truth in the file"),
+    (CSV, {"gold": {"t1": "bee"}, "classes": ["cat", "dog"]}, "gold truth 'bee' is not among the classes cat, dog"),
+    (CODES, {"gold": {1: "x"}}, r"'x' and the labels .such as 0. have different types"),
+    (VOTES, {"gold": {"b": 5}}, "1 gold truths are not among the classes"),
+]
+
+
+@pytest.mark.parametrize(("votes", "options", "words"), REFUSED)
+def test_truths_that_cannot_be_are_refused(tmp_path: Path, votes: Any, options: dict[str, Any], words: str) -> None:
+    if isinstance(options["gold"], str):
+        options = {"gold": write(tmp_path / "gold.csv", options["gold"])}
     with pytest.raises(InputError, match=words):
-        read(write(tmp_path / "v.csv", CSV), gold=write(tmp_path / "gold.csv", gold) if isinstance(gold, str) else gold)
+        read(write(tmp_path / "v.csv", votes) if isinstance(votes, str) else votes, **options)
 
 
-def test_truths_that_are_no_class_are_refused_where_classes_are_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="gold truth 'bee' is not among the classes cat, dog"):
-        read(write(tmp_path / "v.csv", CSV), gold={"t1": "bee"}, classes=["cat", "dog"])
-    with pytest.raises(InputError, match=r"'x' and the labels .such as 0. have different types"):
-        read(pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]}), gold={1: "x"})
-    with pytest.raises(InputError, match="1 gold truths are not among the classes"):
-        read(Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1]), gold={"b": 5})
-
-
-def test_a_truth_told_twice_is_one_truth(tmp_path: Path) -> None:
+def test_truths_are_read_once_each_from_columns_that_can_be_named(tmp_path: Path) -> None:
     truth = read_truth(write(tmp_path / "gold.csv", "task,truth\nt2,b\nt1,a\nt1,a\nt3,NA\n"))
     assert (to_list(truth.task), to_list(truth.truth)) == (["t1", "t2"], ["a", "b"])
-
-
-def test_a_truth_file_without_truths_lists_its_columns(tmp_path: Path) -> None:
-    path = write(tmp_path / "gold.csv", "task,x\nt1,a\n")
-    with pytest.raises(InputError, match=r'no truth column among "task", "x"; .*truth_label=.x.') as found:
-        read_truth(path)
-    assert found.value.remedies[0].options == {"truth_label": "x"}
-    with pytest.raises(InputError, match=r"no truth column. The columns are .*; name the column truth in the file"):
-        read(write(tmp_path / "v.csv", CSV), gold=path)
-
-
-def test_the_columns_of_a_truth_file_can_be_named(tmp_path: Path) -> None:
-    truth = read_truth(write(tmp_path / "gold.csv", "a,b\nt1,x\n"), task="a", label="b")
+    path = write(tmp_path / "gold.csv", "a,b\nt1,x\n")
+    truth = read_truth(path, task="a", label="b")
     assert (to_list(truth.task), to_list(truth.truth)) == (["t1"], ["x"])
+    with pytest.raises(InputError, match=r'no truth column among "a", "b"; .*truth_label=.b.') as caught:
+        read_truth(path, task="a")
+    assert caught.value.remedies[0].options == {"truth_label": "b"}
 
 
 def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:
@@ -171,15 +152,9 @@ def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(j
         judge(votes, {"A": 0, "B": 1})
 
 
-def test_annotations_can_be_given_gold() -> None:
-    annotations = read(Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1]), gold={"b": 0})
-    assert annotations.gold.tolist() == [-1, 0]
-
-
 def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> None:
-    votes = Annotations.from_arrays([1, 2], ["a", "a"], ["x", "y"])
     with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
-        found = read(votes, gold={2: "x", 3: "y"})
+        found = read(VOTES, gold={"b": 0, "c": 1})
     assert found.counts.gold_unused == 1
     assert found.gold.tolist() == [-1, 0]
 

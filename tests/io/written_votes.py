@@ -23,108 +23,143 @@ class Written(NamedTuple):
 
     files: dict[str, str | bytes]
     votes: int
-    options: dict[str, Any] = {}  # noqa: RUF012 (a named tuple has no default factory)
+    options: dict[str, Any]
 
 
-def _once(said: Iterable[Said]) -> list[Said]:
+Votes = list[Said]
+
+
+def _once(said: Votes) -> Votes:
     """Return the first vote of each annotator on each task."""
-    return list({(one.task, one.annotator): one for one in reversed(list(said))}.values())
+    return list({(one.task, one.annotator): one for one in reversed(said)}.values())
 
 
-def _by_task(said: Iterable[Said]) -> dict[str, list[Said]]:
-    found: dict[str, list[Said]] = {}
+def _by_task(said: Votes) -> dict[str, Votes]:
+    tasks: dict[str, Votes] = {}
     for one in said:
-        found.setdefault(one.task, []).append(one)
-    return found
+        tasks.setdefault(one.task, []).append(one)
+    return tasks
 
 
 def _rows(header: str, rows: Iterable[Iterable[str]], mark: str = ",") -> str:
     return "\n".join([header.replace(",", mark), *(mark.join(row) for row in rows)]) + "\n"
 
 
-def _lines(records: Iterable[Any]) -> str:
-    return "".join(json.dumps(record) + "\n" for record in records)
+def _in_json(file: str, records: list[Any]) -> str:
+    return "\n".join(map(json.dumps, records)) if file.endswith("l") else json.dumps(records)
 
 
-def _export(name: str, file: str, content: str | bytes, votes: int) -> Written:
-    return Written({file: content}, votes, {"format": name})
+def _score(one: Said, of_cat: Any, of_dog: Any, of_none: Any) -> Any:
+    """Return what a judge says instead of the name of a class."""
+    return of_none if one.is_out else {"cat": of_cat, "dog": of_dog, "": of_none}[one.label]
 
 
-def _long(said: list[Said]) -> Written:
-    return Written({"v.csv": _rows("task,worker,label", (one[:3] for one in said))}, len(said))
+def _verdict(one: Said) -> str | None:
+    return _score(one, "A>B", "B>A", None)
 
 
-def _json_lines(said: list[Said]) -> Written:
-    records = [{"task": one.task, "worker": one.annotator, "label": one.label or None} for one in said]
-    return Written({"v.jsonl": _lines(records)}, len(said))
+# The first word of a name is the `format` to read it with, except for plain tables.
+# One JSON object for each vote
+RECORDS: dict[str, tuple[str, Callable[[Said], Any]]] = {
+    "plain lines": ("v.jsonl", lambda one: {"task": one.task, "worker": one.annotator, "label": one.label or None}),
+    "plain list": ("v.json", lambda one: {"task": one.task, "worker": one.annotator, "label": one.label}),
+    "prodigy": ("v.jsonl", lambda one: {
+        "text": "x", "accept": [one.label] if one.label else [], "answer": "ignore" if one.is_out else "accept",
+        "_input_hash": one.task, "_annotator_id": one.annotator, "_view_id": "choice",
+    }),
+    "mt-bench": ("v.jsonl", lambda one: {
+        "question_id": one.task, "model": "m", "judge": [one.annotator, "p"], "score": _score(one, 1, 2, -1),
+    }),
+    "alpaca-eval": ("v.json", lambda one: {
+        "instruction": one.task, "output_1": "x", "output_2": "y", "generator_1": "b", "generator_2": "a",
+        "annotator": one.annotator, "preference": _score(one, 1, 2, None),
+    }),
+    "judgebench": ("v.jsonl", lambda one: {
+        "pair_id": one.task, "judge_name": one.annotator, "judgments": [{"decision": _verdict(one)}],
+    }),
+    "arena": ("v.jsonl", lambda one: {
+        "uid": one.task, "model": "m", "judge": one.annotator, "games": [{"score": _verdict(one)}],
+    }),
+}  # fmt: skip
+
+# A row for each vote: the names of the columns, and the row
+ROWS: dict[str, tuple[str, str, Callable[[Said, int], list[str]]]] = {
+    "plain table": ("v.csv", "task,worker,label", lambda one, n: list(one[:3])),
+    "mturk": (
+        "v.csv", "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.q,Approve,Reject",
+        lambda one, n: [one.task, f"A{n}", one.annotator, "Rejected" if one.is_out else "Approved", one.label],
+    ),
+    "toloka": (
+        "v.tsv", "OUTPUT:q,ASSIGNMENT:task_id,ASSIGNMENT:worker_id,ASSIGNMENT:status",
+        lambda one, n: [one.label, one.task, one.annotator, "REJECTED" if one.is_out else "APPROVED"],
+    ),
+    "appen": (
+        "v.csv", "_unit_id,_tainted,_worker_id,q,q_gold",
+        lambda one, n: [one.task, str(one.is_out).lower(), one.annotator, one.label, ""],
+    ),
+    "zooniverse": (
+        "v.csv", "user_name,annotations,subject_ids",
+        lambda one, n: [one.annotator, f'"[{{""task"":""T0"",""value"":""{one.label}""}}]"', one.task],
+    ),
+    "arena battles": (
+        "v.csv", "id,model_a,model_b,winner,judge",
+        lambda one, n: [one.task, "x", "y", _score(one, "model_a", "tie", "") or "error" * one.is_out, one.annotator],
+    ),
+}  # fmt: skip
+
+# A JSON object for each task, with all of its votes
+TASKS: dict[str, tuple[str, Callable[[str, Votes], Any]]] = {
+    "nested-json lists": ("v.jsonl", lambda task, said: {
+        "id": task, "annotations": [{"annotator": one.annotator, "label": one.label or None} for one in said],
+    }),
+    "label-studio": ("v.json", lambda task, said: {
+        "id": task, "data": {"text": "x"},
+        "annotations": [
+            annotation({"email": one.annotator}, *[choices("q", one.label)] * bool(one.label), was_cancelled=one.is_out)
+            for one in said
+        ],
+    }),
+    "argilla": ("v.json", lambda task, said: {
+        "id": task, "fields": {"text": "x"}, "suggestions": {},
+        "responses": {"q": [
+            {"value": one.label or None, "user_id": one.annotator, "status": "discarded" if one.is_out else "submitted"}
+            for one in said
+        ]},
+    }),
+}  # fmt: skip
 
 
-def _json_rows(said: list[Said]) -> Written:
-    records = [{"task": one.task, "worker": one.annotator, "label": one.label} for one in said]
-    return Written({"v.json": json.dumps(records)}, len(said))
-
-
-def _wide(said: list[Said]) -> Written:
+def _wide(said: Votes) -> Written:
     votes = {(one.task, one.annotator): one.label for one in _once(said)}
     tasks, people = sorted({task for task, _ in votes}), sorted({who for _, who in votes})
     rows = ([task, *(votes.get((task, who), "") for who in people)] for task in tasks)
     return Written({"v.csv": _rows(",".join(["task", *people]), rows)}, len(tasks) * len(people), {"wide": True})
 
 
-def _per_annotator(said: list[Said]) -> Written:
+def _per_annotator(said: Votes) -> Written:
     votes = _once(said)
-    people = sorted({one.annotator for one in votes})
     files: dict[str, str | bytes] = {
         f"{who}.csv": _rows("task,label", ((one.task, one.label) for one in votes if one.annotator == who))
-        for who in people
+        for who in {one.annotator for one in votes}
     }
-    return Written(files, len(votes))
+    return Written(files, len(votes), {})
 
 
-def _nested(said: list[Said]) -> Written:
+def _nested(said: Votes) -> Written:
     votes = _once(said)
     tasks = {task: {one.annotator: one.label or None for one in mine} for task, mine in _by_task(votes).items()}
-    return _export("nested-json", "v.json", json.dumps(tasks), len(votes))
+    return Written({"v.json": json.dumps(tasks)}, len(votes), {"format": "nested-json"})
 
 
-def _nested_lists(said: list[Said]) -> Written:
-    records = [
-        {"id": task, "annotations": [{"annotator": one.annotator, "label": one.label or None} for one in mine]}
-        for task, mine in _by_task(said).items()
-    ]
-    return _export("nested-json", "v.jsonl", _lines(records), len(said))
+def _doccano(said: Votes) -> Written:
+    files: dict[str, list[Any]] = {f"{one.annotator}.jsonl": [] for one in said}
+    for one in said:
+        files[f"{one.annotator}.jsonl"].append({"id": one.task, "text": "x", "label": [one.label] if one.label else []})
+    packed = zipped({name: _in_json(name, records) for name, records in files.items()})
+    return Written({"v.zip": packed}, len(said), {"format": "doccano"})
 
 
-def _label_studio(said: list[Said]) -> Written:
-    tasks = [
-        {"id": task, "data": {"text": "x"},
-         "annotations": [annotation({"email": one.annotator}, *([choices("q", one.label)] if one.label else []),
-                                    was_cancelled=one.is_out) for one in mine]}
-        for task, mine in _by_task(said).items()
-    ]  # fmt: skip
-    return _export("label-studio", "v.json", json.dumps(tasks), len(said))
-
-
-def _prodigy(said: list[Said]) -> Written:
-    records = [
-        {"text": "x", "accept": [one.label] if one.label else [], "answer": "ignore" if one.is_out else "accept",
-         "_input_hash": one.task, "_annotator_id": one.annotator, "_view_id": "choice"}
-        for one in said
-    ]  # fmt: skip
-    return _export("prodigy", "v.jsonl", _lines(records), len(said))
-
-
-def _doccano(said: list[Said]) -> Written:
-    people = sorted({one.annotator for one in said})
-    members = {
-        f"{who}.jsonl": _lines({"id": one.task, "text": "x", "label": [one.label] if one.label else []}
-                               for one in said if one.annotator == who)
-        for who in people
-    }  # fmt: skip
-    return _export("doccano", "v.zip", zipped(members), len(said))
-
-
-def _old_doccano(said: list[Said]) -> Written:
+def _old_doccano(said: Votes) -> Written:
     votes = [one for one in _once(said) if one.label]
     records = [
         {"id": task, "text": "x", "meta": {},
@@ -132,20 +167,10 @@ def _old_doccano(said: list[Said]) -> Written:
                          for one in mine]}
         for task, mine in _by_task(votes).items()
     ]  # fmt: skip
-    return _export("doccano", "v.jsonl", _lines(records), len(votes))
+    return Written({"v.jsonl": _in_json("v.jsonl", records)}, len(votes), {"format": "doccano"})
 
 
-def _argilla(said: list[Said]) -> Written:
-    records = [
-        {"id": task, "fields": {"text": "x"}, "suggestions": {},
-         "responses": {"q": [{"value": one.label or None, "user_id": one.annotator,
-                              "status": "discarded" if one.is_out else "submitted"} for one in mine]}}
-        for task, mine in _by_task(said).items()
-    ]  # fmt: skip
-    return _export("argilla", "v.json", json.dumps(records), len(said))
-
-
-def _inspect(said: list[Said]) -> Written:
+def _inspect(said: Votes) -> Written:
     votes = _once(said)
     samples = [
         {"id": task, "epoch": 1,
@@ -153,40 +178,18 @@ def _inspect(said: list[Said]) -> Written:
         for task, mine in _by_task(votes).items()
     ]  # fmt: skip
     log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
-    return _export("inspect", "v.json", json.dumps(log, indent=1), len(votes))
+    return Written({"v.json": json.dumps(log, indent=1)}, len(votes), {"format": "inspect"})
 
 
-def _mturk(said: list[Said]) -> Written:
-    header = "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.q,Approve,Reject"
-    states = {True: "Rejected", False: "Approved"}
-    rows = ((one.task, f"A{n}", one.annotator, states[one.is_out], one.label) for n, one in enumerate(said))
-    return _export("mturk", "v.csv", _rows(header, rows), len(said))
-
-
-def _toloka(said: list[Said]) -> Written:
-    header = "OUTPUT:q,ASSIGNMENT:task_id,ASSIGNMENT:worker_id,ASSIGNMENT:status"
-    states = {True: "REJECTED", False: "APPROVED"}
-    rows = ((one.label, one.task, one.annotator, states[one.is_out]) for one in said)
-    return _export("toloka", "v.tsv", _rows(header, rows, "\t"), len(said))
-
-
-def _appen(said: list[Said]) -> Written:
-    rows = ((one.task, str(one.is_out).lower(), one.annotator, one.label, "") for one in said)
-    return _export("appen", "v.csv", _rows("_unit_id,_tainted,_worker_id,q,q_gold", rows), len(said))
-
-
-def _qualtrics(said: list[Said]) -> Written:
+def _qualtrics(said: Votes) -> Written:
     votes = {(one.task, one.annotator): one.label for one in _once(said)}
-    answered = {task for (task, _), label in votes.items() if label}
-    tasks, people = sorted(answered), sorted({who for _, who in votes})
+    tasks, people = sorted({task for (task, _), label in votes.items() if label}), sorted({who for _, who in votes})
     rows = (["2024-01-01", who, *(votes.get((task, who), "") for task in tasks)] for who in people)
-    written = _export(
-        "qualtrics", "v.csv", _rows(",".join(["StartDate", "ResponseId", *tasks]), rows), len(tasks) * len(people)
-    )
-    return written._replace(options={**written.options, "task": ",".join(tasks)})
+    text = _rows(",".join(["StartDate", "ResponseId", *tasks]), rows)
+    return Written({"v.csv": text}, len(tasks) * len(people), {"format": "qualtrics", "task": ",".join(tasks)})
 
 
-def _sagemaker(said: list[Said]) -> Written:
+def _sagemaker(said: Votes) -> Written:
     votes = [one for one in said if one.label]
     contents = [json.dumps({"q": {"boxes": []} if one.is_out else {"label": one.label}}) for one in votes]
     requests = [
@@ -194,83 +197,34 @@ def _sagemaker(said: list[Said]) -> Written:
          "annotations": [{"workerId": one.annotator, "annotationData": {"content": content}}]}
         for one, content in zip(votes, contents, strict=True)
     ]  # fmt: skip
-    return _export("sagemaker", "v.json", json.dumps(requests), len(votes))
+    return Written({"v.json": json.dumps(requests)}, len(votes), {"format": "sagemaker"})
 
 
-def _zooniverse(said: list[Said]) -> Written:
-    cells = (json.dumps([{"task": "T0", "value": one.label or None}]) for one in said)
-    quoted = ('"' + cell.replace('"', '""') + '"' for cell in cells)
-    rows = ((one.annotator, cell, one.task) for one, cell in zip(said, quoted, strict=True))
-    return _export("zooniverse", "v.csv", _rows("user_name,annotations,subject_ids", rows), len(said))
-
-
-def _mt_bench(said: list[Said]) -> Written:
-    scores = {"cat": 1, "dog": 2, "": -1}
-    records = [
-        {"question_id": one.task, "model": "m", "judge": [one.annotator, "p"],
-         "score": -1 if one.is_out else scores[one.label]}
-        for one in said
-    ]  # fmt: skip
-    return _export("mt-bench", "v.jsonl", _lines(records), len(said))
-
-
-def _alpaca_eval(said: list[Said]) -> Written:
-    preferences = {"cat": 1, "dog": 2, "": None}
-    records = [
-        {"instruction": one.task, "output_1": "x", "output_2": "y", "generator_1": "b", "generator_2": "a",
-         "annotator": one.annotator, "preference": None if one.is_out else preferences[one.label]}
-        for one in said
-    ]  # fmt: skip
-    return _export("alpaca-eval", "v.json", json.dumps(records), len(said))
-
-
-def _verdict(one: Said) -> str | None:
-    return None if one.is_out else {"cat": "A>B", "dog": "B>A", "": None}[one.label]
-
-
-def _judge_bench(said: list[Said]) -> Written:
-    records = [
-        {"pair_id": one.task, "judge_name": one.annotator, "judgments": [{"decision": _verdict(one)}]} for one in said
-    ]
-    return _export("judgebench", "v.jsonl", _lines(records), len(said))
-
-
-def _arena_hard(said: list[Said]) -> Written:
-    records = [
-        {"uid": one.task, "model": "m", "judge": one.annotator, "games": [{"score": _verdict(one)}]} for one in said
-    ]
-    return _export("arena", "v.jsonl", _lines(records), len(said))
-
-
-def _battles(said: list[Said]) -> Written:
-    winners = {"cat": "model_a", "dog": "tie", "": ""}
-    rows = ((one.task, "x", "y", "error" if one.is_out else winners[one.label], one.annotator) for one in said)
-    return _export("arena", "v.csv", _rows("id,model_a,model_b,winner,judge", rows), len(said))
-
-
-FORMATS: dict[str, Callable[[list[Said]], Written]] = {
-    "long": _long,
-    "json lines": _json_lines,
-    "json rows": _json_rows,
-    "wide": _wide,
-    "per annotator": _per_annotator,
-    "nested": _nested,
-    "nested lists": _nested_lists,
-    "label studio": _label_studio,
-    "prodigy": _prodigy,
+OTHERS: dict[str, Callable[[Votes], Written]] = {
+    "plain wide table": _wide,
+    "plain file per annotator": _per_annotator,
+    "nested-json": _nested,
     "doccano": _doccano,
-    "old doccano": _old_doccano,
-    "argilla": _argilla,
+    "doccano old": _old_doccano,
     "inspect": _inspect,
-    "mturk": _mturk,
-    "toloka": _toloka,
-    "appen": _appen,
     "qualtrics": _qualtrics,
     "sagemaker": _sagemaker,
-    "zooniverse": _zooniverse,
-    "mt bench": _mt_bench,
-    "alpaca eval": _alpaca_eval,
-    "judge bench": _judge_bench,
-    "arena hard": _arena_hard,
-    "battles": _battles,
 }
+FORMATS = [*RECORDS, *ROWS, *TASKS, *OTHERS]
+
+
+def write_votes(name: str, said: Votes) -> Written:
+    """Write votes in a format."""
+    if name in OTHERS:
+        return OTHERS[name](said)
+    if name in ROWS:
+        file, header, row = ROWS[name]
+        content = _rows(header, (row(one, n) for n, one in enumerate(said)), "\t" if file.endswith("tsv") else ",")
+    elif name in RECORDS:
+        file, record = RECORDS[name]
+        content = _in_json(file, list(map(record, said)))
+    else:
+        file, of_task = TASKS[name]
+        content = _in_json(file, [of_task(task, votes) for task, votes in _by_task(said).items()])
+    tool = name.split()[0]
+    return Written({file: content}, len(said), {} if tool == "plain" else {"format": tool})

@@ -16,10 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_truths_come_out_as_expected(case, tmp_path, monkeypatch):
     """The votes of the corpus are tested in test_reading_corpus.py."""
     monkeypatch.chdir(tmp_path)
-    for name, content in case.files.items():
-        (tmp_path / name).write_bytes(content)
-    votes = [name for name in case.files if not name.startswith("_")]
-    done = run("evaluate", *votes, *case.arguments, "--method", "mv", "--json")
+    done = run("evaluate", *case.write(tmp_path), *case.arguments, "--method", "mv", "--json")
     assert done.exit_code == (2 if case.votes is None else 0), done.stderr
     assert case.votes is None or json.loads(done.stdout)["n_truths"] == case.votes
     assert [text for text in case.says if text not in done.stderr] == [], done.stderr

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """Small files and their expected outcome.
 
     The command is ``finegold aggregate FILES ARGUMENTS``, run in the folder of the files. A file whose name starts with
@@ -18,13 +18,23 @@ class Case:
     """
 
     name: str
-    kind: Literal["good", "dirty", "not votes"]
-    dirt: str  # one phrase for the table in the documentation
     files: Mapping[str, bytes]
-    arguments: tuple[str, ...] = ()  # further arguments of the command line
-    votes: int | None = None  # votes counted; None if the files are refused
-    says: tuple[str, ...] = field(default=())  # texts that standard error has to contain
-    pasted: int | None = None  # votes counted by the command that the error proposes; None if it proposes none
+    votes: int | None  # votes counted; None if the files are refused
+    says: tuple[str, ...]  # texts that standard error has to contain
+    arguments: list[str]  # further arguments of the command line
+    pasted: int | None  # votes counted by the command that the error proposes; None if it proposes none
+
+    def write(self, folder: Path) -> list[str]:
+        """Write the files, and return the names of those that hold votes."""
+        for name, content in self.files.items():
+            (folder / name).write_bytes(content)
+        return [name for name in self.files if not name.startswith("_")]
+
+
+def case(
+    name: str, files: Mapping[str, bytes], votes: int | None, *says: str, asks: str = "", pasted: int | None = None
+) -> Case:
+    return Case(name, files, votes, says, shlex.split(asks), pasted)
 
 
 Row = Sequence[Any]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.io.corpus.case import Case, crowd, table
+from tests.io.corpus.case import Case, case, crowd, table
 
 ANNOTATORS = ("ann", "bob", "eve")
 CLEAN = ("cat", "dog", "cat", "dog", "dog", "cat")
@@ -48,108 +48,65 @@ def with_gold(*truths: str, labels: Sequence[Any] = CLEAN * 3) -> Mapping[str, b
 ALIKE = "look like"
 MERGED = "labels that differ only in number format were merged"
 SPELLINGS = (
-    Case("case", "dirty", "classes that differ by case", long("cat", "Cat", "CAT", *CLEAN), (), 9,
-         ("4 classes look like 2: cat (4) = CAT (1) = Cat (1); use --normalise",)),
-    Case("case-merged", "dirty", "the same, with --normalise", long("cat", "Cat", "CAT", *CLEAN), ("--normalise",), 9),
-    Case("spaces-around", "dirty", "spaces around a class", long("cat", " cat", "cat ", *CLEAN), (), 9,
-         (ALIKE, '" cat" (1)')),
-    Case("spaces-double", "dirty", "double spaces in a class", long("a cat", "a  cat", "a cat", *CLEAN), (), 9,
-         ('a cat (2) = "a  cat" (1)',)),
-    Case("no-break-space", "dirty", "a no-break space in a class", long("a cat", "a\u00a0cat", "a cat", *CLEAN), (), 9,
-         (ALIKE,)),
-    Case("unicode-form", "dirty", "one class in two Unicode forms",
-         long("caf\u00e9", "cafe\u0301", "caf\u00e9", *CLEAN), (), 9, (ALIKE,)),
-    Case("full-width", "dirty", "full-width letters", long("cat", "\uff43\uff41\uff54", "cat", *CLEAN), (), 9,
-         (ALIKE,)),
-    Case("trailing-dot", "dirty", "a dot at the end", long("cat", "cat.", "dog", *CLEAN), (), 9, (ALIKE, "cat. (1)")),
-    Case("several-groups", "dirty", "several groups at once", long("Cat", "DOG", "dog ", *CLEAN), (), 9,
-         ("5 classes look like 2", "dog (3)")),
-    Case("typing-error", "dirty", "a typing error, with an alias file",
-         {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"spelling,class\nkat,cat\n"}, ("--alias", "_alias.csv"),
-         9),
-    Case("alias-without-header", "dirty", "an alias file without a header",
-         {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"kat,cat\ndoc,dog\n"}, ("--alias", "_alias.csv"), 9),
-    Case("alias-of-others", "dirty", "an alias of other labels",
-         {**long(*CLEAN), "_alias.csv": b"from,to\nbird,cat\n"}, ("--alias", "_alias.csv"), 6,
-         ("none of the 1 spellings of the alias occurs",)),
-    Case("alias-contradicts", "dirty", "an alias that contradicts itself",
-         {**long(*CLEAN), "_alias.csv": b"from,to\nkat,cat\nkat,dog\n"}, ("--alias", "_alias.csv"), None,
-         ("means both",)),
+    case("classes that differ by case", long("cat", "Cat", "CAT", *CLEAN), 9,
+         "4 classes look like 2: cat (4) = CAT (1) = Cat (1); use --normalise"),
+    case("classes that differ by case, with --normalise", long("cat", "Cat", "CAT", *CLEAN), 9, asks="--normalise"),
+    case("spaces around a class", long("cat", " cat", "cat ", *CLEAN), 9, ALIKE, '" cat" (1)'),
+    case("double spaces in a class", long("a cat", "a  cat", "a cat", *CLEAN), 9, 'a cat (2) = "a  cat" (1)'),
+    case("a no-break space in a class", long("a cat", "a\u00a0cat", "a cat", *CLEAN), 9, ALIKE),
+    case("one class in two Unicode forms", long("caf\u00e9", "cafe\u0301", "caf\u00e9", *CLEAN), 9, ALIKE),
+    case("full-width letters", long("cat", "\uff43\uff41\uff54", "cat", *CLEAN), 9, ALIKE),
+    case("a dot at the end", long("cat", "cat.", "dog", *CLEAN), 9, ALIKE, "cat. (1)"),
+    case("several groups at once", long("Cat", "DOG", "dog ", *CLEAN), 9, "5 classes look like 2", "dog (3)"),
+    case("a typing error, with an alias file",
+         {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"spelling,class\nkat,cat\n"}, 9,
+         asks="--alias _alias.csv"),
+    case("an alias file without a header", {**long("cat", "kat", "dog", *CLEAN), "_alias.csv": b"kat,cat\ndoc,dog\n"},
+         9, asks="--alias _alias.csv"),
+    case("an alias of other labels", {**long(*CLEAN), "_alias.csv": b"from,to\nbird,cat\n"}, 6,
+         "none of the 1 spellings of the alias occurs", asks="--alias _alias.csv"),
+    case("an alias that contradicts itself", {**long(*CLEAN), "_alias.csv": b"from,to\nkat,cat\nkat,dog\n"}, None,
+         "means both", asks="--alias _alias.csv"),
 )  # fmt: skip
 NUMBERS = (
-    Case("number-gaps", "dirty", "integers that pandas wrote as 1.0", long("1", "1.0", "2.0", "2", "1", "2.0"), (), 6,
-         (MERGED, "1 = 1 (2) = 1.0 (1)")),
-    Case("number-zeros", "dirty", "numbers with leading zeros", long("1", "01", "2", "02", "1", "2"), (), 6,
-         (MERGED,)),
-    Case("number-spaces", "dirty", "numbers with spaces", long("1", " 1", "2", "2 ", "1", "2"), (), 6, (MERGED,)),
-    Case("number-plus", "dirty", "numbers with a plus sign", long("1", "+1", "0", "0", "-1", "-1"), (), 6, (MERGED,)),
-    Case("number-types", "dirty", "the integer 1 and the text 1",
+    case("integers that pandas wrote as 1.0", long("1", "1.0", "2.0", "2", "1", "2.0"), 6, MERGED,
+         "1 = 1 (2) = 1.0 (1)"),
+    case("numbers with leading zeros", long("1", "01", "2", "02", "1", "2"), 6, MERGED),
+    case("numbers with spaces", long("1", " 1", "2", "2 ", "1", "2"), 6, MERGED),
+    case("numbers with a plus sign", long("1", "+1", "0", "0", "-1", "-1"), 6, MERGED),
+    case("the integer 1 and the text 1",
          {"v.jsonl": b"".join(json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n" for task, who, label in votes(1, "1", 2, 2, "2", 1))},
-         (), 6),
-    Case("number-among-words", "dirty", "1 and 1.0 beside words", long("1", "1.0", "cat", "cat", "1", "cat"), (), 6,
-         (ALIKE, "1 (2) = 1.0 (1)")),
-    Case("number-decimals", "good", "decimals that differ", long("1.5", "1.50", "2.5", "2.5", "1.5", "2.5"), (), 6,
-         (MERGED,)),
+         6),
+    case("1 and 1.0 beside words", long("1", "1.0", "cat", "cat", "1", "cat"), 6, ALIKE, "1 (2) = 1.0 (1)"),
+    case("decimals that differ", long("1.5", "1.50", "2.5", "2.5", "1.5", "2.5"), 6, MERGED),
 )  # fmt: skip
-SPELLINGS_CASES = (
-    *SPELLINGS,
-    *NUMBERS,
-)  # fmt: skip
+SPELLINGS_CASES = (*SPELLINGS, *NUMBERS)
 
 
 # ---- What counts as no vote
 
 NO_VOTE = 'are taken as "no vote"'
-WORDS = ("NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "{}")
 NO_VOTES_CASES = (
-    Case("blank", "dirty", "blank labels", long("", "cat", "dog", *CLEAN), (), 8,
-         ("left out: 1 row without a label",)),
-    Case("blank-spaces", "dirty", "labels of spaces only", long("  ", "cat", "dog", *CLEAN), (), 8,
-         ("left out: 1 row without a label",)),
-    *(
-        Case(
-            f"word-{place}",
-            "dirty",
-            f"the label {word}",
-            long(word, "cat", "dog", *CLEAN),
-            (),
-            8,
-            ("left out: 1 row without a label",),
-        )
-        for place, word in enumerate(WORDS)
-    ),
-    *(
-        Case(
-            f"doubtful-{place}",
-            "dirty",
-            f"the label {word}",
-            long(word, "cat", "dog", *CLEAN),
-            (),
-            8,
-            (f'the labels "{word}" (1) {NO_VOTE}', "--keep-missing"),
-        )
-        for place, word in enumerate(("None", "-", "?"))
-    ),
-    Case("none-is-a-class", "dirty", "None as a class, with --keep-missing", long("None", "cat", "None", *CLEAN),
-         ("--keep-missing",), 9),
-    Case("own-word", "dirty", "another word for no vote, with --missing", long("skip", "cat", "dog", *CLEAN),
-         ("--missing", "skip"), 8, ("left out: 1 row",)),
-    Case("own-word-case", "dirty", "--missing in another case", long("SKIP", "cat", "dog", *CLEAN),
-         ("--missing", "skip"), 8),
-    Case("minus-one-long", "good", "-1 on a scale of -1, 0 and 1", long("-1", "0", "1", "-1", "0", "1"), (), 6),
-    Case("minus-one-wide", "dirty", "-1 in a wide table", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"), (), 9,
-         ("the label -1 (2) is read as a class",)),
-    Case("minus-one-missing", "dirty", "-1 that means no vote", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"),
-         ("--missing", "-1"), 7),
-    Case("all-blank", "dirty", "no label at all", long("", "", "NA", "", "", ""), (), None, ("error",)),
-    Case("blank-wide", "dirty", "blank cells of a wide table", wide("a,x,,y", "b,x,x,", "c,,y,y"), (), 6,
-         ("left out: 3 rows without a label",)),
-    Case("without-task", "dirty", "a vote without a task", {"v.csv": csv([*votes(*CLEAN), ("", "ann", "cat")])}, (),
-         None, ("row", "there is a label but no task")),
-    Case("without-annotator", "dirty", "a vote without an annotator",
-         {"v.csv": csv([*votes(*CLEAN), ("t9", "", "cat")])}, (), None, ("there is a label but no annotator",)),
-    Case("blank-row", "dirty", "a row without anything", {"v.csv": csv([*votes(*CLEAN), ("", "", "")])}, (), 6,
-         ("left out: 1 row",)),
+    case("blank labels", long("", "cat", "dog", *CLEAN), 8, "left out: 1 row without a label"),
+    case("labels of spaces only", long("  ", "cat", "dog", *CLEAN), 8, "left out: 1 row without a label"),
+    *(case(f"the label {word}", long(word, "cat", "dog", *CLEAN), 8, "left out: 1 row without a label")
+      for word in ("NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "{}")),
+    *(case(f"the label {word}", long(word, "cat", "dog", *CLEAN), 8, f'the labels "{word}" (1) {NO_VOTE}', "--keep-missing")
+      for word in ("None", "-", "?")),
+    case("None as a class, with --keep-missing", long("None", "cat", "None", *CLEAN), 9, asks="--keep-missing"),
+    case("another word for no vote, with --missing", long("skip", "cat", "dog", *CLEAN), 8, "left out: 1 row",
+         asks="--missing skip"),
+    case("--missing in another case", long("SKIP", "cat", "dog", *CLEAN), 8, asks="--missing skip"),
+    case("-1 on a scale of -1, 0 and 1", long("-1", "0", "1", "-1", "0", "1"), 6),
+    case("-1 in a wide table", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"), 9, "the label -1 (2) is read as a class"),
+    case("-1 that means no vote", wide("a,1,0,-1", "b,1,1,-1", "c,0,0,0"), 7, asks="--missing -1"),
+    case("no label at all", long("", "", "NA", "", "", ""), None, "error"),
+    case("blank cells of a wide table", wide("a,x,,y", "b,x,x,", "c,,y,y"), 6, "left out: 3 rows without a label"),
+    case("a vote without a task", {"v.csv": csv([*votes(*CLEAN), ("", "ann", "cat")])}, None, "row",
+         "there is a label but no task"),
+    case("a vote without an annotator", {"v.csv": csv([*votes(*CLEAN), ("t9", "", "cat")])}, None,
+         "there is a label but no annotator"),
+    case("a row without anything", {"v.csv": csv([*votes(*CLEAN), ("", "", "")])}, 6, "left out: 1 row"),
 )  # fmt: skip
 
 
@@ -163,68 +120,59 @@ TWICE = [
     for label in (label, "dog" if label == "cat" else "cat")
 ]
 ALARMS_CASES = (
-    Case("free-text", "dirty", "nearly as many classes as votes: free text", {"v.csv": csv(MANY)}, (), 40,
-         ("40 classes in 40 votes", "free text", "--label NAME")),
-    Case("ratings", "dirty", "nearly as many classes as votes: measurements", {"v.csv": csv(RATED)}, (), 60,
-         ("60 classes in 60 votes", "measurements")),
-    Case("several-labels", "dirty", "cells with several labels", long("cat;dog", "cat", "dog", *CLEAN), (), 9,
-         ("1 vote holds several labels, such as cat;dog",)),
-    Case("several-labels-comma", "dirty", "several labels with commas", long("cat, dog", "cat", "dog", *CLEAN), (), 9,
-         ("holds several labels",)),
-    Case("one-annotator", "dirty", "a single annotator",
-         {"v.csv": csv([(f"t{i}", "ann", CLEAN[i % 6]) for i in range(30)])}, (), 30,
-         ("those of one annotator, ann", "--annotator NAME")),
-    Case("swapped", "dirty", "tasks and annotators that look swapped",
-         {"v.csv": csv([(f"worker{j}", f"img{i}", CLEAN[i % 6]) for i in range(20) for j in range(3)])}, (), 60,
-         ("20 annotators, such as img0, for 3 tasks, such as worker0", "swapped")),
-    Case("repeated-alike", "dirty", "repeated votes that agree", {"v.csv": csv([*votes(*CLEAN), *votes(*CLEAN)])}, (),
-         6, ("left out: 6 repeated votes",)),
-    Case("repeated-disagree", "dirty", "repeated votes that disagree", {"v.csv": csv(TWICE)}, (), 60,
-         ("60 pairs of task and annotator have votes that disagree", "--repeated")),
-    Case("repeated-few", "dirty", "one repeated vote that disagrees",
-         {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, (), 6,
-         ("left out: 1 repeated vote (1 pair of task and annotator has votes that disagree)",)),
-    Case("repeated-refused", "dirty", "repeated votes, with --repeated error",
-         {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, ("--repeated", "error"), None,
-         ("repeat an earlier vote",), pasted=6),
-    Case("too-many-classes", "dirty", "too many classes for a label column",
-         {"v.csv": csv([(f"t{i}", ANNOTATORS[i % 3], f"x{i}") for i in range(10_050)])}, (), None,
-         ('10,050 classes in the column "label"', "--label NAME")),
+    case("nearly as many classes as votes: free text", {"v.csv": csv(MANY)}, 40, "40 classes in 40 votes", "free text",
+         "--label NAME"),
+    case("nearly as many classes as votes: measurements", {"v.csv": csv(RATED)}, 60, "60 classes in 60 votes",
+         "measurements"),
+    case("cells with several labels", long("cat;dog", "cat", "dog", *CLEAN), 9,
+         "1 vote holds several labels, such as cat;dog"),
+    case("several labels with commas", long("cat, dog", "cat", "dog", *CLEAN), 9, "holds several labels"),
+    case("a single annotator", {"v.csv": csv([(f"t{i}", "ann", CLEAN[i % 6]) for i in range(30)])}, 30,
+         "those of one annotator, ann", "--annotator NAME"),
+    case("tasks and annotators that look swapped",
+         {"v.csv": csv([(f"worker{j}", f"img{i}", CLEAN[i % 6]) for i in range(20) for j in range(3)])}, 60,
+         "20 annotators, such as img0, for 3 tasks, such as worker0", "swapped"),
+    case("repeated votes that agree", {"v.csv": csv([*votes(*CLEAN), *votes(*CLEAN)])}, 6,
+         "left out: 6 repeated votes"),
+    case("repeated votes that disagree", {"v.csv": csv(TWICE)}, 60,
+         "60 pairs of task and annotator have votes that disagree", "--repeated"),
+    case("one repeated vote that disagrees", {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, 6,
+         "left out: 1 repeated vote (1 pair of task and annotator has votes that disagree)"),
+    case("repeated votes, with --repeated error", {"v.csv": csv([*votes(*CLEAN), ("t0", "ann", "dog")])}, None,
+         "repeat an earlier vote", asks="--repeated error", pasted=6),
+    case("too many classes for a label column",
+         {"v.csv": csv([(f"t{i}", ANNOTATORS[i % 3], f"x{i}") for i in range(10_050)])}, None,
+         '10,050 classes in the column "label"', "--label NAME"),
 )  # fmt: skip
 
 
 # ---- Gold that does not match the votes
 
-GOLD = ("--gold", "_gold.csv")
+GOLD = "--gold _gold.csv"
 GOLD_CASES = (
-    Case("gold-ids", "dirty", "gold whose tasks are written differently", with_gold("0=cat", "1=cat", "2=dog"), GOLD, 18,
-         ("3 gold truths belong to tasks without votes", "the gold has 0, the votes have 't0'")),
-    Case("gold-zeros", "dirty", "gold ids with leading zeros",
-         {"v.csv": csv(votes(*CLEAN * 3, tasks="")), "_gold.csv": b"task,truth\n000,cat\n001,dog\n002,cat\n"}, GOLD,
-         18, ("3 gold truths belong to tasks without votes", "the gold has '000', the votes have 0")),
-    Case("gold-few", "dirty", "some gold of other tasks", with_gold("t0=cat", "t1=dog", "x9=dog"), GOLD, 18,
-         ("1 gold truths belong to tasks without votes",)),
-    Case("gold-case", "dirty", "gold classes in another case", with_gold("t0=Cat", "t1=DOG"), GOLD, 18,
-         ("4 classes look like 2", "Cat (gold)", "--normalise")),
-    Case("gold-case-merged", "dirty", "the same, with --normalise", with_gold("t0=Cat", "t1=DOG"),
-         (*GOLD, "--normalise"), 18),
-    Case("gold-alias", "dirty", "gold classes that an alias names",
-         {**with_gold("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"}, (*GOLD, "--alias", "_alias.csv"),
-         18),
-    Case("gold-classes", "dirty", "gold classes that nobody voted for",
-         with_gold(*(f"t{i}={'AB'[i % 2]}" for i in range(6))), GOLD, 18,
-         ("6 of 6 gold truths are classes that nobody voted for", "the gold has 'A', the votes have 'cat'")),
-    Case("gold-contradicts", "dirty", "gold that contradicts itself", with_gold("t0=cat", "t0=dog"), GOLD, None,
-         ("task 't0' has the truth",)),
-    Case("gold-blank", "dirty", "gold with blank truths", with_gold("t0=cat", "t1="), GOLD, 18),
-    Case("gold-numbers", "dirty", "gold written as 1.0", with_gold("t0=1.0", "t1=2.0", labels=(1, 2, 1, 2, 2, 1)),
-         GOLD, 6),
+    case("gold whose tasks are written differently", with_gold("0=cat", "1=cat", "2=dog"), 18,
+         "3 gold truths belong to tasks without votes", "the gold has 0, the votes have 't0'", asks=GOLD),
+    case("gold ids with leading zeros",
+         {"v.csv": csv(votes(*CLEAN * 3, tasks="")), "_gold.csv": b"task,truth\n000,cat\n001,dog\n002,cat\n"}, 18,
+         "3 gold truths belong to tasks without votes", "the gold has '000', the votes have 0", asks=GOLD),
+    case("some gold of other tasks", with_gold("t0=cat", "t1=dog", "x9=dog"), 18,
+         "1 gold truths belong to tasks without votes", asks=GOLD),
+    case("gold classes in another case", with_gold("t0=Cat", "t1=DOG"), 18, "4 classes look like 2", "Cat (gold)",
+         "--normalise", asks=GOLD),
+    case("gold classes in another case, with --normalise", with_gold("t0=Cat", "t1=DOG"), 18, asks=f"{GOLD} --normalise"),
+    case("gold classes that an alias names", {**with_gold("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"},
+         18, asks=f"{GOLD} --alias _alias.csv"),
+    case("gold classes that nobody voted for", with_gold(*(f"t{i}={'AB'[i % 2]}" for i in range(6))), 18,
+         "6 of 6 gold truths are classes that nobody voted for", "the gold has 'A', the votes have 'cat'", asks=GOLD),
+    case("gold that contradicts itself", with_gold("t0=cat", "t0=dog"), None, "task 't0' has the truth", asks=GOLD),
+    case("gold with blank truths", with_gold("t0=cat", "t1="), 18, asks=GOLD),
+    case("gold written as 1.0", with_gold("t0=1.0", "t1=2.0", labels=(1, 2, 1, 2, 2, 1)), 6, asks=GOLD),
 )  # fmt: skip
 
 
 # ---- Truths that do not match the votes, for `finegold evaluate`; they are no part of the corpus, which aggregates
 
-TRUTH = ("--truth", "_truth.csv")
+TRUTH = "--truth _truth.csv"
 
 
 def judged(*truths: str, labels: tuple[str, ...] = CLEAN) -> Mapping[str, bytes]:
@@ -233,20 +181,20 @@ def judged(*truths: str, labels: tuple[str, ...] = CLEAN) -> Mapping[str, bytes]
 
 SPELLED = ("cat", "Cat", "cat", "dog", "dog", "dog")
 TRUTHS_CASES = (
-    Case("truth-ids", "dirty", "truths of other tasks", judged("0=cat", "1=dog"), TRUTH, None,
-         ("none of the 2 truths in _truth.csv belongs to a task with votes", "the truths have 0, the votes have 't0'")),
-    Case("truth-few", "dirty", "some truths of other tasks", judged("t0=cat", "t1=dog", "x=dog"), TRUTH, 2,
-         ("1 truth belongs to a task without votes",)),
-    Case("truth-classes", "dirty", "truths that are not classes", judged("t0=A", "t1=B"), TRUTH, None,
-         ("none of the 2 truths in _truth.csv is a class of the votes", "--alias FILE")),
-    Case("truth-case", "dirty", "truths in another case", judged("t0=CAT", "t1=Dog"), TRUTH, None,
-         ("CAT looks like cat, Dog looks like dog", "--normalise")),
-    Case("truth-case-some", "dirty", "one truth in another case", judged("t0=CAT", "t1=dog"), TRUTH, 2,
-         ("CAT looks like cat",)),
-    Case("truth-normalise", "dirty", "votes and truths in several cases, with --normalise",
-         judged("t0=CAT", "t1=Dog", labels=SPELLED), (*TRUTH, "--normalise"), 2),
-    Case("truth-alias", "dirty", "truths that an alias names",
-         {**judged("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"}, (*TRUTH, "--alias", "_alias.csv"), 2),
+    case("truths of other tasks", judged("0=cat", "1=dog"), None,
+         "none of the 2 truths in _truth.csv belongs to a task with votes", "the truths have 0, the votes have 't0'",
+         asks=TRUTH),
+    case("some truths of other tasks", judged("t0=cat", "t1=dog", "x=dog"), 2,
+         "1 truth belongs to a task without votes", asks=TRUTH),
+    case("truths that are not classes", judged("t0=A", "t1=B"), None,
+         "none of the 2 truths in _truth.csv is a class of the votes", "--alias FILE", asks=TRUTH),
+    case("truths in another case", judged("t0=CAT", "t1=Dog"), None, "CAT looks like cat, Dog looks like dog",
+         "--normalise", asks=TRUTH),
+    case("one truth in another case", judged("t0=CAT", "t1=dog"), 2, "CAT looks like cat", asks=TRUTH),
+    case("votes and truths in several cases, with --normalise", judged("t0=CAT", "t1=Dog", labels=SPELLED), 2,
+         asks=f"{TRUTH} --normalise"),
+    case("truths that an alias names", {**judged("t0=C", "t1=D"), "_alias.csv": b"from,to\nC,cat\nD,dog\n"}, 2,
+         asks=f"{TRUTH} --alias _alias.csv"),
 )  # fmt: skip
 
 
@@ -261,36 +209,30 @@ LINES = b"".join(
     json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n" for task, who, label in votes(*CLEAN)
 )
 NESTED_CASES = (
-    Case("json-by-task", "good", "JSON: an object keyed by task id", as_json(ITEMS), (), 18),
-    Case("json-numbered", "good", "JSON: tasks and annotators that are all numbers, with --format",
-         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), ("--format", "nested-json"),
-         18),
-    Case("json-numbered-guess", "dirty", "JSON: the same, which may be a table",
-         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), (), None,
-         ("--format nested-json",)),
-    Case("json-annotations", "good", "JSON: a list of {annotator, label} in every row", as_json(LISTS), (), 18),
-    Case("json-lines-annotations", "good", "JSON Lines: the same, a task per line",
-         {"v.jsonl": b"".join(json.dumps(one).encode() + b"\n" for one in LISTS)}, (), 18),
-    Case("json-labels", "dirty", "JSON: a list of labels per row, without annotators",
-         as_json([{"uid": task, "annotator_labels": list(given.values())} for task, given in ITEMS.items()]), (), 18),
-    Case("json-dict", "good", "JSON: annotator to label in every row",
-         as_json([{"id": task, "annotations": given} for task, given in ITEMS.items()]), (), 18),
-    Case("json-lewidi", "good", "JSON: labels and annotators as two texts with commas",
+    case("JSON: an object keyed by task id", as_json(ITEMS), 18),
+    case("JSON: tasks and annotators that are all numbers, with --format",
+         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), 18, asks="--format nested-json"),
+    case("JSON: the same, which may be a table",
+         as_json({str(i): {str(j): (i + j) % 3 for j in range(3)} for i in range(6)}), None, "--format nested-json"),
+    case("JSON: a list of {annotator, label} in every row", as_json(LISTS), 18),
+    case("JSON Lines: the same, a task per line",
+         {"v.jsonl": b"".join(json.dumps(one).encode() + b"\n" for one in LISTS)}, 18),
+    case("JSON: a list of labels per row, without annotators",
+         as_json([{"uid": task, "annotator_labels": list(given.values())} for task, given in ITEMS.items()]), 18),
+    case("JSON: annotator to label in every row",
+         as_json([{"id": task, "annotations": given} for task, given in ITEMS.items()]), 18),
+    case("JSON: labels and annotators as two texts with commas",
          as_json({task: {"text": f"text {task}", "annotators": ",".join(given), "annotations": ",".join(given.values())} for task, given in ITEMS.items()}),
-         (), 18),
-    Case("json-nan", "dirty", "NaN in JSON Lines",
-         {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": NaN}\n'}, (), 6,
-         ("left out: 1 row without a label",)),
-    Case("json-null", "dirty", "null in JSON Lines",
-         {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": null}\n'}, (), 6,
-         ("left out: 1 row without a label",)),
-    Case("json-broken", "dirty", "invalid JSON", {"v.json": b'[{"task": 1, "annotator": "a", "label": "x"},'}, (),
-         None, ("v.json", "JSON")),
-    Case("json-no-votes", "not votes", "JSON without votes",
-         as_json({"name": "settings", "version": 3, "colour": "red"}), (), None, ("error",)),
-    Case("per-annotator", "good", "one file per annotator",
+         18),
+    case("NaN in JSON Lines", {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": NaN}\n'}, 6,
+         "left out: 1 row without a label"),
+    case("null in JSON Lines", {"v.jsonl": LINES + b'{"task": "t9", "annotator": "ann", "label": null}\n'}, 6,
+         "left out: 1 row without a label"),
+    case("invalid JSON", {"v.json": b'[{"task": 1, "annotator": "a", "label": "x"},'}, None, "v.json", "JSON"),
+    case("JSON without votes", as_json({"name": "settings", "version": 3, "colour": "red"}), None, "error"),
+    case("one file per annotator",
          {f"{who}.csv": csv([(f"t{i}", CLEAN[(i + j) % 6]) for i in range(6)], "task,label") for j, who in enumerate(ANNOTATORS)},
-         (), 18),
+         18),
 )  # fmt: skip
 
 
@@ -317,33 +259,22 @@ def _long(*names: str, task: str = "", annotator: str = "", label: str = "") -> 
 
 
 def _hint(name: str, data: bytes, *says: str, pasted: int | None = None, file: str = "votes.csv") -> Case:
-    return Case(f"hint: {name}", "not votes", "columns with other names", {file: data}, (), None, says, pasted)
+    return case(f"hint: {name}", {file: data}, None, *says, pasted=pasted)
 
 
-def _dirt(
-    name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, arguments: tuple[str, ...] = ()
-) -> Case:
+def _dirt(name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, asks: str = "") -> Case:
     rows = [change(n, f"t{t}", f"w{w}", vote) for n, (t, w, vote) in enumerate(VOTES)]
-    return Case(name, "dirty", name, {"v.csv": table([HEADER, *rows])}, arguments, 60, says)
+    return case(name, {"v.csv": table([HEADER, *rows])}, 60, *says, asks=asks)
 
 
 NAMES_OF_SNOW = _long(
-    "assignment",
-    "!amt_worker_ids",
-    "orig_id",
-    "response",
-    "gold",
+    *("assignment", "!amt_worker_ids", "orig_id", "response", "gold"),
     annotator="!amt_worker_ids",
     task="orig_id",
     label="response",
 )
 WORK = _long(
-    "Work_id",
-    "education",
-    "tweet",
-    "stance",
-    "majority",
-    "start_time",
+    *("Work_id", "education", "tweet", "stance", "majority", "start_time"),
     annotator="Work_id",
     task="tweet",
     label="stance",
@@ -388,7 +319,7 @@ HINTS_CASES = (
     _hint("settings in brackets", b"[server]\nport=80\n", "cannot be read as JSON (Expecting value: line 1 column 2 (char 1))", file="settings.ini"),
     _hint("a list of texts", b'["cat", "dog"]', "the list holds 'cat'; expected rows", file="v.json"),
     _dirt("spaces behind task ids", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "task ids look like 15", "use --normalise to merge them"),
-    _dirt("spaces behind task ids, with --normalise", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "on 15 tasks", arguments=("--normalise",)),
+    _dirt("spaces behind task ids, with --normalise", lambda n, t, w, v: [t + " " * (n % 3 == 0), w, v], "on 15 tasks", asks="--normalise"),
     _dirt("case of worker ids", lambda n, t, w, v: [t, w.upper() if n % 5 == 0 else w, v], "annotator ids look like 4"),
     _dirt("ids 7 and 7.0", lambda n, t, w, v: [t[1:] + ".0" * (n % 3 == 0), w, v], "task ids look like 15"),
     _dirt("the word unknown", lambda n, t, w, v: [t, w, "unknown" if n % 20 == 0 else v], 'the label unknown (3) is read as a class; if it means "no vote", use --missing unknown'),
@@ -397,7 +328,7 @@ HINTS_CASES = (
     _dirt("quotes around labels", lambda n, t, w, v: [t, w, f"'{v}'" if n % 20 == 0 else v], "classes look like 3"),
     *(_dirt(f"labels with {name}", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "classes look like 3", "use --normalise to merge them")
       for name, change in MARKED.items()),
-    *(_dirt(f"labels with {name}, with --normalise", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "3 classes", arguments=("--normalise",))
+    *(_dirt(f"labels with {name}, with --normalise", lambda n, t, w, v, change=change: [t, w, change(v) if n % 20 == 0 else v], "3 classes", asks="--normalise")
       for name, change in MARKED.items()),
     *(_dirt(f"the label {word}", lambda n, t, w, v, word=word: [t, w, word if n % 20 == 0 else v], f"the label {word} (3) is read as a class; if it means")
       for word in ("--", "(blank)", "#REF!", "don't know", "cannot tell", "not sure", "error", "timeout", "TODO", "[]")),
@@ -407,16 +338,17 @@ HINTS_CASES = (
     _dirt("ids in quotes", lambda n, t, w, v: [t, f"'{w}'" if n % 5 == 0 else w, v], "annotator ids look like 4"),
     _dirt("ids that a spreadsheet cut short", lambda n, t, w, v: ["1.23E+08" if n == 7 else int(t[1:]) + 123456000, w, v], "1 task ids look like long numbers that a spreadsheet cut short, such as 1.23E+08"),
     _dirt("columns that are swapped in some rows", lambda n, t, w, v: [w, t, v] if n == 7 else [t, w, v], "2 ids are those of tasks and of annotators, such as "),
-    Case("labels that differ and look alike", "good", "grades, ranges, marks and opposites that are different classes",
-         {"v.csv": table([HEADER, *([t, w, ("A", "A-", "B+", "C", "C++", "<5", ">5", "typical", "atypical", ":)", ":(")[(t + w * (t % 3 == 0)) % 11]] for t, w, _ in VOTES)])}, (), 60),
-    Case("a header in the middle", "dirty", "the names of columns again",
-         {"v.csv": table([HEADER, *VOTES[:30], HEADER, *VOTES[30:50], map(str.upper, HEADER), *VOTES[50:]])}, (), 60,
-         ("2 rows repeat the names of the columns and are left out",)),
-    Case("ids that differ by case and are different", "good", "ids that differ by case",
-         {"v.csv": table([HEADER, *([t, "aAbB"[w - 1], v] for t, w, v in VOTES)])}, (), 60),
-    Case("two commas at the end of lines", "good", "commas at the end of lines",
-         {"v.csv": table([[*HEADER, "", ""], *([*vote, "", ""] for vote in VOTES)])}, (), 60),
-    Case("a blank line in a wide table", "good", "a blank line", {"v.csv": WIDE_WITH_BLANK}, (), 20),
+    case("labels that differ and look alike",
+         {"v.csv": table([HEADER, *([t, w, ("A", "A-", "B+", "C", "C++", "<5", ">5", "typical", "atypical", ":)", ":(")[(t + w * (t % 3 == 0)) % 11]] for t, w, _ in VOTES)])},
+         60),
+    case("a header in the middle",
+         {"v.csv": table([HEADER, *VOTES[:30], HEADER, *VOTES[30:50], map(str.upper, HEADER), *VOTES[50:]])}, 60,
+         "2 rows repeat the names of the columns and are left out"),
+    case("ids that differ by case and are different",
+         {"v.csv": table([HEADER, *([t, "aAbB"[w - 1], v] for t, w, v in VOTES)])}, 60),
+    case("two commas at the end of lines", {"v.csv": table([[*HEADER, "", ""], *([*vote, "", ""] for vote in VOTES)])},
+         60),
+    case("a blank line in a wide table", {"v.csv": WIDE_WITH_BLANK}, 20),
 )  # fmt: skip
 
 CASES = (*SPELLINGS_CASES, *NO_VOTES_CASES, *ALARMS_CASES, *GOLD_CASES, *NESTED_CASES, *HINTS_CASES)
