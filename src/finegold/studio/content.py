@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 
 import polars as pl
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse
 from polars import selectors
 from pydantic import BaseModel, Field
@@ -30,7 +29,17 @@ from finegold.report.views.common import texts
 from finegold.studio.files import FILE_BODY, MEDIA
 from finegold.studio.problems import Problem, warnings_in_words
 from finegold.studio.reading import Reading, find_sources, find_tool
-from finegold.studio.services import At, FileName, ProjectId, Services, ServicesDep, Shown, StoreDep
+from finegold.studio.services import (
+    At,
+    FileName,
+    ProjectId,
+    Services,
+    ServicesDep,
+    Shown,
+    StoreDep,
+    VotesDep,
+    sent_file,
+)
 from finegold.studio.store import now
 from finegold.studio.tables import check_index
 from finegold.studio.workspace import Questions
@@ -185,12 +194,12 @@ def item_tables(project: ProjectId, store: StoreDep) -> list[ItemTable]:
 
 
 @router.post("/items", openapi_extra=FILE_BODY)
-async def add_items(
+def add_items(
     project: ProjectId,
-    request: Request,
     name: FileName,
     shown: Shown,
     services: ServicesDep,
+    path: Annotated[Path, sent_file(REFUSED, or_folder=True)],
     task: Annotated[str | None, Query(max_length=1000, description="The column that names the task.")] = None,
     take: Annotated[bool, Query(description="Use it; otherwise only say how it fits.")] = False,
 ) -> Matched:
@@ -198,54 +207,46 @@ async def add_items(
 
     A folder holds files that are called as the tasks: images, sounds, videos or PDF.
     """
-
-    def join(path: Path) -> Matched:
-        questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
-        names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
-        tasks = pl.Series(list(names), dtype=pl.String)
-        known = tasks.implode()
-        if path.is_dir():
-            files = sorted(file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file())
-            table = pl.DataFrame({KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]})
-        else:
-            # Columns that look like votes or truths are left out: these would influence who judges.
-            opened = open_table(str(path))
-            columns = [str(column) for column in opened.columns]
-            votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
-            kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
-            texts = [selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for each in kept]
-            with reading(opened.sources[0]):
-                table = opened.scans[0].select(texts).collect()
-        n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
-        wanted = KEY if path.is_dir() else task
-        key = wanted if wanted in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
-        if not n_inside.get(key):
-            own = table.get_column(key).drop_nulls().head(MAX_SHOWN).to_list() if key else []
-            theirs = ", ".join(tasks.head(MAX_SHOWN).to_list())
-            detail = f"No id in it is a task: it has {', '.join(own) or 'nothing'}; tasks are called {theirs}."
-            raise Problem(422, REFUSED, detail, columns=[*n_inside])
-        fields = [column for column in table.columns if column != key]
-        rows = table.rename({key: KEY}).select(KEY, *(selectors.by_name(field) for field in fields))
-        rows = rows.drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
-        inside = rows.filter(pl.col(KEY).is_in(known))
-        if take:
-            keep_items(services, project, name, rows)  # also those of tasks whose votes arrive later
-        return Matched(
-            name=name,
-            columns=[column for column in table.columns if column != KEY],
-            task="" if key == KEY else key,
-            fields=fields,
-            matched=inside.height,
-            without=len(tasks) - inside.height,
-            unmatched=table.height - n_inside[key],
-            examples=inside.head(MAX_SHOWN).rename({KEY: "task"} if "task" not in fields else {}).to_dicts(),
-        )
-
-    folder = services.files.subfolder(name)
-    if folder is not None:
-        return await run_in_threadpool(join, folder)
-    async with services.files.sent(request, name, REFUSED) as path:
-        return await run_in_threadpool(join, path)
+    questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
+    names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
+    tasks = pl.Series(list(names), dtype=pl.String)
+    known = tasks.implode()
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in MEDIA and file.is_file())
+        table = pl.DataFrame({KEY: [file.stem for file in files], name: [f"{name}/{file.name}" for file in files]})
+    else:
+        # Columns that look like votes or truths are left out: these would influence who judges.
+        opened = open_table(str(path))
+        columns = [str(column) for column in opened.columns]
+        votes = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+        kept = [column for column in columns if column not in votes][: MAX_FIELDS + 1]
+        texts = [selectors.by_name(each).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for each in kept]
+        with reading(opened.sources[0]):
+            table = opened.scans[0].select(texts).collect()
+    n_inside = {column: int(table.get_column(column).is_in(known).sum()) for column in table.columns}
+    wanted = KEY if path.is_dir() else task
+    key = wanted if wanted in n_inside else max(n_inside, key=lambda column: n_inside[column], default="")
+    if not n_inside.get(key):
+        own = table.get_column(key).drop_nulls().head(MAX_SHOWN).to_list() if key else []
+        theirs = ", ".join(tasks.head(MAX_SHOWN).to_list())
+        detail = f"No id in it is a task: it has {', '.join(own) or 'nothing'}; tasks are called {theirs}."
+        raise Problem(422, REFUSED, detail, columns=[*n_inside])
+    fields = [column for column in table.columns if column != key]
+    rows = table.rename({key: KEY}).select(KEY, *(selectors.by_name(field) for field in fields))
+    rows = rows.drop_nulls(KEY).unique(KEY, keep="first", maintain_order=True)
+    inside = rows.filter(pl.col(KEY).is_in(known))
+    if take:
+        keep_items(services, project, name, rows)  # also those of tasks whose votes arrive later
+    return Matched(
+        name=name,
+        columns=[column for column in table.columns if column != KEY],
+        task="" if key == KEY else key,
+        fields=fields,
+        matched=inside.height,
+        without=len(tasks) - inside.height,
+        unmatched=table.height - n_inside[key],
+        examples=inside.head(MAX_SHOWN).rename({KEY: "task"} if "task" not in fields else {}).to_dicts(),
+    )
 
 
 @router.delete("/items/{layer}", status_code=204, response_class=Response)
@@ -286,37 +287,35 @@ def predictions(project: ProjectId, store: StoreDep) -> list[PredictionsFile]:
 
 
 @predictions_router.post("/predictions", openapi_extra=FILE_BODY)
-async def add_predictions(
-    project: ProjectId, request: Request, name: FileName, services: ServicesDep
+def add_predictions(
+    project: ProjectId,
+    name: FileName,
+    votes: VotesDep,
+    store: StoreDep,
+    path: Annotated[Path, sent_file("The predictions cannot be used")],
 ) -> list[PredictionsFile]:
     """Read class probabilities of a model: a column of tasks, and a column per class.
 
     They come from the body of the request, or from a file of the folder if the body is empty. All further fits combine
     them with the votes. A file of the same name is replaced.
     """
-    votes, store = await run_in_threadpool(services.workspace.votes, project), services.store
-
-    def add(path: Path) -> list[PredictionsFile]:
-        with warnings_in_words() as words:
-            read = read_predictions(path, votes)
-        known = read.known[0]
-        n_tasks = int(known[: votes.n_tasks].sum())
-        facts = {
-            "n_tasks": n_tasks,
-            "n_without_prediction": votes.n_tasks - n_tasks,
-            "n_without_votes": len(read.task_names),
-            "classes": texts(votes.class_names),
-            "confidence": float(read.probabilities[0][known].max(axis=1).mean()),
-            "warnings": [text.replace(str(path), name).replace(path.name, name) for text in words],
-        }
-        blob = store.keep_file(path)
-        with store.changing(project):
-            store.run(REMOVE_PREDICTIONS, project, name)  # its trigger removes the old file
-            store.insert("predictions", project=project, name=name, file=blob, facts=json.dumps(facts))
-        return predictions(project, store)
-
-    async with services.files.sent(request, name, "The predictions cannot be used") as path:
-        return await run_in_threadpool(add, path)
+    with warnings_in_words() as words:
+        read = read_predictions(path, votes)
+    known = read.known[0]
+    n_tasks = int(known[: votes.n_tasks].sum())
+    facts = {
+        "n_tasks": n_tasks,
+        "n_without_prediction": votes.n_tasks - n_tasks,
+        "n_without_votes": len(read.task_names),
+        "classes": texts(votes.class_names),
+        "confidence": float(read.probabilities[0][known].max(axis=1).mean()),
+        "warnings": [text.replace(str(path), name).replace(path.name, name) for text in words],
+    }
+    blob = store.keep_file(path)
+    with store.changing(project):
+        store.run(REMOVE_PREDICTIONS, project, name)  # its trigger removes the old file
+        store.insert("predictions", project=project, name=name, file=blob, facts=json.dumps(facts))
+    return predictions(project, store)
 
 
 @predictions_router.delete("/predictions", status_code=204, response_class=Response)

@@ -8,19 +8,17 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.source import READABLE
 from finegold.io.tables import open_table
-from finegold.studio.problems import Problem, rename_files, words_of
+from finegold.studio.problems import Problem, rename_files
 from finegold.studio.store import Row, Store
 from finegold.system.files import move, temporary_name
 
@@ -76,25 +74,6 @@ class Files:
         with self.temporary(suffix) as path:
             write(path)
             return self.store.keep_file(path)
-
-    @asynccontextmanager
-    async def received(self, request: Request, suffix: str = "") -> AsyncIterator[Path]:
-        with self.temporary(suffix) as path:
-            with path.open("wb") as file:
-                async for chunk in request.stream():
-                    await run_in_threadpool(file.write, chunk)
-            yield path
-
-    @asynccontextmanager
-    async def sent(self, request: Request, name: str, refused: str) -> AsyncIterator[Path]:
-        """Yield the body of a request as a file, or else a file of the folder. `refused` is the title of an error."""
-        async with self.received(request, f"-{safe_name(name)}") as body:
-            path = body if body.stat().st_size else self.resolve(name)
-            try:
-                yield path
-            except FinegoldError as error:
-                detail = words_of(rename_files(error, {str(path): name, path.name: name}))
-                raise Problem(422, refused, detail, columns=await run_in_threadpool(columns_of, path)) from None
 
     def list(self) -> list[Listed]:
         """List the data files directly in the folder, the newest first."""

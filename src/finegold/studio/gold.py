@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from finegold.io.truth import read_truth
 from finegold.studio.files import FILE_BODY, columns_of
 from finegold.studio.problems import Problem
-from finegold.studio.services import FileName, Name, ProjectId, Reviewer, Scalar, ServicesDep, Shown, StoreDep
+from finegold.studio.services import FileName, Name, ProjectId, Reviewer, Scalar, Shown, StoreDep, sent_file
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, Codes, match, to_list
@@ -284,39 +283,34 @@ Column = Annotated[str | None, Query(max_length=1000, description="A column, if 
 
 
 @router.post("/truths", openapi_extra=FILE_BODY)
-async def import_truths(
+def import_truths(
     project: ProjectId,
-    request: Request,
     name: FileName,
     shown: Shown,
-    services: ServicesDep,
+    store: StoreDep,
+    path: Annotated[Path, sent_file("The truths cannot be read")],
     task: Column = None,
     label: Column = None,
 ) -> Imported:
     """Read truths from the body of the request, or from a file of the folder if the body is empty."""
-
-    def take(path: Path) -> Imported:
-        result, own = shown.result, shown.votes.columns[0]  # names tasks in the votes, and in our own exports
-        read = read_truth(str(path), task=task or (own if own in columns_of(path) else None), label=label)
-        truths = dict(zip(to_list(read.task), to_list(read.truth), strict=True))
-        tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
-        used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
-        names = result.task_names.take(tasks[used]).to_list()
-        rows = [
-            (each, shown.classes[truth], label_without_truth(shown, code))
-            for each, code, truth in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
-        ]
-        unknown = {str(truth) for truth, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
-        return Imported(
-            file=name,
-            read=len(truths),
-            used=add_truths(services.store, project, name, rows),
-            without_votes=int(np.count_nonzero(tasks == MISSING)),
-            unknown_classes=sorted(unknown)[:20],
-        )
-
-    async with services.files.sent(request, name, "The truths cannot be read") as path:
-        return await run_in_threadpool(take, path)
+    result, own = shown.result, shown.votes.columns[0]  # names tasks in the votes, and in our own exports
+    read = read_truth(str(path), task=task or (own if own in columns_of(path) else None), label=label)
+    truths = dict(zip(to_list(read.task), to_list(read.truth), strict=True))
+    tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
+    used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
+    names = result.task_names.take(tasks[used]).to_list()
+    rows = [
+        (each, shown.classes[truth], label_without_truth(shown, code))
+        for each, code, truth in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
+    ]
+    unknown = {str(truth) for truth, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
+    return Imported(
+        file=name,
+        read=len(truths),
+        used=add_truths(store, project, name, rows),
+        without_votes=int(np.count_nonzero(tasks == MISSING)),
+        unknown_classes=sorted(unknown)[:20],
+    )
 
 
 @router.delete("/truths", status_code=204, response_class=Response)

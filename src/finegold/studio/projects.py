@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -18,7 +17,16 @@ from finegold.studio.files import CRASHED, FILE_BODY, MAX_LISTED, Listed, safe_n
 from finegold.studio.gold import count_truths
 from finegold.studio.problems import Problem
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, Visitor, new_token, session_of
-from finegold.studio.services import FileName, JobState, ProjectId, Services, ServicesDep, StoreDep, visitor_of
+from finegold.studio.services import (
+    FileName,
+    JobState,
+    ProjectId,
+    Received,
+    Services,
+    ServicesDep,
+    StoreDep,
+    visitor_of,
+)
 from finegold.studio.store import Store, now
 from finegold.votes.sample import write_with_texts
 
@@ -135,17 +143,12 @@ def create_project(services: Services, name: str, **columns: Any) -> int:
 
 
 @router.post("/uploads", status_code=201, openapi_extra=FILE_BODY)
-async def upload(request: Request, name: FileName, services: ServicesDep) -> Project:
+def upload(name: FileName, path: Received, services: ServicesDep) -> Project:
     """Create a project from an uploaded file; the body of the request is the content of the file."""
-
-    def create(path: Path) -> Project:
-        kept = services.store.keep_file(path)
-        return describe(services, create_project(services, safe_name(name), file=safe_name(name), upload=kept))
-
-    async with services.files.received(request) as path:
-        if not path.stat().st_size:
-            raise Problem(422, "The file is empty", "Choose a file with votes.")
-        return await run_in_threadpool(create, path)
+    if not path.stat().st_size:
+        raise Problem(422, "The file is empty", "Choose a file with votes.")
+    file, kept = safe_name(name), services.store.keep_file(path)
+    return describe(services, create_project(services, file, file=file, upload=kept))
 
 
 @router.post("/sample", status_code=201)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import math
-import pathlib
 import queue
 import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import Depends, Header, Path, Query, Request
+import fastapi
+from fastapi import Depends, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator, BaseModel, Field, PrivateAttr
 
 from finegold.errors import FinegoldError
 from finegold.results.data import Step
-from finegold.studio.files import Files
-from finegold.studio.problems import Problem, warnings_in_words, words_of
+from finegold.studio.files import Files, columns_of, safe_name
+from finegold.studio.problems import Problem, rename_files, warnings_in_words, words_of
 from finegold.studio.reading import choices_that_repair
 from finegold.studio.security import MAX_REVIEWER_LENGTH, OWNER, READ_BLINDLY, SAFE_METHODS, Visitor
 from finegold.studio.store import Store
 from finegold.studio.workspace import Browser, Workspace
+from finegold.votes.annotations import Annotations
 
 KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
@@ -206,7 +209,7 @@ class Jobs:
 class Services:
     """One open project file with everything that works on it."""
 
-    def __init__(self, project_file: pathlib.Path, folder: pathlib.Path, most_bytes: int, file: str | None = None):
+    def __init__(self, project_file: Path, folder: Path, most_bytes: int, file: str | None = None):
         self.most_bytes = most_bytes
         self.hub, self.holds = Hub(), Holds()
         self.store = Store(project_file, self.hub.notify)
@@ -247,17 +250,10 @@ def _check_finite(value: Any) -> Any:
     return value
 
 
-def _not_blank(value: Any) -> Any:
-    if isinstance(value, str) and not value.strip():
-        raise ValueError("it is blank; give a name")
-    return value
-
-
 Scalar = Annotated[Name, AfterValidator(_check_finite)]  # a name in a request
-Id = Annotated[Scalar, AfterValidator(_not_blank)]
-ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The id of a project.")]
-FitId = Annotated[int, Path(ge=1, le=2**53, description="The id of a fit.")]
-At = Annotated[int, Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
+ProjectId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a project.")]
+FitId = Annotated[int, fastapi.Path(ge=1, le=2**53, description="The id of a fit.")]
+At = Annotated[int, fastapi.Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
 FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
 
 
@@ -298,6 +294,41 @@ def get_browser(
 
 
 Shown = Annotated[Browser, Depends(get_browser)]
+
+
+def get_votes(project: ProjectId, services: ServicesDep) -> Annotations:
+    return services.workspace.votes(project)
+
+
+VotesDep = Annotated[Annotations, Depends(get_votes)]
+
+
+async def receive_file(request: Request, name: FileName, services: ServicesDep) -> AsyncIterator[Path]:
+    """Yield the body of a request as a file, which is removed at the end."""
+    with services.files.temporary(f"-{safe_name(name)}") as path:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                await run_in_threadpool(file.write, chunk)
+        yield path
+
+
+Received = Annotated[Path, Depends(receive_file)]
+
+
+def sent_file(refused: str, *, or_folder: bool = False) -> Any:
+    """Return a dependency: the body of a request, or else a file of the folder. `refused` is the title of errors."""
+
+    def find_file(name: FileName, body: Received, services: ServicesDep) -> Iterator[Path]:
+        files = services.files
+        folder = files.subfolder(name) if or_folder else None
+        path = folder or (body if body.stat().st_size else files.resolve(name))
+        try:
+            yield path
+        except FinegoldError as error:
+            detail = words_of(rename_files(error, {str(path): name, path.name: name}))
+            raise Problem(422, refused, detail, columns=columns_of(path)) from None
+
+    return Depends(find_file)
 
 
 def visitor_of(request: Request) -> Visitor:

@@ -14,8 +14,7 @@ import fastapi
 import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from finegold.api.job import Job
 from finegold.errors import InputError
@@ -28,7 +27,7 @@ from finegold.studio.problems import Problem, warnings_in_words
 from finegold.studio.projects import Project, count_waiting, describe
 from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, near_spellings, preview, read_votes, title_of
 from finegold.studio.results import summarise_fit
-from finegold.studio.services import FileName, Id, JobState, ProjectId, Scalar, Services, ServicesDep, StoreDep
+from finegold.studio.services import FileName, JobState, ProjectId, Scalar, Services, ServicesDep, StoreDep, sent_file
 from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
@@ -48,6 +47,15 @@ OF_A_FILE = (  # kinds of findings
 )
 PLACES = {*Layout.model_fields, "task", "annotator", "label", "columns", "shape"}
 REFUSED = "These votes cannot be added"
+
+
+def _not_blank(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("it is blank; give a name")
+    return value
+
+
+Id = Annotated[Scalar, AfterValidator(_not_blank)]
 
 
 class Vote(BaseModel, extra="forbid"):
@@ -206,11 +214,11 @@ def remove_batch(
 
 
 @router.post("/projects/{project}/arrivals", openapi_extra=FILE_BODY)
-async def add_votes(
+def add_votes(
     project: ProjectId,
-    request: Request,
     name: FileName,
     services: ServicesDep,
+    path: Annotated[Path, sent_file(REFUSED)],
     take: Annotated[bool, Query(description="Take the votes; otherwise only say what they would change.")] = False,
     pasted: Annotated[bool, Query(description="The body has rows that were pasted, perhaps without a header.")] = False,
 ) -> Arrival:
@@ -218,56 +226,51 @@ async def add_votes(
 
     The columns are those of the project's file, or found by their names. A newer vote replaces an older one.
     """
-
-    def add(path: Path) -> Arrival:
-        known = read_options(services.store, project)
-        if pasted:  # name the columns, unless the first row names them
-            with suppress(UnicodeDecodeError):
-                text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
-                first = text.partition("\n")[0].rstrip("\r")
-                separator = next((mark for mark in "\t;," if mark in first), ",")
-                cells, own = first.split(separator), {known.task, known.annotator, known.label} if known else set()
-                is_named = own & {*cells} or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
-                header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
-                path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", encoding="utf-8")
-        # The file is read as the project's if it has the same columns, otherwise by the names of its columns.
-        seen = preview(path, Layout())
-        if seen.problem:
-            raise Problem(422, REFUSED, seen.problem)
-        basis = known or seen.guess
-        is_table = basis.shape == "long" and not seen.is_export
-        named = [column for column in (basis.task, basis.annotator, basis.label) if column is not None]
-        is_alike = seen.is_export or (is_table and named and set(named) <= set(seen.columns))
-        if is_table and seen.open and not is_alike:
-            wanted, missing = ", ".join(named) or "task, annotator and label", " or the ".join(seen.open)
-            raise Problem(422, REFUSED, f"No column was found for the {missing}; call the columns {wanted}.")
-        places = seen.guess.model_dump(include=set(Layout.model_fields) if is_alike else PLACES)
-        options = basis.model_copy(update={**places, "gold": None, "gold_marks": False})
-        with warnings_in_words() as words:
-            # Spellings are replaced when the votes are joined with the others.
-            read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
-        if read.n_votes > MAX_ARRIVING:
-            most = f"at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
-            raise Problem(422, REFUSED, f"There are {read.n_votes:,}; {most}")
-        read, asked = _questions_of(read)
-        columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
-        votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
-        before, _ = all_votes(services, project)
-        changes = _compare(before, votes, options)
-        arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
-        if take:
-            join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
-            facts = arrival.model_dump(exclude={"examples"})
-            arrival.batch = _add_batch(services.store, project, votes, name, facts)
-            if asked:
-                asked_before = json.loads(services.store.project(project)["options"] or "[]")
-                every = json.dumps([*dict.fromkeys([*asked_before, *asked])])
-                services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
-            keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
-        return arrival
-
-    async with services.files.sent(request, name, REFUSED) as path:
-        return await run_in_threadpool(add, path)
+    known = read_options(services.store, project)
+    if pasted:  # name the columns, unless the first row names them
+        with suppress(UnicodeDecodeError):
+            text = path.read_text("utf-8-sig").strip("\r\n") + "\n"
+            first = text.partition("\n")[0].rstrip("\r")
+            separator = next((mark for mark in "\t;," if mark in first), ",")
+            cells, own = first.split(separator), {known.task, known.annotator, known.label} if known else set()
+            is_named = own & {*cells} or all(candidates(cells, role) for role in (TASK, ANNOTATOR, LABEL))
+            header = separator.join((TASK.name, ANNOTATOR.name, LABEL.name))
+            path.write_text(text if is_named or len(cells) != 3 else f"{header}\n{text}", encoding="utf-8")
+    # The file is read as the project's if it has the same columns, otherwise by the names of its columns.
+    seen = preview(path, Layout())
+    if seen.problem:
+        raise Problem(422, REFUSED, seen.problem)
+    basis = known or seen.guess
+    is_table = basis.shape == "long" and not seen.is_export
+    named = [column for column in (basis.task, basis.annotator, basis.label) if column is not None]
+    is_alike = seen.is_export or (is_table and named and set(named) <= set(seen.columns))
+    if is_table and seen.open and not is_alike:
+        wanted, missing = ", ".join(named) or "task, annotator and label", " or the ".join(seen.open)
+        raise Problem(422, REFUSED, f"No column was found for the {missing}; call the columns {wanted}.")
+    places = seen.guess.model_dump(include=set(Layout.model_fields) if is_alike else PLACES)
+    options = basis.model_copy(update={**places, "gold": None, "gold_marks": False})
+    with warnings_in_words() as words:
+        # Spellings are replaced when the votes are joined with the others.
+        read = read_votes(path, options.model_copy(update={"alias": None}), lambda progress: None)
+    if read.n_votes > MAX_ARRIVING:
+        most = f"at most {MAX_ARRIVING:,} are added at a time. Add them in several files."
+        raise Problem(422, REFUSED, f"There are {read.n_votes:,}; {most}")
+    read, asked = _questions_of(read)
+    columns = zip(read.votes(), (read.task_names, read.annotator_names, read.class_names), strict=True)
+    votes = list(zip(*(names.take(codes).to_list() for codes, names in columns), strict=True))
+    before, _ = all_votes(services, project)
+    changes = _compare(before, votes, options)
+    arrival = Arrival(source=name, votes=len(votes), missing=read.counts.missing, warnings=words, **changes)
+    if take:
+        join_posted(before, votes, known)  # raises if the labels are not among the classes of the reading
+        facts = arrival.model_dump(exclude={"examples"})
+        arrival.batch = _add_batch(services.store, project, votes, name, facts)
+        if asked:
+            asked_before = json.loads(services.store.project(project)["options"] or "[]")
+            every = json.dumps([*dict.fromkeys([*asked_before, *asked])])
+            services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
+        keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
+    return arrival
 
 
 def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options: Reading) -> dict[str, Any]:
