@@ -61,22 +61,3 @@ def test_texts_are_searched_and_shown_in_the_rows(studio):
     found = studio.at(studio.project, "GET", "/tasks", params={"search": "barking"})
     assert [(row["task"], row["text"]) for row in found["rows"]] == [("8", "a BARKING one")]
     assert studio.at(studio.project, "GET", "/tasks", params={"search": "7"})["total"] == 1
-
-
-def test_the_votes_of_an_annotator_come_with_those_against_the_label_first(studio, project):
-    studio.fit(project, "ds")
-    worst = studio.at(project, "GET", "/annotators", params={"descending": False, "most": 1})["rows"][0]
-    view = studio.at(project, "GET", f"/annotators/{worst['code']}")
-    assert sum(view["support"]) == worst["n_votes"]
-    votes = studio.at(project, "GET", f"/annotators/{worst['code']}/votes?most=500")
-    assert votes["total"] == worst["n_votes"]
-    wrong = [row["vote"] != row["label"] for row in votes["rows"]]
-    assert wrong == sorted(wrong, reverse=True)
-    assert sum(wrong) == view["n_mistakes"] > 0
-    sure = [row["confidence"] for row in votes["rows"][: sum(wrong)]]
-    assert sure == sorted(sure, reverse=True)
-    only = studio.at(project, "GET", f"/annotators/{worst['code']}/votes?mistakes=true&most=500")
-    assert only["rows"] == votes["rows"][: sum(wrong)]
-    for row in only["rows"][:5]:  # each vote is really theirs
-        task = studio.at(project, "GET", f"/tasks/{row['at']}")["row"]
-        assert (worst["annotator"], row["vote"]) in [(one["annotator"], one["label"]) for one in task["votes"]]

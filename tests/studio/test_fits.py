@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+import finegold
 from finegold.api.job import Job
 from finegold.kernels import jit
 from finegold.studio.problems import Problem
@@ -11,7 +12,7 @@ from finegold.studio.projects import describe
 from finegold.studio.votes import new_base
 from tests.support.studio_helpers import refused
 
-SETTINGS = [
+WRONG_SETTINGS = [
     ("ptbcc", {"max_iterations": "x"}),
     ("ptbcc", {"max_iterations": 1.5}),
     ("ptbcc", {"max_iterations": True}),
@@ -24,23 +25,13 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "settings"), SETTINGS)
-def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(studio, project, method, settings):
-    answer = studio.post(f"/api/projects/{project}/fits", json={"method": method, "settings": settings})
-    refused(answer, 422, detail=next(iter(settings)))
+def test_settings_of_the_wrong_kind_are_refused_by_their_names_and_others_used(studio, project):
+    for method, settings in WRONG_SETTINGS:
+        answer = studio.post(f"/api/projects/{project}/fits", json={"method": method, "settings": settings})
+        refused(answer, 422, detail=next(iter(settings)))
     assert [fit["method"] for fit in studio.at(project, "GET")["fits"]] == ["mv"]
-
-
-@pytest.mark.parametrize(
-    ("method", "settings"),
-    [
-        ("ptbcc", {"tolerance": 1}),
-        ("ptbcc", {"max_iterations": 3, "precision": "single"}),
-        ("ibcc", {"max_iterations": 3}),
-    ],
-)
-def test_settings_of_the_right_kind_are_used(studio, project, method, settings):
-    assert studio.fit(project, method, **settings)["job"]["state"] == "done"
+    assert studio.fit(project, "ptbcc", tolerance=1, further="uniform")["job"]["state"] == "done"
+    assert studio.fit(project, "ibcc", max_iterations=3)["job"]["state"] == "done"
 
 
 def test_a_fit_that_waits_for_the_compiler_says_so(studio, project, monkeypatch):
@@ -57,10 +48,18 @@ def test_a_fit_that_waits_for_the_compiler_says_so(studio, project, monkeypatch)
     assert seen == [jit.COMPILING]
 
 
-def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio, project):
+def test_methods_are_compared_and_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio, project):
+    studio.fit(project, "ds")
     first = studio.fit(project)["shown"]
+    found = studio.at(project, "GET", "/compare")
+    results = [finegold.aggregate(studio.folder / "votes.csv", method) for method in ("mv", "ds", "ptbcc")]
+    expected = [[float((one.label_codes == two.label_codes).mean()) for two in results] for one in results]
+    assert found["shares"] == expected
+    studio.fit(project, n_prototypes=3)
     state = studio.fit(project)
-    assert first not in [fit["id"] for fit in state["fits"]]
+    kinds = [(fit["method"], fit["settings"]) for fit in state["fits"]]
+    assert kinds == [("mv", {}), ("ds", {}), ("ptbcc", {"n_prototypes": 3}), ("ptbcc", {})]
+    assert state["shown"] == state["fits"][-1]["id"]
     assert studio.at(project, "GET", f"/fits/{first}")["state"] == "replaced"
     studio.services.workspace.forget([first])
     refused(studio.get(f"/api/projects/{project}/results", params={"fit": first}), 409, "This fit has no result")
@@ -123,9 +122,7 @@ def test_nobody_gets_a_404_while_fits_end(studio, project):
         thread.start()
     fits = []
     for _ in range(25):
-        answer = studio.post(f"{base}/fits", json={"method": "mv"})
-        assert answer.status_code == 202, answer.text
-        fits.append(answer.json()["id"])
+        fits.append(studio.good("POST", f"{base}/fits", json={"method": "mv"})["id"])
         for fit in fits[-3:]:
             assert studio.get(f"{base}/fits/{fit}").status_code == 200
     studio.settled(project)

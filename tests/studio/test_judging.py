@@ -25,18 +25,27 @@ def undo(studio, project, who=""):
     return studio.at(project, "POST", "/undo", json={}, headers={"x-finegold-reviewer": who})["action"]
 
 
-def test_undo_after_a_skip_undoes_the_skip_and_keeps_the_judgement_before(studio, project):
+def test_undo_takes_back_a_skip_and_then_the_judgements_before_and_gives_them_back_to_their_reviewers(studio, project):
     one = first(studio, project)
     act(studio, project, "gold", one, label="cat")
+    act(studio, project, "gold", one, label="dog")
     two = first(studio, project)
     act(studio, project, "skip", two)
     assert first(studio, project) not in (one, two)
     undone = undo(studio, project)
     assert (undone["kind"], undone["task"]) == ("skip", two)
-    assert studio.gold(project) == {one: "cat"}
+    assert studio.gold(project) == {one: "dog"}
     assert first(studio, project) == two
     assert undo(studio, project)["task"] == one
+    assert studio.gold(project) == {one: "cat"}
+    undo(studio, project)
     assert studio.gold(project) == {}
+    assert studio.post(f"/api/projects/{project}/undo", json={}).status_code == 409
+    act(studio, project, "gold", 1, "ann", label="cat")
+    act(studio, project, "gold", 1, "bob", label="dog")
+    undo(studio, project, "bob")
+    found = studio.at(project, "GET", "/gold")
+    assert [(one["label"], one["reviewer"]) for one in found] == [("cat", "ann")]
 
 
 def test_skipped_tasks_are_remembered_and_come_last(studio, project):
@@ -95,6 +104,12 @@ def test_two_reviewers_get_different_tasks_and_judge_under_their_names(studio, p
     assert who == {ann: "ann", bob: "Jürgen"}
     assert undo(studio, project, "ann")["task"] == ann  # bob's action was later, but is his
     assert studio.gold(project) == {bob: "dog"}
+    text = studio.get(f"/api/projects/{project}/export/judgements.csv").text
+    head, row = [line.split(",") for line in text.splitlines()]
+    assert head == ["task", "truth", "label_then", "reviewer", "at", "note"]
+    assert (row[:2], row[3]) == ([str(bob), "dog"], "Jürgen")
+    text = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text
+    assert json.loads(text.splitlines()[0])["reviewer"] == "Jürgen"
 
 
 def test_a_task_is_held_for_ten_minutes(monkeypatch):
@@ -129,37 +144,22 @@ def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
     assert task["note"] == ""
 
 
-def test_undo_of_a_changed_judgement_gives_it_back_to_its_reviewer(studio, project):
-    act(studio, project, "gold", 1, "ann", label="cat")
-    act(studio, project, "gold", 1, "bob", label="dog")
-    undo(studio, project, "bob")
-    found = studio.at(project, "GET", "/gold")
-    assert [(one["label"], one["reviewer"]) for one in found] == [("cat", "ann")]
-
-
 def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, project):
-    def to_learn():
+    def to_learn(project):
         return queue(studio, project)["to_learn"]
 
-    studio.fit(project, "ds")
-    assert to_learn() == 0
-    act(studio, project, "gold", 1, label="cat")
-    assert to_learn() == 1
-    studio.fit(project, "ds")
-    assert to_learn() == 0
-    act(studio, project, "gold", 1, label="dog")  # as many truths as before, but another one
-    assert to_learn() == 1
-    undo(studio, project)
-    assert to_learn() == 0
     body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
-    project = studio.upload("votes.csv", body)  # whose truths are nothing to learn
-    assert studio.read(project, gold="gold")["job"]["state"] == "done"
-    studio.fit(project, "ds")
-    assert to_learn() == 0
-    act(studio, project, "gold", 1, label="dog")
-    assert to_learn() == 1
-    undo(studio, project)
-    assert to_learn() == 0
+    known = studio.upload("votes.csv", body)  # whose truths are nothing to learn
+    assert studio.read(known, gold="gold")["job"]["state"] == "done"
+    act(studio, project, "gold", 1, label="cat")
+    assert to_learn(project) == 1
+    for each in (project, known):
+        studio.fit(each, "ds")
+        assert to_learn(each) == 0
+        act(studio, each, "gold", 1, label="dog")  # as many truths as before, but another one
+        assert to_learn(each) == 1
+        undo(studio, each)
+        assert to_learn(each) == 0
 
 
 def test_the_next_task_needs_one_result_in_memory(studio, project):
@@ -233,13 +233,3 @@ def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
     shown = queue(studio, project)
     assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
     assert len(shown["tasks"][0]["row"]["votes"]) == 5
-
-
-def test_judgements_are_exported_with_who_said_what_and_when(studio, project):
-    act(studio, project, "gold", 1, "ann", label="cat")
-    text = studio.get(f"/api/projects/{project}/export/judgements.csv").text
-    head, row = [line.split(",") for line in text.splitlines()]
-    assert head == ["task", "truth", "label_then", "reviewer", "at", "note"]
-    assert (row[:2], row[3]) == (["1", "cat"], "ann")
-    text = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text
-    assert json.loads(text.splitlines()[0])["reviewer"] == "ann"

@@ -17,10 +17,8 @@ from finegold.errors import OutputError
 from finegold.studio.measure import is_shared, tasks_for
 from finegold.studio.reading import near_spellings
 from finegold.studio.serve import install_shortcut
-from finegold.votes.simulation import draw_judges, simulate_log
-from tests.studio.test_walks import votes_for_sets
 from tests.studio.test_week import posts, texts, votes
-from tests.support.browser import first_view, fits_the_width, new_page
+from tests.support.browser import new_page
 from tests.support.studio_helpers import WAIT, get, refused, studio_in_thread
 
 COLUMNS = {"task": "Post No.", "annotator": "Annotator", "label": "Verdict"}
@@ -281,78 +279,7 @@ def test_the_sheet_has_one_row_per_task_with_what_was_decided(studio, project, t
     assert "'=unclear" in studio.get(f"/api/projects/{project}/export/sent_back.csv").text
 
 
-# Layout
-
-
-BROKEN = """() => {
-    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-    const broken = [];
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        for (const word of node.data.matchAll(/[^\\s/–-]+/g)) {
-            const range = document.createRange();
-            range.setStart(node, word.index);
-            range.setEnd(node, word.index + word[0].length);
-            const parts = [...range.getClientRects()].filter((one) => one.width > 1);
-            const lines = new Set(parts.map((one) => Math.round(one.top)));
-            if (lines.size > 1) broken.push(word[0]);
-        }
-    }
-    return broken;
-}"""
-# Numbers that are torn from their unit, and headings that end in dots.
-TORN = """() => {
-    const lines = (cell) => {
-        const range = document.createRange();
-        range.selectNodeContents(cell);
-        const parts = [...range.getClientRects()].filter((one) => one.width > 1);
-        return new Set(parts.map((one) => Math.round(one.top))).size;
-    };
-    const numbers = [...document.querySelectorAll("main td.number")].filter((one) => !one.children.length);
-    const names = [...document.querySelectorAll("main .heat:not(.tiny) th, main .list small")];
-    const cut = names.filter((one) => one.scrollWidth > one.clientWidth + 1);
-    return [...numbers.filter((one) => lines(one) > 1), ...cut].map((one) => one.innerText);
-}"""
-VIEWS = (
-    *("columns", "overview", "tasks", "tasks/2", "annotators", "annotators/0", "classes", "judge", "measure"),
-    *("people", "export"),
-)
-CUT = """() => {
-    const isCut = (one) => one.scrollWidth > one.clientWidth + 1 && !one.querySelector(".heat");
-    const tables = [...document.querySelectorAll("main .scroll:not(.preview)")];
-    return tables.filter(isCut).map((one) => one.innerText.slice(0, 60));
-}"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024, 420])
-def test_no_word_is_broken_and_no_column_is_cut(browser, studio, project, width, scheme):
-    (studio.folder / "sets.csv").write_text(votes_for_sets(range(20)))
-    pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 80, seed=2).columns).write_csv(studio.folder / "log.csv")
-    studio.at(project, "POST", "/items", params={"name": "texts.csv", "take": True})
-    studio.fit(project, "anchored")
-    studio.judge(project, 3, "non-hateful")
-    log = studio.create("log.csv")
-    studio.read(log, **studio.at(log, "GET", "/preview")["guess"])
-    sets = studio.open("sets.csv", task="post", annotator="who", label="topics", multi=True)
-    views = [f"{project}/{view}" for view in VIEWS]
-    views += [f"{sets}/{view}" for view in ("columns", "tasks", "judge")] + [f"{log}/judges"]
-    with first_view(browser, studio, width, color_scheme=scheme) as page:
-        assert page.evaluate(BROKEN) == []
-        for view in views:
-            page.goto(f"{studio.address}/#/p/{view}")
-            page.wait_for_selector(f'.tabs [aria-current][href$="/{view.split("/")[1]}"]')
-            page.wait_for_load_state("networkidle") if "overview" in view else page.wait_for_timeout(300)
-            assert page.evaluate(BROKEN) == [], view
-            assert fits_the_width(page), view
-            if "columns" not in view:
-                assert page.evaluate(CUT) == [], view
-            assert page.evaluate(TORN) == [], view
-        page.goto(f"{studio.address}/#/p/{project}/tasks")
-        label = page.locator("#tasks tbody .label >> nth=0").bounding_box()
-        assert label["x"] + label["width"] <= width
-
-
-# The project file, and the icon
+# The icon
 
 
 def test_an_icon_starts_the_studio_in_the_folder(tmp_path, monkeypatch):

@@ -28,27 +28,18 @@ def add(studio, project, body=MODEL, name="bert.csv"):
     return studio.post(f"/api/projects/{project}/predictions", params={"name": name}, content=body)
 
 
-def test_what_was_read_of_a_file_is_said(studio, project):
+def test_what_was_read_of_a_file_is_said_and_a_file_of_the_folder_is_kept_in_the_project(studio, project):
     expected = {
-        "name": "bert.csv",
-        "n_tasks": 250,
-        "n_without_prediction": 50,
-        "n_without_votes": 2,
-        "classes": list(CLASSES),
-        "confidence": pytest.approx(0.85),
-        "warnings": [],
+        **{"name": "bert.csv", "n_tasks": 250, "n_without_prediction": 50, "n_without_votes": 2},
+        **{"classes": list(CLASSES), "confidence": pytest.approx(0.85), "warnings": []},
     }
-    assert add(studio, project).json() == [expected]
+    (studio.folder / "bert.csv").write_text(MODEL)
+    assert add(studio, project, body="").json() == [expected]
+    (studio.folder / "bert.csv").unlink()
     assert studio.at(project, "GET")["predictions"] == [expected]
-
-
-def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
-    (studio.folder / "svm.csv").write_text(MODEL)
-    assert studio.post(f"/api/projects/{project}/predictions?name=svm.csv").json()[0]["name"] == "svm.csv"
-    (studio.folder / "svm.csv").unlink()
     assert studio.fit(project, "ds")["fits"][-1]["state"] == "done"
     overview = studio.at(project, "GET", "/results")
-    assert (overview["models"][0]["model"], overview["n_predicted"]) == ("svm", 2)
+    assert (overview["models"][0]["model"], overview["n_predicted"]) == ("bert", 2)
 
 
 def test_labels_are_those_of_python_and_tasks_with_predictions_only_are_shown_as_such(studio, project, tmp_path):
@@ -99,27 +90,24 @@ def test_a_file_of_the_same_name_replaces_the_one_before_and_removed_ones_are_no
     assert studio.at(project, "GET", "/results")["models"] == []
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (probabilities([1]).replace("owl", "elk"), 'bert.csv: the column "elk" is not a class of the votes'),
-        (probabilities([1]).replace("0.85", "0.4"), "bert.csv, row 1 (task 1): the probabilities sum to 0.55"),
-        (probabilities([1001]), "bert.csv: none of the 1 tasks has votes"),
-        (probabilities([1, 1]), "the task has several rows of predictions"),
-        ("cat,dog\n", "bert.csv"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_refused_in_words_for_the_browser(studio, project, body, said):
-    answer = add(studio, project, body)
-    refused(answer, 422, detail=said)
-    assert "--" not in answer.text
-    assert str(studio.services.files.scratch) not in answer.text
+REFUSED = {
+    'bert.csv: the column "elk" is not a class of the votes': probabilities([1]).replace("owl", "elk"),
+    "bert.csv, row 1 (task 1): the probabilities sum to 0.55": probabilities([1]).replace("0.85", "0.4"),
+    "bert.csv: none of the 1 tasks has votes": probabilities([1001]),
+    "the task has several rows of predictions": probabilities([1, 1]),
+    "bert.csv": "cat,dog\n",
+}
+
+
+def test_a_file_that_cannot_be_used_is_refused_in_words_for_the_browser(studio, project):
+    for words, body in REFUSED.items():
+        answer = add(studio, project, body)
+        refused(answer, 422, detail=words)
+        assert "--" not in answer.text
+        assert str(studio.services.files.scratch) not in answer.text
     assert studio.at(project, "GET", "/predictions") == []
-
-
-def test_without_votes_there_is_nothing_to_predict(studio):
-    project = studio.good("POST", "/api/projects", json={})["id"]
-    refused(add(studio, project), 409, "There are no votes yet")
+    empty = studio.good("POST", "/api/projects", json={})["id"]
+    refused(add(studio, empty), 409, "There are no votes yet")
 
 
 def test_predictions_that_no_longer_fit_the_votes_are_named_by_the_failed_fit(studio, project):
