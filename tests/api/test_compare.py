@@ -17,7 +17,7 @@ from finegold.insight.comparison import compare
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from tests.support.animals import VOTES as SAMPLE
-from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, run, succeed, write
 
 QUICK = ["mv", "ds", "ptbcc"]
 
@@ -120,13 +120,3 @@ def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
         assert [row["method"] for row in compared] == ["mv", "ds"]
         found = json.loads(run("evaluate", path, "--truth", truth, *named, "--json").stdout)
         assert [row["method"] for row in found] == ["mv", "ds"]
-
-
-def test_the_truths_are_not_overwritten(tmp_path):
-    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
-    assert "would be overwritten" in refusal_of("compare", path, "--truth", truth, "--methods", "mv", "-o", truth)
-
-
-def test_an_unknown_method_is_refused(tmp_path):
-    path = write(tmp_path / "votes.csv", CSV)
-    assert "no method 'magic'" in refusal_of("compare", path, "--methods", "mv,magic")

@@ -1,9 +1,7 @@
 """One front door: what works in `finegold aggregate` works in every command that fits, and in Python."""
 
-import doctest
 import json
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
 from finegold.options import options_of
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import refusal_of, run, write
+from tests.support.cli_helpers import refusal_of, run
 
 COMMANDS = {
     "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
@@ -110,13 +108,11 @@ def test_reading_options_are_those_of_every_command_that_reads():
             assert len({(*named[name][option].opts, named[name][option].help) for name in having}) == 1
 
 
-def test_next_takes_votes_as_well_as_a_model(model):
-    one, other = (json.loads(run("next", source, "--json").stdout) for source in (model, VOTES))
-    assert one != other  # the model is of ds, votes are fitted by the default method
-    assert json.loads(run("next", VOTES, "--method", "ds", "--json").stdout) == one
-
-
 def test_next_votes_takes_votes_a_model_and_a_result(model):
+    of_model, of_ds, by_default = (
+        json.loads(run("next", *source, "--json").stdout) for source in ((model,), (VOTES, "--method", "ds"), (VOTES,))
+    )
+    assert of_model == of_ds != by_default
     of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
     assert of_votes.equals(finegold.next_votes(model, 5).tasks())
     assert of_votes.equals(finegold.next_votes(finegold.load(model), 5).tasks())
@@ -193,16 +189,3 @@ def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     assert fits[0]["engine"].threads == 2
     with pytest.raises(InputError, match="use refit=True for a full fit, or leave out checkpoint"):
         finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
-
-
-def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
-    votes = write(tmp_path / "votes.csv", VOTES.read_bytes())
-    assert "would be overwritten" in refusal_of("trust", votes, "--checkpoint", votes, "--overwrite")
-
-
-@pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "evaluate", "next_votes"])
-def test_the_example_of_each_public_function_runs(name):
-    found = finegold.__getattr__(name)  # another test may have imported finegold.compare, the module of 0.1
-    (example,) = doctest.DocTestFinder(recurse=False).find(found, name, sys.modules[found.__module__])
-    assert example.examples
-    assert doctest.DocTestRunner().run(example).failed == 0

@@ -137,9 +137,6 @@ def test_the_votes_are_kept_in_the_file(tmp_path, result):
         assert np.array_equal(ours, theirs)
     assert list(again.annotator_names) == list(before.annotator_names)
     assert again.counts == before.counts
-
-
-def test_a_file_of_the_first_finegold_has_no_votes(tmp_path, result):
     replace(result, annotations=None).save(tmp_path / "model")
     assert finegold.load(tmp_path / "model").annotations is None
 
@@ -232,10 +229,3 @@ def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
     assert whole.votes_per_annotator.tolist() == parts.votes_per_annotator.tolist()
     assert whole.agreement.tolist() == parts.agreement.tolist()
     assert whole.accuracy == pytest.approx(parts.accuracy, abs=1e-12)
-
-
-def test_a_tie_goes_to_the_class_that_is_more_frequent():
-    votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], list("ababab"), list("xyyyyy"))
-    result = finegold.aggregate(votes, "mv")
-    assert result.label.tolist() == ["y", "y", "y"]
-    assert result.tied.tolist() == [True, False, False]

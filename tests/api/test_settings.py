@@ -19,6 +19,7 @@ from finegold.methods.ds import DS
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.system import memory
+from tests.mutants import kills
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.
 EXTREMES: list[tuple[str, dict[str, Any]]] = [
@@ -132,6 +133,7 @@ def test_every_method_is_checked_against_the_memory_that_there_is(method: str, m
         fit(method_class(method)(), wide(20), threads=1)
 
 
+@kills("system/memory.py", "limits.append(float(limit - used))\n    if sys", "limits.append(float(limit))\n    if sys")
 def test_memory_that_is_available_is_that_of_machine_container_and_process(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,11 +144,6 @@ def test_memory_that_is_available_is_that_of_machine_container_and_process(
     assert memory.available_memory() == 3000
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available_memory() > 3000
-
-
-@pytest.mark.parametrize(("n", "words"), [(4.8e8, "480 MB"), (2.34e9, "2.3 GB"), (1.2e13, "12,000 GB")])
-def test_bytes_in_words(n: float, words: str) -> None:
-    assert memory.in_words(n) == words
 
 
 def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:

@@ -174,16 +174,6 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
     assert ".part" not in message
 
 
-def test_standard_output_on_a_full_disk_is_one_message(tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    votes = write(tmp_path / "votes.csv", CSV)
-    with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run([*FINEGOLD, "aggregate", votes], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert ended.returncode == 2
-    assert "the disk is full" in assert_one_message(ended.stderr)
-
-
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     rows = "".join(f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000))  # more than a pipe holds
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
@@ -198,14 +188,6 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
         said = process.stderr.read()
         assert process.wait() == 0
     assert said == ""
-
-
-def test_tables_for_a_reader_that_has_gone_are_no_error(tmp_path: Path) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
-    with subprocess.Popen([*FINEGOLD, "agreement", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.wait() == 0
 
 
 def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,9 @@ CASES = [
     ("2>/dev/full", "aggregate --wings", 2, ""),
     ("<&- >&- 2>&-", TO_FILE, 0, ""),
     ("<&-", "aggregate - --method mv", 2, "standard input is empty"),
+    (">/dev/full", "aggregate votes.csv --method mv", 2, "the disk is full"),
     ("| true", "--help", 0, ""),
+    ("| true", "agreement votes.csv", 0, ""),
 ]
 
 

@@ -165,6 +165,10 @@ def test_ties_go_to_the_class_that_appears_first() -> None:
             "labels_priors has no value for 'q'",
         ),
         (lambda: data_metrics.consistency(VOTES, aggregator=aggregation.KOS()), "KOS has no skills_"),
+        (
+            lambda: aggregation.DawidSkene(initial_error_strategy="assign").fit(VOTES, initial_error=VOTES),
+            "indexed by worker and label",
+        ),
     ],
 )
 def test_what_cannot_work_is_a_value_error(call: Any, words: str) -> None:
@@ -217,7 +221,7 @@ def test_known_errors_replace_or_join_the_first_estimate() -> None:
     pd.testing.assert_frame_equal(assigned.errors_, known.loc[assigned.errors_.index])
     with pytest.raises(ValueError, match=r"must sum to 1"):
         aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known * 2)
-    with pytest.raises(ValueError, match="no values for worker 'y'"):
+    with pytest.raises(ValueError, match=r"no values for worker 'y' \(1 are missing\)"):
         aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known[:2])
     added = aggregation.DawidSkene(0, initial_error_strategy="addition").fit(VOTES, initial_error=known[2:] * 10)
     # y: half a vote for q on task a where the truth is p; a vote for p on b

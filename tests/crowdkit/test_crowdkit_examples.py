@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import finegold
-from finegold import InputError
 from finegold.crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
 
 BLOCK = {
@@ -170,8 +169,6 @@ def test_an_assigned_history_replaces_the_first_estimate() -> None:
     odds = prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)  # everybody is thought to say the contrary
     found = model.fit_predict_proba(votes, initial_error=turned)[1]
     np.testing.assert_allclose(found, (odds / (1 + odds))[found.index], atol=1e-9)
-    with pytest.raises(InputError, match=r"has no values for worker 'w0' \(1 are missing\)"):
-        model.fit(votes, initial_error=turned.drop("w0", level="worker"))
 
 
 def test_what_was_learned_has_the_names_and_forms_of_the_field() -> None:
@@ -197,23 +194,6 @@ def test_arguments_may_be_named_as_there() -> None:
 
 
 VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x", "y", "y"]})
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: MajorityVote().fit(VOTES, pd.Series({"a": 1.0})), r"no skill for worker 'b' \(2 votes have none\)"),
-        (lambda: MajorityVote(on_missing_skill="ignore").fit(VOTES, pd.Series({"a": 1.0})), "who voted on task 2"),
-        (lambda: MajorityVote(on_missing_skill="value").fit(VOTES, pd.Series({"a": 1.0})), "needs a default_skill"),
-        (
-            lambda: DawidSkene(initial_error_strategy="assign").fit(VOTES, initial_error=VOTES),
-            "indexed by worker and label",
-        ),
-    ],
-)
-def test_what_cannot_work_is_said(call: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        call()
 
 
 def test_missing_skills_are_ignored_or_replaced_when_asked() -> None:

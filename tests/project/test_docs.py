@@ -23,8 +23,6 @@ import polars as pl
 import pytest
 
 from finegold.kernels.jit import COMPILING
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
 from finegold.paper import datasets
 from finegold.votes.sample import VOTES
 from tests.support.animals import ANIMALS
@@ -154,17 +152,6 @@ def same(shown, found):
     assert CHECKER.check_output(shown + "\n", found + "\n", flags), found
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_method_is_documented_with_an_example_that_runs(name):
-    made = method_class(name)
-    module = importlib.import_module(made.__module__)
-    results = [
-        doctest.DocTestRunner().run(test) for test in doctest.DocTestFinder().find(made, module=module, name=name)
-    ]
-    assert sum(result.attempted for result in results) > 0, f"add an example to the docstring of {made.__name__}"
-    assert sum(result.failed for result in results) == 0
-
-
 @pytest.mark.parametrize("name", ["cli", "options"])
 def test_pages_that_scripts_make_are_current(name):
     sys.path.insert(0, str(ROOT / "tools"))
@@ -227,9 +214,3 @@ def test_terminal_pictures_show_what_is_printed_today():
     for name, (title, shown) in pictures.contents().items():
         kept = (ROOT / "docs" / "images" / name).read_text("utf-8")
         assert pictures.text_of(kept) == pictures.text_of(pictures.picture_of(title, shown)), name
-
-
-def test_the_examples_of_the_package_run():
-    from finegold.votes import annotations
-
-    assert doctest.testmod(annotations).failed == 0

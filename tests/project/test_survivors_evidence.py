@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -239,13 +238,3 @@ def test_a_saved_truth_value_is_no_number_of_a_setting() -> None:
     result = finegold.aggregate(VOTES, "ds")
     with pytest.raises(InputError, match="the model has max_iterations = True, which ds cannot use"):
         method_of(replace(result, settings={**result.settings, "max_iterations": True}))
-
-
-@kills("system/memory.py", "limits.append(float(limit - used))\n    if sys", "limits.append(float(limit))\n    if sys")
-def test_what_a_container_uses_already_is_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from finegold.system import memory
-
-    (tmp_path / "memory.max").write_text("1000000\n")
-    (tmp_path / "memory.current").write_text("400000\n")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    assert memory.available_memory() == 600_000
