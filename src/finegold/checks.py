@@ -117,12 +117,14 @@ def symmetric_votes_are_tied(make: Make) -> None:
     if _is_random(make()):
         return
     for n_classes in (2, 3):
-        one, other, _ = np.array([(a, b, i) for a in range(n_classes) for b in range(n_classes) for i in range(3)]).T
-        one, other = one[one != other], other[one != other]
-        task = np.tile(np.arange(len(one)), 2)
-        result = fit_arrays(make, (task, np.repeat([0, 1], len(one)), np.concatenate([one, other])))
+        said, contrary, _ = np.array(
+            [(a, b, i) for a in range(n_classes) for b in range(n_classes) for i in range(3)]
+        ).T
+        said, contrary = said[said != contrary], contrary[said != contrary]
+        task = np.tile(np.arange(len(said)), 2)
+        result = fit_arrays(make, (task, np.repeat([0, 1], len(said)), np.concatenate([said, contrary])))
         assert result.tied.all(), result.posterior
-        assert (result.label_codes == np.minimum(one, other)).all()  # a tie gives the first class
+        assert (result.label_codes == np.minimum(said, contrary)).all()  # a tie gives the first class
 
 
 def the_same_seed_gives_the_same_bits(make: Make) -> None:
@@ -139,9 +141,8 @@ def the_input_is_untouched(make: Make) -> None:
 
 def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    one, two, four = (fit(make(), annotations, engine=LocalEngine(threads, fewest_votes=100)) for threads in (1, 2, 4))
-    assert same_bits(one, two)
-    assert same_bits(one, four)
+    alone, *others = (fit(make(), annotations, engine=LocalEngine(n, fewest_votes=100)) for n in (1, 2, 4))
+    assert all(same_bits(alone, other) for other in others)
 
 
 def blocks_do_not_change_the_answer(make: Make) -> None:
@@ -149,8 +150,8 @@ def blocks_do_not_change_the_answer(make: Make) -> None:
         return  # each block draws its own random numbers
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
     many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
-    one = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
-    assert np.allclose(many.posterior, one.posterior, atol=make().rounding)
+    single = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
+    assert np.allclose(many.posterior, single.posterior, atol=make().rounding)
 
 
 def small_data_behave(make: Make) -> None:

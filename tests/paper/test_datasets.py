@@ -69,7 +69,7 @@ def test_a_corrupted_file_is_refused_with_its_name_both_checksums_and_the_remedy
     said = str(refused.value)
     assert str(folder / "label.csv") in said
     assert datasets.data_set("val5").sha256["label.csv"] in said
-    assert datasets.verify(tmp_path)[0].found in said
+    assert datasets.verify(tmp_path)[0].actual in said
     assert "finegold datasets fetch val5" in said
     assert not finegold.load_dataset("val5", tmp_path, verified=False).verified
 

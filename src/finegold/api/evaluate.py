@@ -112,8 +112,8 @@ def compare(
     --------
     >>> import finegold
     >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
-    >>> found = finegold.compare(votes, ["mv", "ds"], truth={1: "x"})
-    >>> [(row["method"], row["flips"], row["accuracy"]) for row in found.rows()]
+    >>> comparison = finegold.compare(votes, ["mv", "ds"], truth={1: "x"})
+    >>> [(row["method"], row["flips"], row["accuracy"]) for row in comparison.rows()]
     [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
     job, chosen = job_of(votes, keywords), _methods_of(method_names() if methods is None else methods)
@@ -190,8 +190,8 @@ def audit(
     --------
     >>> import finegold
     >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
-    >>> found = finegold.audit(votes, {1: "x", 2: "x"}, "mv")
-    >>> found["task"].to_list(), found["p_wrong"].round(2).to_list(), found["votes_against"].to_list()
+    >>> table = finegold.audit(votes, {1: "x", 2: "x"}, "mv")
+    >>> table["task"].to_list(), table["p_wrong"].round(2).to_list(), table["votes_against"].to_list()
     ([2, 1], [1.0, 0.33], [2, 1])
     """
     result, _ = result_for(votes, method, keywords)

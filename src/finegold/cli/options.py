@@ -338,7 +338,7 @@ def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any
 
 def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
     """Load the saved result, or read the votes and fit the method."""
-    if (result := _saved(files, reading, [name for name in fit.given if name != "threads"])) is not None:
+    if (result := _load_model(files, reading, [name for name in fit.given if name != "threads"])) is not None:
         return result
     if reading.question == ALL:
         raise InputError("this command works with one question only; choose it with --question NAME")
@@ -347,11 +347,11 @@ def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
 
 def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
-    result = _saved(files, reading)
+    result = _load_model(files, reading)
     return job_of(files, reading, on_read=print_left_out).read(may_be_sets=False) if result is None else result
 
 
-def _saved(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
+def _load_model(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
     """Return the result if FILE is a model. Options that need votes are refused then."""
     from finegold.api.job import given_result, refuse_for_model
 

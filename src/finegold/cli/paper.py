@@ -75,9 +75,9 @@ def verify(folder: str = typer.Argument(metavar="DIR", help="A folder with one s
         raise InputError(f"there is no data set in {folder}; expected folders such as {EXPECTED}")
     wrong = [finding for finding in findings if not finding.is_good]
     for finding in findings:
-        state = "ok" if finding.is_good else "WRONG" if finding.found else "absent"
+        state = "ok" if finding.is_good else "WRONG" if finding.actual else "absent"
         typer.echo(f"{finding.name}/{finding.file}  {state}")
-    if changed := [library.refusal(finding) for finding in wrong if finding.found]:
+    if changed := [library.refusal(finding) for finding in wrong if finding.actual]:
         raise InputError("\n       ".join(changed))
     say(f"{count(len(findings) - len(wrong), 'file')} as they should be, {len(wrong)} absent")
 

@@ -141,11 +141,11 @@ class FileCheck(NamedTuple):
     file: str
     origin: str  # the path or the address
     expected: str
-    found: str  # empty if there is no such file
+    actual: str  # empty if there is no such file
 
     @property
     def is_good(self) -> bool:
-        return self.found == self.expected
+        return self.actual == self.expected
 
 
 def register(
@@ -177,8 +177,8 @@ def cache_folder() -> Path:
 
 def find(name: str, folder: str | Path) -> Path | None:
     """Return the data set's own folder, under Finegold's name or the source's; None if a file is missing."""
-    candidates = (Path(folder) / place for place in data_set(name).folders)
-    return next((place for place in candidates if all((place / file).is_file() for file in FILES)), None)
+    candidates = (Path(folder) / own for own in data_set(name).folders)
+    return next((own for own in candidates if all((own / file).is_file() for file in FILES)), None)
 
 
 @documented
@@ -198,16 +198,16 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
     >>> votes = finegold.load_dataset("val5", "my/sets")  # doctest: +SKIP
     >>> finegold.aggregate(votes.annotations)  # doctest: +SKIP
     """
-    entry, place = data_set(name), find(name, folder or cache_folder())
-    if folder is None and place is None:
+    entry, own = data_set(name), find(name, folder or cache_folder())
+    if folder is None and own is None:
         fetch([name])
-        place = find(name, cache_folder())
-    if place is None:
+        own = find(name, cache_folder())
+    if own is None:
         raise InputError(f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and {entry.name}/truth.csv")
-    wrong = [finding for finding in _check_files(entry, place) if not finding.is_good]
+    wrong = [finding for finding in _check_files(entry, own) if not finding.is_good]
     if wrong and verified:
         raise InputError(refusal(wrong[0]))
-    return _read(entry, place, verified=not wrong)
+    return _read(entry, own, verified=not wrong)
 
 
 def _read(entry: DataSet, folder: Path, *, verified: bool) -> Votes:
@@ -220,18 +220,18 @@ def verify(folder: str | Path) -> list[FileCheck]:
     """Check both files of every registered data set that has at least one of them in this folder."""
     checks: list[FileCheck] = []
     for entry in data_sets().values():
-        places = [Path(folder) / place for place in entry.folders]
-        there = [place for place in places if any((place / file).is_file() for file in FILES)]
+        candidates = [Path(folder) / own for own in entry.folders]
+        there = [own for own in candidates if any((own / file).is_file() for file in FILES)]
         checks += _check_files(entry, there[0]) if there else []
     return checks
 
 
 def refusal(finding: FileCheck) -> str:
     """Return which file is wrong, both checksums, and what to do."""
-    if not finding.found:
+    if not finding.actual:
         return f"{finding.origin} is missing; run `finegold datasets fetch {finding.name}`"
     return (
-        f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is {finding.found}, "
+        f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is {finding.actual}, "
         f"expected {finding.expected}; delete it and run `finegold datasets fetch {finding.name}`, "
         "or copy it from a folder with `--from DIR`"
     )
@@ -258,14 +258,14 @@ def fetch(
             expected = " or ".join(f"{name}/" for name in entry.folders)
             raise InputError(f"{entry.name} is not in {source}: expected {expected} with {' and '.join(FILES)}")
     for entry in entries:
-        place = None if source is None else find(entry.name, source)
+        own = None if source is None else find(entry.name, source)
         for file in FILES:
             target = goal / entry.name / file
-            origin = f"{entry.address.rstrip('/')}/{file}" if place is None else str(place / file)
+            origin = f"{entry.address.rstrip('/')}/{file}" if own is None else str(own / file)
             check = partial(_check_file, FileCheck(entry.name, file, origin, entry.sha256[file], ""))
             if target.is_file() and sha256(target) == entry.sha256[file]:
                 continue
-            if place is None:
+            if own is None:
                 download(origin, target, check, bar)
                 continue
             with prepared(target.parent), replacing(target) as (temporary,):
@@ -275,11 +275,12 @@ def fetch(
 
 
 def _check_file(expected: FileCheck, path: Path) -> None:
-    finding = expected._replace(found=sha256(path))
+    finding = expected._replace(actual=sha256(path))
     if not finding.is_good:
         raise InputError(refusal(finding))
 
 
 def _check_files(entry: DataSet, folder: Path) -> list[FileCheck]:
-    found = {path: sha256(path) if path.is_file() else "" for path in (folder / file for file in FILES)}
-    return [FileCheck(entry.name, p.name, str(p), entry.sha256[p.name], checksum) for p, checksum in found.items()]
+    paths = [folder / file for file in FILES]
+    actual = [sha256(path) if path.is_file() else "" for path in paths]
+    return [FileCheck(entry.name, p.name, str(p), entry.sha256[p.name], a) for p, a in zip(paths, actual, strict=True)]

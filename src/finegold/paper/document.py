@@ -34,7 +34,7 @@ class Table:
     @property
     def cells(self) -> list[list[str]]:
         """The rows as readers see them."""
-        return [[shown(*cell, self.digits) for cell in zip(row, self.header, strict=True)] for row in self.rows]
+        return [[format_cell(*cell, self.digits) for cell in zip(row, self.header, strict=True)] for row in self.rows]
 
 
 Block = str | list[str] | Heading | Picture | Table  # a text is a paragraph, a list has an item per text
@@ -58,7 +58,7 @@ def to_markdown(title: str, blocks: Iterable[Block], folder: str) -> str:
     return "\n\n".join([f"# {_md(title)}", *(_markdown(block, folder) for block in blocks)]) + "\n"
 
 
-def shown(value: Any, heading: str, digits: int) -> str:
+def format_cell(value: Any, heading: str, digits: int) -> str:
     """Format a cell for readers."""
     if value is None:
         return ""

@@ -78,20 +78,22 @@ def _accuracies(results: Results) -> Any:
     panels = figure.subplots(rows, 3, squeeze=False).ravel()
     for panel, name in zip(panels, results.data, strict=False):
         values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
-        places, last = np.arange(len(values)), len(values) - 0.5
+        positions, last = np.arange(len(values)), len(values) - 0.5
         mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
         margin = max(high - low, 0.02)
         panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
         panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
-        for place, (method, value) in zip(places, values.items(), strict=True):
+        for position, (method, value) in zip(positions, values.items(), strict=True):
             look = LOOKS[method]
-            panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
-            number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
+            panel.bar(position, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
+            number = panel.text(
+                position, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7
+            )
             number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
         panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
         panel.set_xlim(-0.6, last + 1.4)
         names = [METHODS[method] for method in values]
-        panel.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
+        panel.set_xticks(positions, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
         panel.tick_params(axis="x", length=0, pad=2)
         mark = "" if results.data[name].verified else " (NOT VERIFIED)"
         panel.set_title(results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left")
@@ -120,9 +122,9 @@ def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
         panel.set_ylabel("truth (class)")
         panel.set_title(f"{title}, prototype {s + 1}", fontsize=10, fontweight="bold")
     first = np.sort(weights[:, 0])[::-1]  # one bar per annotator, sorted by their shares
-    places, second = np.arange(len(first)) + 1, {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"}
-    last.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
-    last.bar(places, 1 - first, 1.0, bottom=first, linewidth=0.0, **second)
+    positions, second = np.arange(len(first)) + 1, {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"}
+    last.bar(positions, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
+    last.bar(positions, 1 - first, 1.0, bottom=first, linewidth=0.0, **second)
     last.bar(1, 0, label="prototype 2", **second)
     last.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
     last.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")

@@ -51,9 +51,9 @@ class _Method(ds.DS):
     def bound(self, parameters: ds.Parameters, statistics: ConfusionSums) -> float:
         """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
         after = self.expect(statistics, parameters)
-        entropy = statistics.log_norm - _expected(parameters, statistics)
+        entropy = statistics.log_norm - _log_likelihood(parameters, statistics)
         per_vote = _times_log(statistics.n.sum(axis=(0, 1)) - statistics.tau, after)
-        return float((_expected(after, statistics) + per_vote + entropy) / statistics.n.sum())
+        return float((_log_likelihood(after, statistics) + per_vote + entropy) / statistics.n.sum())
 
 
 class _OneCoinMethod(_Method):
@@ -66,7 +66,7 @@ class _OneCoinMethod(_Method):
         return _one_coin(super().expect(statistics, before), statistics.n)
 
 
-def _expected(parameters: ds.Parameters, statistics: ConfusionSums) -> float:
+def _log_likelihood(parameters: ds.Parameters, statistics: ConfusionSums) -> float:
     """Return the expected log-likelihood of votes and truths."""
     votes = np.where(statistics.n > 0, parameters.log_v, 0.0)
     return float((statistics.n * votes).sum() + _times_log(statistics.tau, parameters))
