@@ -46,13 +46,9 @@ class Role:
     shown: str = ""  # the names that an error lists
 
 
-def words_in(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-def _with_id(names: str) -> frozenset[str]:
-    """Return each name alone and followed by id: worker, worker_id, WorkerId."""
-    return words_in(names) | {name + "id" for name in names.split()}
+def words_in(names: str, end: str = "") -> frozenset[str]:
+    """Return each name alone and followed by `end`: worker, worker_id, WorkerId."""
+    return frozenset([*names.split(), *(name + end for name in names.split())])
 
 
 TASKS = "task item question unit hit example instance"
@@ -66,11 +62,13 @@ INDEX = frozenset({"", "unnamed0"})  # pandas writes its row numbers without a n
 TASK = Role(
     "task",
     "task",
-    _with_id(TASKS) | words_in("promptid sampleid docid"),
-    (_with_id(CONTENTS),),
+    words_in(TASKS, "id") | words_in("promptid sampleid docid"),
+    (words_in(CONTENTS, "id"),),
     f"{TASKS} prompt_id sample_id doc_id {CONTENTS}",
 )
-ANNOTATOR = Role("annotator", "annotator", _with_id(ANNOTATORS), (_with_id("model"),), f"{ANNOTATORS} model")
+ANNOTATOR = Role(
+    "annotator", "annotator", words_in(ANNOTATORS, "id"), (words_in("model", "id"),), f"{ANNOTATORS} model"
+)
 LABEL = Role("label", "label", words_in(LABELS), (words_in(CATEGORIES),), f"{LABELS} {CATEGORIES}")
 TRUTH = Role("truth", "label", words_in("truth gold groundtruth goldlabel truelabel"))
 # In a wide table, row ids would otherwise be taken for an annotator.
@@ -80,7 +78,7 @@ RESPONDENT = Role(
     "annotator",
     "annotator",
     ANNOTATOR.words
-    | _with_id("respondent prolific")
+    | words_in("respondent prolific", "id")
     | words_in("responseid prolificpid email emailaddress name id index"),
     (INDEX,),
     f"{ANNOTATORS} respondent email name id",
@@ -112,12 +110,12 @@ class LostColumnsError(InputError):
 
 
 @contextmanager
-def columns_of(name: str) -> Iterator[None]:
+def columns_of(table: Table) -> Iterator[None]:
     """Add the name of the table to errors about its columns."""
     try:
         yield
     except InputError as error:
-        error.where = error.where or name
+        error.where = error.where or table.name
         raise
 
 
@@ -130,7 +128,10 @@ def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
     others = {role.name: column for role, column in named.items()}
     others |= {role.name: fitting[0] for role, fitting in matches.items() if len(fitting) == 1}
     if not lost:
-        return [named[role] if role in named else the_only(matches[role], role, others) for role in name_of]
+        for role, fitting in matches.items():
+            if len(fitting) > 1:
+                raise _several(fitting, role, others)
+        return [named[role] if role in named else matches[role][0] for role in name_of]
     if not columns:
         raise InputError("there are no columns; expected a table with a header and at least one vote")
     brief = f"there is no {' and no '.join(role.name for role in lost)} column"
@@ -173,15 +174,19 @@ def named_column(columns: Sequence[Any], name: Any, role: Role) -> Any:
     raise InputError(f'{problem}; did you mean "{near[0]}"?' if near else problem, remedies=remedies)
 
 
-def the_only(matches: list[Any], role: Role, others: Mapping[str, Any] | None = None) -> Any:
+def the_only(matches: list[Any], role: Role) -> Any:
     """Return the only match. Refuse to guess between two, because the guess would often be wrong."""
-    if len(matches) == 1:
-        return matches[0]
+    if len(matches) > 1:
+        raise _several(matches, role, {})
+    return matches[0]
+
+
+def _several(matches: list[Any], role: Role, others: Mapping[str, Any]) -> LostColumnsError:
     problem = f"the columns {list_names(matches)} could each be the {role.name}"
     error = LostColumnsError(problem, remedies=[_naming({role: NAME}, "to say which")])
     error.lost, error.among, error.brief = [role], matches, problem
-    error.known = {name: column for name, column in (others or {}).items() if name != role.name}
-    raise error
+    error.known = {name: column for name, column in others.items() if name != role.name}
+    return error
 
 
 def _naming(columns: dict[Role, str], text: str = "") -> Remedy:

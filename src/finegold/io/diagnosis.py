@@ -260,7 +260,7 @@ class Column(NamedTuple):
 
 
 def _column(name: Any, values: Sequence[Any]) -> Column:
-    texts = [None if is_missing(value, ()) else text_of(value) for value in values]
+    texts = [None if is_missing(value) else text_of(value) for value in values]
     code_of: dict[str, int] = {}
     codes = [MISSING if text is None else code_of.setdefault(text, len(code_of)) for text in texts]
     return Column(name, np.array(codes, np.int32), list(code_of))

@@ -62,7 +62,7 @@ def read_labels(
 ) -> Labels:
     """Return the cells that are votes, and whether they are sets. Report words that may be classes, or no votes."""
     labels = drop_missing(cells, options.no_vote)
-    words = count_no_votes(cells, labels)
+    words = count_no_votes(cells, labels) if len(labels.names) < len(cells.names) else {}
     sets: list[Finding] = []
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
@@ -73,7 +73,7 @@ def read_labels(
             sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
     are_sets = bool(options.multi or sets)
     if options.no_vote is None:
-        findings = [*findings, *find_doubtful_words(words)]
+        findings = [*findings, *(find_doubtful_words(words) if words else [])]
         if options.classes is None and len(labels.names) <= limit("CLASSES"):
             counts = Spellings(labels, []).frequency()
             if are_sets or of_export:  # nothing was chosen, which is an answer
@@ -121,7 +121,8 @@ def assemble(
         take(0), take(0), take(0), of_task, of_annotator, classes, gold=gold, repeated=options.repeated
     )
     counts = replace(annotations.counts, gold_unused=len(unused_gold))
-    annotations = count_more(replace(annotations, counts=counts), left_out, left_out)
+    annotations = replace(annotations, counts=counts)
+    annotations = count_more(annotations, left_out, left_out) if left_out else annotations
     if unused_gold:
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
@@ -232,7 +233,7 @@ def _assemble_sets(
 
 
 def read_long(opened: Table, options: ReadOptions) -> Annotations:
-    with roles.columns_of(opened.name):
+    with roles.columns_of(opened):
         gold = None if options.gold is None else gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         names = {roles.TASK: options.task, roles.ANNOTATOR: options.annotator, roles.LABEL: options.label}
@@ -249,7 +250,7 @@ def read_long(opened: Table, options: ReadOptions) -> Annotations:
         remedies = [use(label=Placeholder("NAME"), text="to name the column of the labels")]
         raise InputError(f"{problem}, which is the limit", "", [*remedies, use(text=remedy_of("CLASSES"))])
     refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
-    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
+    truth = None if options.gold is None else gold_truth(table, tasks, gold, options.gold, options.no_vote)
     annotations = assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
     return _with_columns(annotations, opened, by_task, by_annotator)
 
@@ -264,7 +265,7 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
     # A column of a wide table called gold or truth is not an annotator, and neither is such a row of a transposed one;
     # they are used only if `gold` asks for them.
     findings: list[Finding] = []
-    with roles.columns_of(opened.name):
+    with roles.columns_of(opened):
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
         role, name = (roles.RESPONDENT, options.annotator) if is_transposed else (roles.WIDE_TASK, options.task)
         by_row = roles.find_column([column for column in opened.columns if column != gold], role, name)

@@ -210,8 +210,8 @@ class ReadOptions:
         from finegold.votes.labels import listed_classes, missing_words
 
         missing = [self.missing] if isinstance(self.missing, str) else self.missing
-        spellings = self.alias.class_of if self.alias else {}
-        named = [*listed_classes(self.classes), *spellings]
+        named = [] if self.classes is None else listed_classes(self.classes)
+        named += self.alias.class_of if self.alias else []
         return missing_words(missing if missing is None else list(missing), self.keep_missing, named)
 
     @property

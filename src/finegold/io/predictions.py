@@ -77,7 +77,7 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     opened = open_table(given)
     named = votes.columns[0] if votes.columns[0] in opened.columns else None  # as in the votes
     role = TASK if candidates(opened.columns, TASK) else replace(WIDE_TASK, option="")
-    with columns_of(opened.name):
+    with columns_of(opened):
         by_task = find_columns(opened.columns, {role: named})[0]
     classes = [column for column in opened.columns if column != by_task]
     if len(classes) == 1 and _codes(classes, votes)[0] == MISSING:  # answers without probabilities

@@ -124,7 +124,8 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes by question. A table has one, without a name."""
     if is_database(votes) or options.query is not None or options.table is not None or options.params:
         votes = open_database(votes, options.query, options.table, options.params)
-    votes = with_dialect(votes, options.encoding, options.separator, options.header)
+    if options.encoding is not None or options.separator or options.header != 1:
+        votes = with_dialect(votes, options.encoding, options.separator, options.header)
     if options.format == TRANSPOSED or not is_files(votes):
         if options.format not in (None, TABLE, TRANSPOSED):
             problem = f"the format {options.format} is one of files; give a path"
@@ -206,7 +207,7 @@ def read_alias(alias: Any) -> Alias:
         pairs = list(zip(*(table.rows[column].to_list() for column in columns), strict=True))
     class_of: dict[str, Any] = {}
     for spelling, meant in pairs:
-        if is_missing(meant, ()):
+        if is_missing(meant):
             remedies = [use(text="fill it in"), use(text="remove the row")]
             raise InputError(f"the spelling {spelling!r} has no class", name, remedies)
         known = class_of.setdefault(text_of(spelling), meant)

@@ -21,7 +21,7 @@ from finegold.io.options import ReadOptions
 from finegold.io.source import Source, is_files, reading, sources_of, with_dialect
 from finegold.io.tables import Table, open_sources, open_table
 from finegold.votes.encoding import text_of
-from finegold.votes.labels import is_missing, spelled_alike
+from finegold.votes.labels import fold_words, is_missing, spelled_alike
 
 KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
 ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
@@ -153,13 +153,13 @@ def read_answers(
         cells = [table.rows[column].to_list() for column in (by_task, by_truth, *ids)]
         cells += [[None] * len(cells[0])] if not ids else []
         rows = [
-            ("" if is_missing(a, ()) else text_of(a).strip(), b, c, table.where(i))
+            ("" if is_missing(a) else text_of(a).strip(), b, c, table.where(i))
             for i, (a, b, c) in enumerate(zip(*cells, strict=True))
         ]
     task_of = _in_known_form(tasks)
     truths: dict[str, str | None] = {}
     for name, answer, _, where in rows:
-        blank = is_missing(answer, None) and (is_missing(answer, ()) or text_of(answer) not in words)
+        blank = is_missing(answer, fold_words(None)) and (is_missing(answer) or text_of(answer) not in words)
         if not name:
             if not blank:
                 raise InputError("there is a truth but no task", where, [use(text="fill in the task or remove it")])
@@ -171,7 +171,7 @@ def read_answers(
     spelled = spelled_alike([each for each in truths.values() if each is not None], known)
     class_of = _in_known_form(map(text_of, known))
     said = {n: None if t is None else class_of(text_of(spelled.get(t, t))) for n, t in truths.items()}
-    return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each, ())})
+    return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each)})
 
 
 def _in_known_form(names: Iterable[str]) -> Callable[[str], str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -247,12 +247,14 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
             frame = nw.from_native(votes)
         except TypeError:
             frame = nw.from_native(as_frame(votes))
-        frame = with_index(frame, named)
+        if frame.implementation.is_pandas_like():
+            frame = with_index(frame, named)
         columns = list(frame.collect_schema().names())
     except nw.exceptions.DuplicateError as error:
         reason = " ".join(str(error).split())
         raise InputError(f"the data frame has columns of the same name: {reason}") from None
-    _refuse_repeated_names("the data frame", columns)
+    if len(set(columns)) < len(columns):
+        _refuse_repeated_names("the data frame", columns)
     return Table(columns, frame)
 
 
@@ -443,10 +445,9 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     return scan
 
 
-def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> None:
+def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> NoReturn:
     repeated = ", ".join(f'"{name}"' for name, times in Counter(columns).items() if times > 1)
-    if repeated:
-        raise InputError(f"{table} has more than one column named {repeated}; give every column its own name")
+    raise InputError(f"{table} has more than one column named {repeated}; give every column its own name")
 
 
 def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit: int = 0) -> Iterator[pl.DataFrame]:

@@ -32,7 +32,16 @@ from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, integer_names, match, text_of, to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes, match_ids
+from finegold.votes.labels import (
+    as_cell,
+    as_classes,
+    drop_missing,
+    fold_words,
+    is_missing,
+    known_options,
+    look_alikes,
+    match_ids,
+)
 
 NAMED = 3  # tasks without votes that a warning names
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
@@ -78,7 +87,8 @@ def read_truth(
     if isinstance(truth, GoldColumn):
         raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
-        known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, missing)]
+        words = fold_words(missing)
+        known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, words)]
         return Truth(Names([name for name, _ in known]), Names([meant for _, meant in known]))
 
     def with_option(role: Role) -> Role:
@@ -97,7 +107,7 @@ def read_truth(
         if task is None and len(columns) == 2 and len(truths) == 1 and not candidates(columns, TASK):
             by_name[with_option(TASK)] = next((column for column in columns if column != truths[0]), None)
         try:
-            with columns_of(opened.name):
+            with columns_of(opened):
                 by_task, by_truth = find_columns(columns, by_name)
         except LostColumnsError as error:
             raise explain_lost_columns(error, opened) from None
@@ -119,7 +129,7 @@ def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
     """Read the group of each task from a column of a table."""
     opened = open_table(groups)
     roles = {TASK: task if task in opened.columns else None, replace(LABEL, name="group", option="group"): column}
-    with columns_of(opened.name):
+    with columns_of(opened):
         by_task, by_group = find_columns(opened.columns, roles)
     table = opened.encode([by_task], [by_group])
     return dict(zip(*map(to_list, one_per_task(table, table.ids(by_task), by_group, None, "group")), strict=True))

@@ -33,7 +33,7 @@ from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
 from finegold.votes.hygiene import examine_votes, totals_of, warn_of
-from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
+from finegold.votes.labels import find_look_alikes, fold_words, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
 
 router = APIRouter(tags=["votes"])
@@ -393,7 +393,7 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     options = options or Reading()
     listed = options.classes or options.ordered or ()
     missing = missing_words(options.missing, options.keep_missing, [*listed, *(options.alias or ())])
-    labels = [None if is_missing(label, missing) else label for _, _, label in posted]
+    labels = [None if is_missing(label, fold_words(missing)) else label for _, _, label in posted]
     if votes is not None and all(label is None for label in labels):
         return count_more(votes, rows=len(posted), missing=len(posted))
     spelled = _spell(labels, [] if votes is None else to_list(votes.class_names), options)

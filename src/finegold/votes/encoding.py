@@ -319,9 +319,10 @@ def encode_column(column: Names, is_text: bool) -> Coded:
     if is_text and (numbers := as_integers(column.values)) is not None:  # they are encoded faster than text
         column = Names(numbers)
     coded = encode_series(column)
-    if not coded.names.values.dtype.is_numeric():
-        coded = without_blanks(coded)
-    return integer_names(coded) if is_text else coded
+    if coded.names.values.dtype.is_numeric():
+        return coded
+    named = without_blanks(coded)
+    return integer_names(named) if is_text and named is not coded else named  # only blanks were no integers
 
 
 def encode_series(column: Names) -> Coded:

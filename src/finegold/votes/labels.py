@@ -40,18 +40,13 @@ def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Ite
     return [word for word in MISSING_LABELS if _folded(word) not in named]
 
 
-def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
-    """Labels that say "no vote" become MISSING."""
-    words = frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
-    return encoding.without(labels, lambda name: _is_missing(name, words))
+def fold_words(missing: Iterable[Any] | None) -> frozenset[str]:
+    """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual ones."""
+    return frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
 
 
-def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
+def is_missing(label: Any, words: frozenset[str] = frozenset()) -> bool:
     """Null, NaN, blank, or one of the words that mean "no vote"."""
-    return _is_missing(label, frozenset(map(_folded, MISSING_LABELS if missing is None else missing)))
-
-
-def _is_missing(label: Any, words: frozenset[str]) -> bool:
     if label is None or encoding.is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
     return label != label or _folded(label) in words  # only NaN differs from itself
@@ -61,17 +56,17 @@ def _folded(label: Any) -> str:
     return text_of(label).strip().casefold()
 
 
+def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
+    """Labels that say "no vote" become MISSING."""
+    words = fold_words(missing)
+    return encoding.without(labels, lambda name: is_missing(name, words))
+
+
 def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
     """Return how often each word occurs among the cells that is not among the votes; blank is not a word."""
-    if len(cells.names) == len(votes.names):
-        return {}
-    kept = set(map(text_of, to_list(votes.names)))
-    words = [
-        (code, text_of(name))
-        for code, name in enumerate(to_list(cells.names))
-        if not encoding.is_blank(name) and text_of(name) not in kept
-    ]
-    return {word: int(np.count_nonzero(cells.codes == code)) for code, word in words}
+    kept = set(map(text_of, votes.names))
+    words = {code: text_of(name) for code, name in enumerate(cells.names) if not encoding.is_blank(name)}
+    return {word: int(np.count_nonzero(cells.codes == code)) for code, word in words.items() if word not in kept}
 
 
 # Which cells hold sets of labels, and which options do they hold?
@@ -174,10 +169,10 @@ class Spellings(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """Every label and truth by its text."""
-        return {text_of(name): name for name in [*self.truths, *to_list(self.labels.names)]}
+        return {text_of(name): name for name in [*self.truths, *self.labels.names]}
 
     def frequency(self) -> dict[str, int]:
-        codes, names = self.labels.codes, to_list(self.labels.names)
+        codes, names = self.labels.codes, self.labels.names
         if self.counts is None:
             counts = sort_votes.count(codes, len(names))
         else:
@@ -186,7 +181,7 @@ class Spellings(NamedTuple):
 
     def renamed(self, new: dict[str, Any]) -> Spellings:
         """Replace labels and truths by their text."""
-        names = [new.get(text_of(name), name) for name in to_list(self.labels.names)]
+        names = [new.get(text_of(name), name) for name in self.labels.names]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
         coded = encoding.encode_series(self.labels.names.of(names))
         return Spellings(Coded(encoding.renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
@@ -211,11 +206,11 @@ def unify(
         spellings = spellings.renamed(new)
     if spellings.labels.names.values.dtype.is_integer() and not spellings.truths and classes is None:
         return spellings, findings
-    values = to_list(spellings.labels.names)  # a truth that matches a label becomes that label: False for "False"
-    matches = match(spellings.truths, spellings.labels.names).tolist()
-    pairs = zip(spellings.truths, matches, strict=True)
-    spellings = spellings._replace(truths=[truth if code == MISSING else values[code] for truth, code in pairs])
-    given = list(map(text_of, listed_classes(classes)))
+    if spellings.truths:  # a truth that matches a label becomes that label: False for "False"
+        values, matches = to_list(spellings.labels.names), match(spellings.truths, spellings.labels.names).tolist()
+        pairs = zip(spellings.truths, matches, strict=True)
+        spellings = spellings._replace(truths=[truth if code == MISSING else values[code] for truth, code in pairs])
+    given = [] if classes is None else list(map(text_of, listed_classes(classes)))
     known = spellings.known()
     numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
     is_merged = None not in numbers.values() and _group_by(numbers, lambda text: str(numbers[text]))
@@ -462,7 +457,7 @@ def encode_classes(
     """Return labels and truths as codes of classes, and these: those given, else all labels and truths, sorted."""
     known = labels.names.to_list()
     if classes is None:
-        unseen = match(truths, labels.names) == MISSING
+        unseen = match(truths, labels.names) == MISSING if truths else []
         new = list({text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}.values())
         if new:
             both = known + [_same_type(value, known) for value in new]
@@ -473,7 +468,7 @@ def encode_classes(
             labels = Coded(encoding.renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
             labels = encoding.integer_names(labels)
-        return labels.codes, match(truths, labels.names), labels.names
+        return labels.codes, match(truths, labels.names) if truths else np.empty(0, np.int32), labels.names
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
         raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
@@ -506,10 +501,8 @@ def _same_type(value: Any, known: list[Any]) -> Any:
     return int(text_of(value)) if are_integers and encoding.is_integer_text(value) else value
 
 
-def listed_classes(classes: Sequence[Any] | None) -> list[Any]:
-    """Return the classes that the user names, which may be a single text, an array or none."""
-    if classes is None:
-        return []
+def listed_classes(classes: Sequence[Any]) -> list[Any]:
+    """Return the classes that the user names, which may be a single text or an array."""
     return [classes] if isinstance(classes, str) else list(classes)
 
 

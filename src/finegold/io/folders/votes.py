@@ -77,7 +77,7 @@ def read_votes(
     cluster: Cluster, votes: Any, options: ReadOptions, scratch: Path, *, fewest_votes: int, rows_per_range: int
 ) -> RemoteVotes:
     opened = open_table(votes)
-    with columns_of(opened.name):
+    with columns_of(opened):
         if gold_column(options.gold, opened.columns) is not None:
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
         named: dict[Role, Any] = {TASK: options.task, ANNOTATOR: options.annotator, LABEL: options.label}
