@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
-from finegold.kernels.jit import in_threads, ranges
+from finegold.kernels.jit import in_threads
 from finegold.system.docstrings import described
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up, rank_of
 from finegold.votes.hygiene import Hygiene
@@ -25,6 +25,7 @@ Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
 SORT_POLICIES = {"last": sort_votes.LAST, "all": sort_votes.KEEP_ALL}  # the others keep the first vote
 MAX_CLASSES = 65_536
+TASKS_AT_ONCE = 2**18  # whose votes a thread counts
 
 
 @dataclass(frozen=True)
@@ -132,11 +133,11 @@ class Annotations:
         """The number of votes of each task."""
         votes = np.empty(len(self.task_ptr) - 1, np.int64)
 
-        def count(run: tuple[int, int]) -> None:
-            first = self.cell_ptr[self.task_ptr[run[0] : run[1] + 1]]
-            np.subtract(first[1:], first[:-1], out=votes[run[0] : run[1]])
+        def count(start: int) -> None:
+            first = self.cell_ptr[self.task_ptr[start : start + TASKS_AT_ONCE + 1]]
+            np.subtract(first[1:], first[:-1], out=votes[start : start + TASKS_AT_ONCE])
 
-        in_threads(count, ranges(len(votes)))
+        in_threads(count, range(0, len(votes), TASKS_AT_ONCE))
         return votes
 
     def __repr__(self) -> str:
