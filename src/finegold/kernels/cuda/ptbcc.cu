@@ -34,7 +34,8 @@ start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
     for (int n = 0; n < N; ++n) add_up(share_sum[n], sums++);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// A processor has registers for four blocks if a thread needs 128, which is enough for five classes.
+extern "C" __global__ void __launch_bounds__(THREADS, K <= 5 ? 4 : 1)
 sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const float *__restrict__ log_tau, const float *__restrict__ log_odds_pi, const float *__restrict__ base,

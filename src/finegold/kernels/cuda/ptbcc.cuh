@@ -3,10 +3,11 @@
 #define OTHERS (D > 0 ? D : 1)  // arrays must not have zero length
 
 __device__ float weigh(const float *log_odds, const float *q, float *share) {
-    // (11): the shares of the prototypes in one vote. Returns the log of the sum of the odds (the first is 1).
+    // (11): the shares of the prototypes in one vote. Returns the log of the sum of the odds (the first is 1). Annotators
+    // come in no order, so their odds stay out of the first cache, which tasks next to each other share.
     float x[OTHERS], largest = 0.0f, total;
     for (int d = 0; d < D; ++d) {
-        x[d] = log_odds[d] + q[d];
+        x[d] = __ldcg(log_odds + d) + q[d];
         largest = fmaxf(largest, x[d]);
     }
     total = __expf(-largest);
