@@ -12,8 +12,9 @@ The classifiers have accuracies of 60 to 95 % and err in four ways:
 
 Bad models are: always the rarest or the commonest class with .99, the same probabilities for all, at random (also with
 .99), classes in another order, right on 60 % with .99, and the majority vote itself with .99 (in-sample). Then come
-several models together, and answers of real annotators: in each set, the four with the most votes are taken out of the
-crowd, one after the other, and given as a model without probabilities.
+several models together, models without probabilities (what a calibrated one holds most probable), and answers of real
+annotators: in each set, the four with the most votes are taken out of the crowd, one after the other, and given as a
+model without probabilities.
 
 All are combined without truths, and with 25, 50 and 100 known ones; accuracies are those of the other tasks, in points
 against the best source. "holds" is the share of models whose interval holds their accuracy, "found" that of sets with a
@@ -76,6 +77,7 @@ PANELS = {  # kinds, accuracies and numbers of models; the same number means the
     "90% confused and one at random": (("confused", 0.9, 0), ("at random with .99", 0.5, 0)),
     "95% hard and another order": (("hard", 0.95, 0), ("another order", 0.5, 0)),
     "80% calibrated and majority vote": (("calibrated", 0.8, 0), ("majority vote (in-sample)", 0.5, 0)),
+    **{f"{accuracy:.0%} answers": (("answers", accuracy, 0),) for accuracy in ACCURACIES},
 }
 FOUND = ("chance", "another order", "contested votes")  # words of the notes on bad models
 
@@ -110,6 +112,8 @@ def probabilities(rng: Random, kind: str, crowd: Crowd, accuracy: float) -> Floa
         p[np.arange(len(truth)), (truth + is_wrong) % n_classes] = SURE
         return p
     p = classifier(rng, truth, accuracy, 4.0 if kind == "overconfident" else 1.0, n_classes)
+    if kind == "answers":
+        return np.eye(n_classes)[p.argmax(axis=1)]
     return on_hard_tasks(rng, p, crowd) if kind == "hard" else p
 
 

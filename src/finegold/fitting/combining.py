@@ -25,14 +25,13 @@ maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik) with c_i = 
 priors of mean 1 / (number of models) and precision (n + 10) / 10 for a model with n predictions: annotators who err
 together look like a model that errs, however many tasks there are.
 
-A model with more than 10 predictions whose labels agree with those of the votes no more than chance does (a kappa below
-.1) is ignored, w_m = 0. If the classes that a model predicts have other frequencies than those of the votes (three
-tenths of the tasks would have to change), they are not trusted: the mean of x_m over its n tasks (their sum / (n + 10))
-is subtracted.
+Without truths, a model is ignored, w_m = 0, if its labels agree with those of the votes no more than chance does (a
+kappa below .1 on more than 10 tasks), or if it repeats the votes: it agrees with the most frequent votes of contested
+tasks more often than the truth does, by three standard deviations.
 
-A model whose probabilities are 0 and 1 gives answers, and claims nothing. Without truths, its answers are votes of one
-more annotator in a second fit of the method, whose posterior takes the place of q. Else an answer has a probability of
-.9, and w_m is such that tasks without votes get the accuracy of that annotator.
+If the classes that a model predicts have other frequencies than those of the votes (three tenths of the tasks would
+have to change), they are not trusted: the mean of x_m over its n tasks (their sum / (n + 10)) is subtracted. An answer
+without a probability has one of .9.
 
 Where a model and the labels of the votes differ, votes cannot say who is right; where they agree, both may err. If they
 agree on a share a of the tasks, where the labels have the mean q g, the model is taken to be right on .8 a g of the
@@ -91,28 +90,18 @@ def combine(result: ResultData, predictions: Predictions, method: Method | None 
     alone = fit(method or method_of(result), unseen) if by_truths else result
     of_votes = alone.posterior.astype(np.float64)
     x = np.stack([_logs(p, of_votes) for p in predictions.probabilities])
+    kappas = [_kappa(p[:n], of_votes) for p in predictions.probabilities]
+    repeats = [_repeats(p[:n], of_votes, votes) for p in predictions.probabilities]
+    is_used = np.array([kappa >= LEAST_KAPPA for kappa in kappas]) & ~np.array(repeats)
     weights, posterior = np.zeros(len(x)), of_votes
     if by_truths:
         weights, posterior = _from_truths(of_votes, x[:, :n], known, votes.gold[known])
-    else:
-        used = np.array([_kappa(p[:n], of_votes) >= LEAST_KAPPA for p in predictions.probabilities])
-        answers = used & [gives_answers(p) for p in predictions.probabilities]
-        cast = votes
-        if answers.any():
-            said = predictions.probabilities[answers, :n]
-            cast = _with_answers(votes, said)
-            posterior = fit(method or method_of(result), cast).posterior.astype(np.float64)
-            right = (said * posterior).sum(axis=(1, 2)) / said.sum(axis=(1, 2))
-            shares = np.append(np.clip(right, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), SURE_OF_ANSWERS)
-            log_odds = np.log(shares / (1 - shares) * (votes.n_classes - 1))
-            weights[answers] = np.maximum(log_odds[:-1] / log_odds[-1], LEAST_WEIGHT)
-        models = used & ~answers
-        if models.any():
-            weights[models], posterior = _from_votes(posterior, x[models, :n], cast)
+    elif is_used.any():
+        weights[is_used], posterior = _from_votes(of_votes, x[is_used, :n], votes)
     predicted = softmax(np.tensordot(weights, x[:, n:], 1), axis=1)
     fixed = np.flatnonzero(votes.gold != MISSING)
     posterior[fixed] = np.eye(votes.n_classes)[votes.gold[fixed]]
-    records, notes = _describe(predictions, weights, posterior, of_votes, votes, by_truths)
+    records, notes = _describe(predictions, weights, posterior, of_votes, votes, by_truths, kappas, repeats)
     if n_more := len(predictions.task_names):
         notes.append(f"{n_more:,} {PREDICTED_ONLY}")
     joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
@@ -142,15 +131,6 @@ def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
 def gives_answers(probabilities: Floats) -> bool:
     """Return whether a model is certain of everything it says, as one is that gives answers without probabilities."""
     return probabilities.shape[1] > 1 and bool(np.isin(probabilities, (0, 1)).all())
-
-
-def _with_answers(votes: Annotations, said: Floats) -> Annotations:
-    """Return the votes with further annotators, who give the answers of models [M, T, K]."""
-    model, task, label = (codes.astype(np.int32) for codes in np.nonzero(said))
-    answers = task, votes.n_annotators + model, label
-    task, annotator, label = (np.concatenate(pair) for pair in zip(votes.votes(), answers, strict=True))
-    names = np.arange(votes.n_tasks), np.arange(votes.n_annotators + len(said)), votes.class_names
-    return replace(Annotations.from_codes(task, annotator, label, *names, repeated="all"), gold=votes.gold)
 
 
 def _logs(probabilities: Floats, of_votes: Floats) -> Floats:
@@ -251,11 +231,13 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
 
 
 def _describe(
-    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, votes: Annotations, by_truths: bool
-) -> tuple[list[ModelRecord], list[str]]:
+    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, votes: Annotations, by_truths: bool,
+    kappas: list[float], repeats: list[bool],
+) -> tuple[list[ModelRecord], list[str]]:  # fmt: skip
     """Return what was learned about each model; and for people, also what cannot be known, and what looks wrong."""
     records, notes = [], []
-    for name, p, weight in zip(predictions.models, predictions.probabilities, weights.tolist(), strict=True):
+    each = zip(predictions.models, predictions.probabilities, weights.tolist(), kappas, repeats, strict=True)
+    for name, p, weight, kappa, is_repeating in each:
         given = np.flatnonzero(p.any(axis=1))
         voted = given[given < len(posterior)]
         said, q, truth = p[voted].argmax(axis=1), of_votes[voted], votes.gold[voted]
@@ -270,9 +252,8 @@ def _describe(
         confidence, counts = float(p[voted, said].mean()), (len(voted), len(given) - len(voted))
         records.append(ModelRecord(name, *counts, weight, accuracy, confidence, float(low), float(high)))
         worth = f"Model {name}: weight {weight:.2f}, right on about {accuracy:.0%} of {len(voted):,} tasks with votes"
-        claims, between = f"claims {confidence:.0%}", f"{low:.0%} to {high:.0%}"
-        if gives_answers(p):
-            claims = "it gives no probabilities" if by_truths else "its answers count as votes"
+        claims = "it gives no probabilities" if gives_answers(p) else f"claims {confidence:.0%}"
+        between = f"{low:.0%} to {high:.0%}"
         unknown = f"Votes cannot say who is right where it differs from them, so it may be right on {between};"
         checks = f"{ENOUGH_TRUTHS} tasks that you check (as gold) settle how far to follow it."
         if by_truths:
@@ -282,23 +263,23 @@ def _describe(
         if (other := _better_order(said, q)) is not None:
             what = f'"{votes.class_names[other[0]]}" where the votes say "{votes.class_names[other[1]]}"'
             notes.append(f"Model {name} says {what}; are its classes in another order?")
-        elif _kappa(p[: len(of_votes)], of_votes) < LEAST_KAPPA:
+        elif kappa < LEAST_KAPPA:
             notes.append(f"Model {name} agrees with the votes no more often than chance does.")
-        elif _repeats(said, q, votes, voted):
+        elif is_repeating:
             what = f"Model {name} follows contested votes more often than a perfect model would"
             notes.append(f"{what}; if it was trained on these votes, predict out of sample (cross-validation).")
     return records, notes
 
 
-def _repeats(said: NDArray[np.int64], of_votes: Floats, votes: Annotations, tasks: NDArray[np.int64]) -> bool:
+def _repeats(probabilities: Floats, of_votes: Floats, votes: Annotations) -> bool:
     """Return whether a model agrees with the most frequent votes of contested tasks more often than the truth does."""
     counts = np.zeros((votes.n_tasks, votes.n_classes))
     counts[np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), votes.cell_class] = np.diff(votes.cell_ptr)
-    counts = counts[tasks]
     most = counts.max(axis=1, keepdims=True)
-    contested = np.flatnonzero(most[:, 0] < CONTESTED * counts.sum(axis=1))
+    is_contested = most[:, 0] < CONTESTED * counts.sum(axis=1)
+    contested = np.flatnonzero(is_contested & probabilities.any(axis=1))
     leads = (counts == most)[contested]
-    agreed = leads[np.arange(len(contested)), said[contested]].sum()
+    agreed = leads[np.arange(len(contested)), probabilities[contested].argmax(axis=1)].sum()
     expected = (of_votes[contested] * leads).sum(axis=1)
     return bool(agreed - expected.sum() > SUSPICIOUS * np.sqrt((expected * (1 - expected)).sum() + 1))
 
