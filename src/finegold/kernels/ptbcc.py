@@ -16,7 +16,9 @@ cell by cell, for many classes or few votes.
 With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
 classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to tables [class, task] with zeros for
 absent cells: K x K multiplications per task cost less than finding out which are needed (bench/speed/ptbcc.py: 10 %
-less time on adult). One compiled version serves any number of classes.
+less time on adult). One compiled version serves any number of classes. Tables are as wide as whole vectors, and the
+largest of many numbers is found among their bits: what does not fill a vector, and maxima of floats, are not vectorised
+(a fifth less time).
 """
 
 from __future__ import annotations
@@ -29,16 +31,17 @@ from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
-from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
+from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, recast, subtract_largest
 
 SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
-MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
-MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
+LANES = 32  # numbers that a vectorised loop takes at a time; the width of tables is a multiple of it
+MAX_LOG_ODDS = 150.0  # of an annotator; beyond, a vote is practically certain
+MAX_DIRECT_LOG_ODDS = 100.0  # runs beyond this are computed in logs, vote by vote; the odds of two votes fit a float
 
 
 class Model(NamedTuple):
     log_tau: Floats  # [K]
-    log_odds_pi: Floats  # [W, D]
+    log_odds_pi: Floats  # [W, D], at most MAX_LOG_ODDS, at least -MAX_LOG_ODDS
     base: Floats  # [L, K] E log v_0kl
     diff: Floats  # [L, D, K]
 
@@ -94,27 +97,26 @@ def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
 
 
 @inlined
-def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
-    """Set row[c] to the task of cell c, counted within the run: a cumulative sum of marks, because no task is empty."""
-    n_tasks = np.uint64(task_ptr.size) - ONE
-    first, n_cells = task_ptr[ZERO], task_ptr[n_tasks] - task_ptr[ZERO]
-    row[:n_cells] = 0
+def locate(task_ptr: Any, cell_ptr: Any, label: Any, apart: Any, slot: NDArray[np.uint32], opens: Any) -> None:
+    """Set slot[c] to the task of cell c within the run, plus `apart` times its class; mark first votes in `opens`."""
+    # The task is a cumulative sum of marks, because no task is empty. The first vote of all is not marked.
+    n_tasks, n_cells = np.uint64(task_ptr.size) - ONE, np.uint64(label.size)
+    first_cell, first_vote, row = task_ptr[ZERO], cell_ptr[ZERO], ZERO
+    slot[:n_cells], opens[: cell_ptr[n_cells] - first_vote] = 0, 0
     for i in range(ONE, n_tasks):
-        row[task_ptr[i] - first] = 1
-    at = np.uint32(0)
+        slot[task_ptr[i] - first_cell] = 1
     for c in range(n_cells):
-        at += row[c]
-        row[c] = at
+        row += np.uint64(slot[c])
+        slot[c] = row + np.uint64(label[c]) * apart
+        opens[cell_ptr[c] - first_vote] = 1
+    opens[ZERO] = 0
 
 
 @inlined
 def open_records(log_odds_pi: Floats) -> Floats:
     """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
     W, D = log_odds_pi.shape
-    odds = np.empty(W * D)
-    for j in range(W):
-        for d in range(D):
-            odds[j * D + d] = min(max(log_odds_pi[j, d], -MAX_LOG_ODDS), MAX_LOG_ODDS)
+    odds = log_odds_pi.copy().reshape(-1)
     exp_buffer(odds, W * D)
     record = np.zeros((W, 2 * D))
     for j in range(W):
@@ -133,81 +135,89 @@ def add_records(record: Floats, pi: Floats) -> None:
 
 @inlined
 def weigh(
-    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, wide: bool,
-    q: Floats, odds: Floats, opens: Any, theta: Floats,
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, slot: Any, apart: Any,
+    q: Floats, odds: Floats, opens: Any, ends: Floats, theta: Floats,
 ) -> float:  # fmt: skip
-    """Compute (11) for the votes of a run: theta [cells * D], and sums in record. Return their part of the entropy."""
-    # It is the sum of log(1 + r) - theta q. odds and opens are scratch, as long as q and as there are votes.
-    n_cells, others, at = np.uint64(cell_ptr.size) - ONE, np.uint64(len(D)), ZERO
+    """Compute (11) for the votes of a run: theta, summed by cell, and sums in record. Return their entropy."""
+    # Prototype d of cell c is at slot[c] + d apart in q, in theta, which is zero, and in odds, which is scratch, as is
+    # ends [votes]. The entropy is the sum of log(1 + r) - theta q.
+    n_cells, others, largest = np.uint64(cell_ptr.size) - ONE, np.uint64(len(D)), 0
+    for at in range(q.size):
+        largest = max(largest, recast(abs(q[at])))
+        odds[at] = q[at]
     log_sum, product = 0.0, 1.0
-    if wide:  # odds would overflow a float
+    if recast(largest) > MAX_DIRECT_LOG_ODDS:  # odds would overflow a float
         for c in range(n_cells):
-            theta[at : at + others] = 0.0
+            first = np.uint64(slot[c])
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                 j = np.uint64(annotator[vote])
-                largest = 0.0
+                highest = 0.0
                 for d in range(others):
-                    largest = max(largest, log_odds_pi[j, d] + q[at + d])
-                total = math.exp(-largest)
+                    highest = max(highest, log_odds_pi[j, d] + q[first + d * apart])
+                total = math.exp(-highest)
                 for d in range(others):
-                    total += math.exp(log_odds_pi[j, d] + q[at + d] - largest)
+                    total += math.exp(log_odds_pi[j, d] + q[first + d * apart] - highest)
                 for d in range(others):
-                    share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
-                    theta[at + d] += share
+                    share = math.exp(log_odds_pi[j, d] + q[first + d * apart] - highest) / total
+                    theta[first + d * apart] += share
                     record[j, others + d] += share
-                    log_sum -= share * q[at + d]
-                log_sum += largest + math.log(total)
-            at += others
-        return log_sum
-    n = (cell_ptr.size - 1) * len(D)
-    for each in range(n):
-        odds[each] = q[each]
-    exp_buffer(odds, n)
+                log_sum += highest + math.log(total)
+        return log_sum - product_sum(theta, q, q.size)
+    exp_buffer(odds, q.size)
     if len(D) == 1:  # one flat loop; `opens` marks the first vote of each cell but the first
-        first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
-        opens[:n_votes] = 0
-        for cell in range(ONE, n_cells):
-            opens[cell_ptr[cell] - first] = 1
-        running = 0.0
-        for vote in range(n_votes):
-            at += np.uint64(opens[vote])
-            j = np.uint64(annotator[first + vote])
-            total = 1.0 + record[j, ZERO] * odds[at]
-            share = 1.0 - 1.0 / total
-            running += share
-            theta[at] = running  # the sum up to the end of this cell; the differences are the sums of the cells
+        first_vote, running, cell, right = cell_ptr[ZERO], 0.0, ZERO, ONE
+        n_votes = cell_ptr[n_cells] - first_vote
+        while right < n_votes:  # two votes at a time: sums and products wait for the one before
+            left = right - ONE
+            cell += np.uint64(opens[left])
+            j = np.uint64(annotator[first_vote + left])
+            total = 1.0 + record[j, ZERO] * odds[np.uint64(slot[cell])]
+            cell += np.uint64(opens[right])
+            right_j = np.uint64(annotator[first_vote + right])
+            right_total = 1.0 + record[right_j, ZERO] * odds[np.uint64(slot[cell])]
+            share, right_share = 1.0 - 1.0 / total, 1.0 - 1.0 / right_total
+            ends[left] = running + share
+            running += share + right_share
+            ends[right] = running
             record[j, ONE] += share
-            product *= total
+            record[right_j, ONE] += right_share
+            product *= total * right_total
             if product > LARGE:
                 log_sum += math.log(product)
                 product = 1.0
+            right += ONE + ONE
+        if right == n_votes:  # an odd number: the last one
+            left = n_votes - ONE
+            cell += np.uint64(opens[left])
+            j = np.uint64(annotator[first_vote + left])
+            total = 1.0 + record[j, ZERO] * odds[np.uint64(slot[cell])]
+            share = 1.0 - 1.0 / total
+            ends[left] = running + share
+            record[j, ONE] += share
+            product *= total
         before = 0.0
-        for cell in range(n_cells):
-            running = theta[cell]
-            theta[cell] = running - before
-            before = running
-            log_sum -= theta[cell] * q[cell]
-        return log_sum + math.log(product)
+        for c in range(n_cells):
+            end = ends[cell_ptr[c + ONE] - first_vote - ONE]
+            theta[np.uint64(slot[c])] = end - before
+            before = end
+        return log_sum + math.log(product) - product_sum(theta, q, q.size)
     for c in range(n_cells):
-        theta[at : at + others] = 0.0
+        first = np.uint64(slot[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
             total = 1.0
             for d in range(others):
-                total += record[j, d] * odds[at + d]
+                total += record[j, d] * odds[first + d * apart]
             scale = 1.0 / total
             for d in range(others):
-                share = record[j, d] * odds[at + d] * scale
-                theta[at + d] += share
+                share = record[j, d] * odds[first + d * apart] * scale
+                theta[first + d * apart] += share
                 record[j, others + d] += share
             product *= total
             if product > LARGE:
                 log_sum += math.log(product)
                 product = 1.0
-        for d in range(others):
-            log_sum -= theta[at + d] * q[at + d]
-        at += others
-    return log_sum + math.log(product)
+    return log_sum + math.log(product) - product_sum(theta, q, q.size)
 
 
 @kernel
@@ -221,8 +231,9 @@ def sweep_cells(
     step = max(SCRATCH // len(K), 1)
     most_cells, others = step * len(K), np.uint64(len(D))
     q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
-    score, row = np.empty(most_cells), np.empty(most_cells, np.uint32)
+    score, row, slot = np.empty(most_cells), np.empty(most_cells, np.uint32), np.arange(most_cells) * len(D)
     opens = np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
+    ends = np.empty(opens.size)
     record = open_records(log_odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
@@ -230,20 +241,20 @@ def sweep_cells(
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
         truth, posterior = known[first:end], phi[first:end]
-        find_rows(task_ptr[first : end + ONE], row)
+        locate(task_ptr[first : end + ONE], cells, label, ZERO, row, opens)
 
-        largest, at = 0.0, ZERO  # q_cd = sum_k phi_ik D_ldk, and the largest absolute value
+        at = ZERO  # q_cd = sum_k phi_ik D_ldk
         for c in range(np.uint64(label.size)):
             i, voted = np.uint64(row[c]), np.uint64(label[c])
             for d in range(others):
                 product = 0.0
                 for k in range(np.uint64(len(K))):
                     product += posterior[i, k] * diff[voted, d, k]
-                q[at] = product
-                largest = max(largest, abs(product))
+                q[at], theta[at] = product, 0.0
                 at += ONE
-        wide = largest > MAX_DIRECT_LOG_ODDS
-        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
+        entropy += weigh(
+            D, cells, annotator, log_odds_pi, record, slot, ONE, q[:at], odds[:at], opens, ends, theta[:at]
+        )
 
         fill_scores(K, tasks, log_tau, score)  # (12): add the sum over the votes of sum_s theta_s E log v_skl
         for c in range(np.uint64(label.size)):
@@ -279,111 +290,103 @@ def sweep_tables(
     task_ptr, cell_ptr, cell_class, annotator = votes
     log_tau, log_odds_pi, base, diff = model
     tau, pi, total, confusion = sums
-    change, log_norm, entropy = 0.0, 0.0, 0.0
+    change, log_norm, entropy = 0, 0.0, 0.0
     i: Any
     voted: Any
     K, n_classes, others = np.uint64(log_tau.size), log_tau.size, np.uint64(len(D))
-    step = max(SCRATCH // n_classes, 1)
-    most_cells = step * n_classes
-    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
-    size, share = np.zeros((n_classes, step)), np.zeros((n_classes * len(D), step))
-    score, weight = np.zeros((n_classes, step)), np.zeros((n_classes, step))
-    largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
-    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
+    step = max(SCRATCH // n_classes // LANES, 1) * LANES
+    width, all_rows, most_cells = np.uint64(step), (n_classes * len(D), step), n_classes * step
+    q, odds, theta = np.empty(all_rows), np.empty(all_rows), np.empty(all_rows)
+    before, weight, size = np.zeros((n_classes, step)), np.zeros((n_classes, step)), np.empty(n_classes * step)
+    score, largest, summed, scale = np.empty((n_classes, step)), np.empty(step), np.empty(step), np.empty(step)
+    slot = np.empty(most_cells, np.uint32)
+    opens = np.empty(most_votes(task_ptr, cell_ptr, width), np.uint8)
+    ends = np.empty(opens.size)
     record = open_records(log_odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
-    for first in range(ZERO, n_tasks, np.uint64(step)):
-        end = min(first + np.uint64(step), n_tasks)
+    for first in range(ZERO, n_tasks, width):
+        end = min(first + width, n_tasks)
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
         truth, posterior = known[first:end], phi[first:end]
-        find_rows(task_ptr[first : end + ONE], row)
+        locate(task_ptr[first : end + ONE], cells, label, width, slot, opens)
+        size[:], theta[:] = 0.0, 0.0
+        for c in range(np.uint64(label.size)):
+            size[slot[c]] = np.float64(cells[c + ONE] - cells[c])
 
         for k in range(K):  # q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not
             for i in range(tasks):
-                weight[k, i] = posterior[i, k]
+                before[k, i] = posterior[i, k]
         for voted in range(K):
             for d in range(others):
-                at = voted * others + d
-                for i in range(tasks):
-                    share[at, i] = 0.0
-                for k in range(K):
+                at, factor = d * K + voted, diff[voted, d, ZERO]
+                for i in range(width):
+                    q[at, i] = before[ZERO, i] * factor
+                for k in range(ONE, K):
                     factor = diff[voted, d, k]
-                    for i in range(tasks):
-                        share[at, i] += weight[k, i] * factor
-        largest_q, at = 0.0, ZERO
-        for c in range(np.uint64(label.size)):  # copy q of the cells that have votes
-            i, voted = np.uint64(row[c]), np.uint64(label[c])
-            for d in range(others):
-                q[at] = share[voted * others + d, i]
-                largest_q = max(largest_q, abs(q[at]))
-                at += ONE
-        wide = largest_q > MAX_DIRECT_LOG_ODDS
-        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
-        size[:], share[:], at = 0.0, 0.0, ZERO
-        for c in range(np.uint64(label.size)):  # write the number of votes of each cell, and their theta, to tables
-            i, voted = np.uint64(row[c]), np.uint64(label[c])
-            size[voted, i] = np.float64(cells[c + ONE] - cells[c])
-            for d in range(others):
-                share[voted * others + d, i] = theta[at]
-                at += ONE
+                    for i in range(width):
+                        q[at, i] += before[k, i] * factor
+        entropy += weigh(
+            D, cells, annotator, log_odds_pi, record, slot, K * width,
+            q.reshape(-1), odds.reshape(-1), opens, ends, theta.reshape(-1),
+        )  # fmt: skip
 
         for k in range(K):  # score_ik: (12) before normalisation
-            for i in range(tasks):
+            for i in range(width):
                 score[k, i] = log_tau[k]
             for voted in range(K):
                 of_base, of_second = base[voted, k], diff[voted, ZERO, k]
-                for i in range(tasks):
-                    score[k, i] += size[voted, i] * of_base + share[voted * others, i] * of_second
+                for i in range(width):
+                    score[k, i] += size[voted * width + i] * of_base + theta[voted, i] * of_second
                 for d in range(ONE, others):
                     of_other = diff[voted, d, k]
-                    for i in range(tasks):
-                        score[k, i] += share[voted * others + d, i] * of_other
-        for i in range(tasks):  # weight = exp(score - largest) / summed, by task
+                    for i in range(width):
+                        score[k, i] += theta[d * K + voted, i] * of_other
+        for i in range(width):  # weight = exp(score - largest) / summed, by task
             largest[i], summed[i] = score[ZERO, i], 0.0
         for k in range(ONE, K):
-            for i in range(tasks):
+            for i in range(width):
                 largest[i] = max(largest[i], score[k, i])
         for k in range(K):
-            for i in range(tasks):
+            for i in range(width):
                 weight[k, i] = score[k, i] - largest[i]
         exp_buffer(weight.reshape(-1), weight.size)
         for k in range(K):
-            for i in range(tasks):
+            for i in range(width):
                 summed[i] += weight[k, i]
-        for i in range(tasks):
+        for i in range(width):
             scale[i] = 1.0 / summed[i]
-        for k in range(K):
-            for i in range(tasks):
-                weight[k, i] *= scale[i]
-        for i in range(tasks):  # known truths stay
+        n_known = 0
+        for i in range(tasks):
+            n_known += truth[i] >= 0
+        for i in range(tasks if n_known > 0 else ZERO):  # known truths stay
             if truth[i] >= 0:
-                largest[i], summed[i] = score[np.uint64(truth[i]), i], 1.0
+                largest[i], summed[i], scale[i] = score[np.uint64(truth[i]), i], 1.0, 1.0
                 for k in range(K):
-                    weight[k, i] = posterior[i, k]
-        moved, log_sum, product = 0.0, 0.0, 1.0
+                    weight[k, i] = before[k, i]
+        log_sum, product = 0.0, 1.0
         for k in range(K):
+            of_class = 0.0
             for i in range(tasks):
-                moved = max(moved, abs(weight[k, i] - posterior[i, k]))
+                p = weight[k, i] * scale[i]
+                change = max(change, recast(abs(p - before[k, i])))
+                of_class += p
+                weight[k, i] = p
+            tau[k] += of_class
+            for i in range(tasks):
                 posterior[i, k] = weight[k, i]
         for i in range(tasks):
             product *= summed[i]  # at most K to the power of the tasks of a run: no overflow
             log_sum += largest[i]
-        for k in range(K):
-            of_class = 0.0
-            for i in range(tasks):
-                of_class += weight[k, i]
-            tau[k] += of_class
         log_norm += log_sum + math.log(product)
-        change = max(change, moved)
 
         for voted in range(K):  # the sum in (10): phi_ik theta_s over all votes for l
             for k in range(K):
-                total[voted, k] += product_sum(size[voted], weight[k], tasks)
+                total[voted, k] += product_sum(size[voted * width : (voted + ONE) * width], weight[k], width)
                 for d in range(others):
-                    confusion[voted, d, k] += product_sum(share[voted * others + d], weight[k], tasks)
+                    confusion[voted, d, k] += product_sum(theta[d * K + voted], weight[k], width)
     add_records(record, pi)
-    return change, log_norm, entropy
+    return recast(change), log_norm, entropy
 
 
 @inlined

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from finegold.engines.blocks import Block, beside
 from finegold.errors import InputError
-from finegold.kernels.ptbcc import Model
+from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
 from finegold.methods.base import COUNT, POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned, ResultData
@@ -74,6 +74,7 @@ class Parameters(NamedTuple):
     tau: Dirichlets  # nu [K]
     pi: Dirichlets  # eta [W, S]
     v: Dirichlets  # mu [S, K, L]
+    model: Model  # what a sweep needs of their logs
 
 
 @with_settings
@@ -163,13 +164,16 @@ class PTBCC(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """Compute (11), (12) and the sums of (8)-(10) for the tasks of a block."""
-        log_odds_pi = _against_first(parameters.pi.log)
-        log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
-        base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
-        model = Model(parameters.tau.log, log_odds_pi, base, diff)
+        model = parameters.model
         sums = tau, pi, total, confusion = [np.zeros_like(values) for values in model]
         change, log_norm, entropy = block.kernels("ptbcc").sweep(
-            block.classes, block.length(diff.shape[1]), block.votes, block.gold, model, block.posterior, tuple(sums)
+            block.classes,
+            block.length(model.diff.shape[1]),
+            block.votes,
+            block.gold,
+            model,
+            block.posterior,
+            tuple(sums),
         )
         return Statistics(change, tau, pi, total, confusion, log_norm, entropy)
 
@@ -178,19 +182,19 @@ class PTBCC(Method):
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return (4), with constants, of the parameters that the sweep used and the phi and theta it computed."""
-        (u, beta, a, prior_log_beta, _), tau, pi, v = parameters
+        (u, beta, a, prior_log_beta, _), tau, pi, v, model = parameters
         pi_sums, confusion = _with_first(statistics, parameters)
         of_pi = float(np.vdot(beta - pi.counts + pi_sums, pi.log))
         of_v = np.vdot(a - v.counts + confusion, v.log)
         expectations = np.vdot(u - tau.counts + statistics.tau, tau.log) + of_pi + of_v
         normalisers = tau.log_beta + pi.log_beta + v.log_beta - prior_log_beta
         phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
-        theta_entropy = statistics.entropy - float(np.vdot(statistics.pi, _against_first(pi.log)))
+        theta_entropy = statistics.entropy - float(np.vdot(statistics.pi, model.log_odds_pi))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
 
     def learned(self, parameters: Parameters) -> Learned:
         u, beta, a, *_ = parameters.priors
-        nu, eta, mu = (family.counts for family in parameters[1:])
+        nu, eta, mu = (family.counts for family in parameters[1:4])
         statistics = {"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u}
         return Learned(class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics)
 
@@ -215,7 +219,7 @@ class PTBCC(Method):
         return informed
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:])
+        before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:4])
         return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 
 
@@ -236,7 +240,11 @@ def _checked(given: ArrayLike, n_classes: int) -> Floats:
 
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:
     """Compute (8), (9) and (10)."""
-    return Parameters(priors, *map(dirichlets, (priors.u + tau, priors.beta + pi, priors.a + confusion)))
+    of_tau, of_pi, of_v = map(dirichlets, (priors.u + tau, priors.beta + pi, priors.a + confusion))
+    log_v = of_v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
+    log_odds_pi = _against_first(of_pi.log).clip(-MAX_LOG_ODDS, MAX_LOG_ODDS)
+    model = Model(of_tau.log, log_odds_pi, np.ascontiguousarray(log_v[:, 0]), _against_first(log_v))
+    return Parameters(priors, of_tau, of_pi, of_v, model)
 
 
 def _against_first(log_p: Floats) -> Floats:
