@@ -6,14 +6,12 @@ import re
 import time
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 import finegold
 from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
-from tests.studio.test_predictions import MODEL, probabilities
 from tests.studio.test_reading import DIRTY, LATIN, workbook
 from tests.support.browser import DROP, current_task, drop, first_view, fits_the_width, new_page, press
 from tests.support.exports_made import annotation, choices
@@ -208,6 +206,10 @@ def test_another_tab_sees_what_this_one_does_and_a_fit_is_watched_and_cancelled(
     expect(page.locator("#progress path")).to_be_visible()
     page.click("#cancel")
     expect(page.locator("main")).to_contain_text("ptbcc was cancelled")
+    state = studio.settled(project)
+    assert state["job"]["state"] == "cancelled"
+    assert [each["state"] for each in state["fits"]] == ["done", "cancelled"]
+    assert studio.fit(project, "mv")["job"]["state"] == "done"  # the studio goes on
 
 
 def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
@@ -234,33 +236,21 @@ def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
     page.wait_for_selector("#judging")
 
 
-def test_a_workbook_with_two_sheets_and_its_truths(page, studio):
+def test_a_file_that_cannot_be_read_is_repaired_where_the_message_is_or_removed(page, studio):
     workbook(studio.folder / "book.xlsx")
     (studio.folder / "known.csv").write_text("unit,right\n1,x\n")
-    open_project(page, studio, file="book.xlsx")
-    expect(page.locator("#problem")).to_contain_text("holds the sheets")
-    page.select_option("#layout-sheet", "votes")
-    expect(page.locator("#problem")).to_have_count(0)
-    page.click("#read")
-    page.wait_for_selector("#label-them")
-    page.select_option("#truth-name", "known.csv")
-    page.select_option("#truth-task", "unit")
-    page.select_option("#truth-label", "right")
-    page.click("#use-truth-columns")
-    expect(page.locator("#truths .note")).to_contain_text("1 truth of known.csv will be used")
-
-
-def test_a_file_that_cannot_be_read_is_repaired_where_the_message_is_or_removed(page, studio):
     (studio.folder / "bad.csv").write_text("task,worker,label,other\n1,x,cat,dog\n,y,dog,dog\n")
+    (studio.folder / "latin.csv").write_bytes(LATIN)
+    problem = page.locator("#problem")
     project = open_project(page, studio, file="bad.csv")
     page.click("#read")
-    expect(page.locator("#problem")).to_contain_text("row 2")
+    expect(problem).to_contain_text("row 2")
     page.goto(f"{studio.address}/#/")
     expect(page.locator("li", has_text="bad.csv").first).to_contain_text("could not be read")
     page.goto(f"{studio.address}/#/p/{project}")
-    expect(page.locator("#problem")).to_be_visible()
+    expect(problem).to_be_visible()
     page.select_option("#column-label", "other")
-    expect(page.locator("#problem")).to_have_count(0)  # the box goes with its cause
+    expect(problem).to_have_count(0)  # the box goes with its cause
     (studio.folder / "bad.csv").unlink()
     page.reload()
     expect(page.locator("main")).to_contain_text("There is no such file in the folder")
@@ -268,14 +258,27 @@ def test_a_file_that_cannot_be_read_is_repaired_where_the_message_is_or_removed(
     page.click("#remove")
     page.wait_for_selector("#drop")
     assert studio.get(f"/api/projects/{project}").status_code == 404
-    (studio.folder / "latin.csv").write_bytes(LATIN)
     open_project(page, studio, file="latin.csv")
-    expect(page.locator("#problem")).to_contain_text("latin.csv")
+    expect(problem).to_contain_text("latin.csv")
     page.click("#repair")
-    expect(page.locator("#problem")).to_have_count(0)
+    expect(problem).to_have_count(0)
     expect(page.locator(".preview")).to_contain_text("café")
     page.click("#read")
     expect(page.locator("#what-was-read")).to_contain_text("3 votes")
+
+    # A workbook with two sheets, and its truths.
+    project = open_project(page, studio, file="book.xlsx")
+    expect(problem).to_contain_text("holds the sheets")
+    assert studio.at(project, "GET", "/preview")["sheets"] == ["votes", "notes"]
+    page.select_option("#layout-sheet", "votes")
+    expect(problem).to_have_count(0)
+    page.click("#read")
+    page.wait_for_selector("#label-them")
+    page.select_option("#truth-name", "known.csv")
+    page.select_option("#truth-task", "unit")
+    page.select_option("#truth-label", "right")
+    page.click("#use-truth-columns")
+    expect(page.locator("#truths .note")).to_contain_text("1 truth of known.csv will be used")
 
 
 def many_classes():
@@ -326,18 +329,17 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
     assert len(set(colours)) == 4
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
-def test_findings_come_before_the_fit_and_spellings_are_chosen(browser, studio, width, scheme):
+def test_findings_come_before_the_fit_spellings_are_chosen_and_a_batch_of_posted_votes_is_removed(browser, studio):
     (studio.folder / "v.csv").write_text(DIRTY)
-    with first_view(browser, studio, width, color_scheme=scheme) as page:
+    with first_view(browser, studio, 420, color_scheme="dark") as page:
+        page.on("dialog", lambda dialog: dialog.accept())
         project = open_project(page, studio, "/columns", file="v.csv")
         page.click("#read")
-        shown = page.locator("#what-was-read")
+        shown, rows = page.locator("#what-was-read"), page.locator("#alias .alias")
         expect(shown).to_contain_text("3 classes look like 2: Cat (6) = cat (6)")
         expect(shown).to_contain_text("“NA”, which means no vote")
         assert not OPTION.search(page.inner_text("main"))
         assert fits_the_width(page)
-        rows = page.locator("#alias .alias")
         expect(rows).to_have_count(1)
         assert [rows.locator("input").nth(i).input_value() for i in (0, 1)] == ["cat", "Cat"]
         page.click("#what-was-read .note button:has-text('Merge them')")  # the remedy of the finding
@@ -355,54 +357,18 @@ def test_findings_come_before_the_fit_and_spellings_are_chosen(browser, studio, 
         page.click("#use-alias")
         expect(shown).not_to_contain_text("look like")
         assert studio.settled(project)["reading"]["alias"] == {"Cat": "cat"}
-        expect(page.locator("#alias .alias")).to_have_count(1)  # the choice can be changed
+        expect(rows).to_have_count(1)  # the choice can be changed
 
-
-def test_posted_votes_have_the_same_cards_and_a_batch_is_removed_with_a_button(browser, studio):
-    project = studio.good("POST", "/api/projects", json={"name": "posted"})["id"]
-    studio.post_votes(project, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
-    studio.fit(project, "mv")
-    studio.post_votes(project, ("t2", "ann", "dog"))
-    with first_view(browser, studio, 420, color_scheme="dark") as page:
-        page.on("dialog", lambda dialog: dialog.accept())
-        page.goto(f"{studio.address}/#/p/{project}/method")
-        expect(page.locator("#what-was-read")).to_contain_text("2 classes look like 1: cat (2) = Cat (1)")
+        posted = studio.good("POST", "/api/projects", json={"name": "posted"})["id"]
+        studio.post_votes(posted, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
+        studio.fit(posted, "mv")
+        studio.post_votes(posted, ("t2", "ann", "dog"))
+        page.goto(f"{studio.address}/#/p/{posted}/method")
+        expect(shown).to_contain_text("2 classes look like 1: cat (2) = Cat (1)")
         assert fits_the_width(page)
         expect(page.locator("#posted li")).to_have_count(2)
         page.click("#posted li >> nth=0 >> button")
         expect(page.locator("#posted li")).to_have_count(1)
-        assert [batch["n_votes"] for batch in studio.at(project, "GET", "/posted")] == [3]
+        assert [batch["n_votes"] for batch in studio.at(posted, "GET", "/posted")] == [3]
         page.click("#use-alias")
-        expect(page.locator("#what-was-read")).not_to_contain_text("look like")
-
-
-def test_from_a_file_of_probabilities_to_labels(page, studio, tmp_path):
-    project = studio.read_sample(studio.folder)
-    (studio.folder / "bert.csv").write_text(MODEL)
-    bad = tmp_path / "bad.csv"
-    bad.write_text(probabilities([1]).replace("owl", "elk"))
-    page.goto(f"{studio.address}/#/p/{project}/columns")
-    page.set_input_files("#predictions-file", bad)
-    expect(page.locator("#predictions .note.bad")).to_contain_text('bad.csv: the column "elk" is not a class')
-    page.select_option("#predictions-name", "bert.csv")
-    models = page.locator("#models-read")
-    expect(models).to_contain_text("predicts 250 of 300 tasks with votes, and 2 tasks without votes")
-    expect(models).to_contain_text("mean confidence 85.0 %; classes: cat, dog, fox, owl")
-    expect(page.locator("#predictions .note.bad")).to_have_count(0)
-    page.click("#label-them")
-    expect(page.locator("#models li")).to_have_count(1, timeout=180_000)
-    expect(page.locator("#models li")).to_contain_text("of 250 tasks with votes (claims 85 %); weight")
-    page.click("#models a")
-    expect(page.locator("#tasks tbody tr")).to_have_count(2)
-    expect(page.locator("#tasks tbody tr").first).to_contain_text("predictions only")
-    page.click("#tasks tbody tr >> nth=0")
-    expect(page.locator("#task")).to_contain_text("This task has no votes")
-    expect(page.locator("#task dl")).to_contain_text("fox (85.0 %)")
-    expect(page.locator("#task .note")).to_have_count(1)
-    studio.read(project, alias={"owl": "cat"})
-    open_view(page, "columns")
-    page.click("#label-them")  # the predictions do not fit any more
-    expect(page.locator(".note.bad")).to_contain_text("bert.csv: two columns are the class", timeout=180_000)
-    open_view(page, "columns")
-    page.click("#models-read button")
-    expect(models).to_have_count(0)
+        expect(shown).not_to_contain_text("look like")

@@ -11,7 +11,7 @@ from finegold.studio.gold import set_truth
 from finegold.studio.reading import guess_log
 from finegold.studio.results import MAX_KEPT
 from finegold.votes.simulation import draw_judges, simulate_log
-from tests.support.browser import drop, fits_the_width, new_page
+from tests.support.browser import drop, first_view, fits_the_width
 from tests.support.studio_helpers import refused, studio_in_thread
 
 CHARTS = ["judge-position", "judge-pairs", "judge-panels", "judge-ranking"]
@@ -166,54 +166,36 @@ def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
     assert 'the column "cost" has other values than AB and BA' in job["message"]
 
 
-@pytest.fixture(params=[(1440, "light"), (420, "dark")], ids=["wide-light", "narrow-dark"])
-def page(request, browser, studio):
-    width, scheme = request.param
-    with new_page(browser, width, color_scheme=scheme) as page:
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
+def test_a_dropped_log_shows_judges_charts_and_a_leaderboard_and_names_are_text(browser, studio, frame, width, scheme):
+    evil = "<img src=x onerror=\"window.evil='yes'\">"
+    alike = pl.concat([frame, frame.tail(20).with_columns(system_b="system_a")])
+    table = pl.concat([alike, alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))])
+    table = table.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
+    with first_view(browser, studio, width, color_scheme=scheme) as page:
         complaints = []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.goto(studio.link)
-        page.wait_for_selector("#drop")
-        yield page
+        drop(page, "dropped.csv", table.write_csv())
+        expect(page.locator("#column-shape")).to_have_value("judges")
+        expect(page.locator("#column-annotator")).to_have_value("judge")
+        page.click("#read")
+        page.wait_for_selector("#judges")
+        rows = page.locator("#judges tbody tr")
+        expect(rows).to_have_count(7)
+        expect(page.locator("#judges thead")).to_contain_text("position bias")
+        expect(page.locator("#judges")).to_contain_text("p < 0.001")
+        expect(rows.filter(has_text="copy").first).to_contain_text(f"acme-large{evil}")  # which errs alike
+        for name in set(CHARTS) - {"judge-panels"}:
+            expect(page.locator(f"#chart-{name} svg")).to_be_visible()
+        expect(page.locator("#leaderboard tbody tr")).to_have_count(4)
+        expect(page.locator("#leaderboard tbody tr").first).to_contain_text(evil)
+        notes = studio.at(int(page.url.split("/")[-2]), "GET", "/judges")["notes"]
+        assert notes
+        for note in notes:
+            expect(page.locator("main .note").first).to_contain_text(note)
+        assert fits_the_width(page)
+        page.locator("#chart-judge-position .mark-symbol path").last.hover()
+        expect(page.locator("#vg-tooltip-element")).to_be_visible()
+        assert page.locator("main img, #vg-tooltip-element img").count() == 0
+        assert page.evaluate("window.evil") is None
         assert complaints == []
-
-
-def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame):
-    drop(page, "dropped.csv", frame.write_csv())
-    expect(page.locator("#column-shape")).to_have_value("judges")
-    expect(page.locator("#column-annotator")).to_have_value("judge")
-    page.click("#read")
-    page.wait_for_selector("#judges")
-    expect(page.locator("#judges tbody tr")).to_have_count(6)
-    expect(page.locator("#judges thead")).to_contain_text("position bias")
-    expect(page.locator("#judges tbody tr").last).to_contain_text("p < 0.001")
-    for name in set(CHARTS) - {"judge-panels"}:
-        expect(page.locator(f"#chart-{name} svg")).to_be_visible()
-    expect(page.locator("#leaderboard tbody tr")).to_have_count(4)
-    assert fits_the_width(page)
-    page.locator("#chart-judge-position .mark-symbol path").last.hover()
-    expect(page.locator("#vg-tooltip-element")).to_be_visible()
-
-
-def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
-    alike = pl.concat([frame.head(600), frame.tail(20).with_columns(system_b="system_a")])
-    copies = alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))
-    pl.concat([alike, copies]).write_csv(studio.folder / "copies.csv")
-    project, _ = opened(studio, "copies.csv")
-    found = studio.at(project, "GET", "/judges")
-    assert found["notes"]
-    page.goto(f"{studio.address}/#/p/{project}/judges")
-    for note in found["notes"]:
-        expect(page.locator("main .note").first).to_contain_text(note)
-    expect(page.locator("#judges tbody tr", has_text="copy").first).to_contain_text("acme-large")
-
-
-def test_names_of_judges_and_systems_are_text(page, studio, frame):
-    evil = "<img src=x onerror=\"window.evil='yes'\">"
-    table = frame.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
-    drop(page, "evil.csv", table.write_csv())
-    page.click("#read")
-    expect(page.locator("#leaderboard tbody tr").first).to_contain_text(evil)
-    expect(page.locator("#chart-judge-ranking svg")).to_be_visible()
-    assert page.locator("main img").count() == 0
-    assert page.evaluate("window.evil") is None

@@ -33,29 +33,35 @@ def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path, i
     assert path.read_bytes() == damaged
 
 
-def test_a_result_whose_bytes_changed_is_called_damaged(tmp_path):
+def test_a_result_whose_bytes_changed_is_called_damaged_and_so_is_damage_while_the_studio_runs(tmp_path, monkeypatch):
     execute(project_file(tmp_path), "UPDATE piece SET bytes = zeroblob(length(bytes))")
     with studio_in_thread(tmp_path) as studio:
         answer = refused(studio.get("/api/projects/1/tasks"), 422, detail="test.studio is damaged; restore it")
         assert "--" not in answer["detail"]
         assert studio.at(1, "GET")["id"] == 1
 
-
-def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monkeypatch):
-    with studio_in_thread(tmp_path) as studio:
-        project = studio.read_sample(tmp_path)
-
         def broken(*_):
             raise sqlite3.DatabaseError("database disk image is malformed")
 
         monkeypatch.setattr(studio.services.store, "project", broken)
-        refused(studio.get(f"/api/projects/{project}"), 507, "The project file is damaged")
+        refused(studio.get("/api/projects/1"), 507, "The project file is damaged")
 
 
-def test_a_project_file_of_another_version_is_refused(tmp_path):
-    execute(project_file(tmp_path), "PRAGMA user_version = 99")
-    with pytest.raises(finegold.InputError, match=r"file format 99; this version reads 3"), studio_in_thread(tmp_path):
-        pass
+def test_a_project_file_that_is_none_of_another_version_or_open_elsewhere_is_refused_and_an_empty_one_begun(tmp_path):
+    def is_refused(words):
+        with pytest.raises(finegold.InputError, match=words), studio_in_thread(tmp_path):
+            pass
+
+    path = tmp_path / "test.studio"
+    path.write_bytes(b"no database")
+    is_refused("not a project of the studio")
+    assert path.read_bytes() == b"no database"
+    path.write_bytes(b"")
+    with studio_in_thread(tmp_path) as studio:
+        assert studio.good("GET", "/api/projects") == []
+        is_refused("open in another studio")
+    execute(path, "PRAGMA user_version = 99")
+    is_refused("file format 99; this version reads 3")
 
 
 @pytest.fixture
@@ -70,29 +76,22 @@ def temporary(tmp_path, monkeypatch):
 
 def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_path, temporary):
     (temporary / "finegold-studio-of-somebody").mkdir()
-    killed, alive = tmp_path / "killed", tmp_path / "alive"
-    for folder in (killed, alive):
+    killed, alive, target = (tmp_path / name for name in ("killed", "alive", "target"))
+    for folder in (killed, alive, target):
         folder.mkdir()
+    (target / LOCK).touch()
+    (temporary / "finegold-studio-link").symlink_to(target)
+    others = set(temporary.iterdir())
     studio = Process(killed)
     left = set(temporary.iterdir())
     studio.kill()
-    assert len(left) == 2
+    assert len(left) == 3
     assert left == set(temporary.iterdir())
     with running(alive):
         mine = set(temporary.iterdir()) - left
         with studio_in_thread(tmp_path) as other:
-            others = temporary / "finegold-studio-of-somebody"
-            assert set(temporary.iterdir()) == {others, *mine, other.services.files.scratch}
-    assert [path.name for path in temporary.iterdir()] == ["finegold-studio-of-somebody"]
-
-
-def test_a_link_that_is_called_like_a_scratch_folder_is_left_alone(tmp_path, temporary):
-    target = tmp_path / "target"
-    target.mkdir()
-    (target / LOCK).touch()
-    (temporary / "finegold-studio-link").symlink_to(target)
-    with studio_in_thread(tmp_path):
-        pass
+            assert set(temporary.iterdir()) == {*others, *mine, other.services.files.scratch}
+    assert set(temporary.iterdir()) == others
     assert (target / LOCK).exists()
 
 
@@ -117,31 +116,26 @@ def crashed(tmp_path):
     return tmp_path / "killed"
 
 
-def test_a_file_that_the_studio_did_not_survive_is_not_read_again_by_itself(crashed, monkeypatch):
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_file_that_the_studio_did_not_survive_is_read_again_only_if_somebody_asks_for_it(crashed, monkeypatch, reads):
     read = []
-    monkeypatch.setattr("finegold.studio.votes.preview", lambda path: read.append(path))
     with studio_in_thread(crashed) as studio:
-        state = studio.at(1, "GET")
-        assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
-        assert "ended while it read this file" in state["job"]["message"]
-        refused(studio.get("/api/projects/1/preview"), 409, "The studio ended while it read this file")
-        assert not read
-        other = studio.at(2, "GET")
-        assert (other["crashed"], other["job"]) == (False, None)
-
-
-def test_a_file_that_the_studio_did_not_survive_is_read_when_somebody_asks_for_it(crashed):
-    with studio_in_thread(crashed) as studio:
-        assert studio.good("GET", "/api/projects/1/preview?again=true")["rows"]
+        with monkeypatch.context() as patch:
+            patch.setattr("finegold.studio.votes.preview", lambda path: read.append(path))
+            state = studio.at(1, "GET")
+            assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
+            assert "ended while it read this file" in state["job"]["message"]
+            refused(studio.get("/api/projects/1/preview"), 409, "The studio ended while it read this file")
+            assert not read
+            other = studio.at(2, "GET")
+            assert (other["crashed"], other["job"]) == (False, None)
+        if reads:
+            studio.good("PUT", "/api/projects/1/votes", json={})
+            assert studio.settled(1)["job"]["state"] == "done"
+        else:
+            assert studio.good("GET", "/api/projects/1/preview?again=true")["rows"]
         assert studio.at(1, "GET")["crashed"] is False
         assert studio.good("GET", "/api/projects/1/preview")["rows"]
-
-
-def test_reading_the_votes_of_such_a_file_is_asking_for_it(crashed):
-    with studio_in_thread(crashed) as studio:
-        studio.good("PUT", "/api/projects/1/votes", json={})
-        state = studio.settled(1)
-        assert (state["crashed"], state["job"]["state"]) == (False, "done")
 
 
 @pytest.fixture
@@ -155,36 +149,33 @@ def killed_by_a_result(tmp_path):
     return killed
 
 
-def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(killed_by_a_result, monkeypatch):
-    opened = []
-    monkeypatch.setattr("finegold.studio.workspace.load", lambda path: opened.append(path))
-    for _ in range(2):
+def test_a_result_that_the_studio_did_not_survive_is_opened_only_if_somebody_asks_for_it(killed_by_a_result):
+    for asks in (False, True):
         with studio_in_thread(killed_by_a_result) as studio:
-            studio.services.load_newest()
-            answer = studio.get("/api/projects/1/tasks")
-            refused(answer, 409, "The studio ended while it opened this result", "may be damaged")
-            assert studio.at(1, "GET")["damaged"] is True
-    assert not opened
-
-
-def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_for_it(killed_by_a_result):
-    with studio_in_thread(killed_by_a_result) as studio:
-        fit = studio.get("/api/projects/1/tasks").json()["fit"]
-        studio.good("POST", f"/api/projects/1/fits/{fit}/open")
-        assert studio.good("GET", "/api/projects/1/tasks")["total"]
-        assert studio.at(1, "GET")["damaged"] is False
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("finegold.studio.workspace.load", lambda path: pytest.fail("it was opened"))
+                studio.services.load_newest()
+                answer = studio.get("/api/projects/1/tasks")
+                refused(answer, 409, "The studio ended while it opened this result", "may be damaged")
+                assert studio.at(1, "GET")["damaged"] is True
+            if asks:
+                studio.good("POST", f"/api/projects/1/fits/{answer.json()['fit']}/open")
+                assert studio.good("GET", "/api/projects/1/tasks")["total"]
+                assert studio.at(1, "GET")["damaged"] is False
     with studio_in_thread(killed_by_a_result) as studio:
         studio.services.load_newest()
         assert studio.at(1, "GET")["damaged"] is False
 
 
-def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
+def test_a_file_that_is_wrong_does_not_count_as_a_crash_and_is_named_by_its_name(tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
     with studio_in_thread(tmp_path) as studio:
-        project = studio.create("bad.csv")
-        assert studio.read(project)["job"]["state"] == "failed"
+        job = studio.read(studio.create("bad.csv"))["job"]
+        assert job["state"] == "failed"
+        assert job["message"].startswith("bad.csv, row 2 (line 3)")
+        assert str(tmp_path) not in job["message"]
     with studio_in_thread(tmp_path) as studio:
-        assert studio.at(project, "GET")["crashed"] is False
+        assert studio.at(1, "GET")["crashed"] is False
 
 
 def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import finegold
 from finegold.votes.simulation import draw_judges, simulate_log
-from tests.studio.test_predictions import MODEL
+from tests.studio.test_predictions import MODEL, probabilities
 from tests.support.browser import first_view
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import OPTION, SAMPLE, studio_in_thread
@@ -247,22 +247,42 @@ def test_a_log_of_llm_judges_is_read_judged_measured_extended_and_exported(lead,
     assert sheet.filter(pl.col("decision") == "judged").height == 12
 
 
-def test_predictions_are_added_judged_measured_and_exported(lead, studio):
+def test_predictions_are_added_judged_measured_exported_and_removed(lead, studio, tmp_path):
     project = studio.read_sample(studio.folder)
     truths = finegold.aggregate(SAMPLE, "mv").labels()
     truths = dict(truths["task", "label"].iter_rows()) | {1001: "fox", 1002: "fox"}
-    studio.at(project, "POST", "/predictions?name=bert.csv", content=MODEL)
-    studio.fit(project, "ds")
+    (studio.folder / "bert.csv").write_text(MODEL)
+    bad = tmp_path / "bad.csv"
+    bad.write_text(probabilities([1]).replace("owl", "elk"))
+    open_view(lead, studio, project, "columns")
+    lead.set_input_files("#predictions-file", bad)
+    expect(lead.locator("#predictions .note.bad")).to_contain_text('bad.csv: the column "elk" is not a class')
+    lead.select_option("#predictions-name", "bert.csv")
+    models = lead.locator("#models-read")
+    expect(models).to_contain_text("predicts 250 of 300 tasks with votes, and 2 tasks without votes")
+    expect(models).to_contain_text("mean confidence 85.0 %; classes: cat, dog, fox, owl")
+    expect(lead.locator("#predictions .note.bad")).to_have_count(0)
+    lead.click("#label-them")
+    expect(lead.locator("#models li")).to_have_count(1, timeout=180_000)
+    expect(lead.locator("#models li")).to_contain_text("of 250 tasks with votes (claims 85 %); weight")
+    lead.click("#models a")
+    rows = lead.locator("#tasks tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("predictions only")
+    rows.first.click()
+    expect(lead.locator("#task")).to_contain_text("This task has no votes")
+    expect(lead.locator("#task dl")).to_contain_text("fox (85.0 %)")
+    expect(lead.locator("#task .note")).to_have_count(1)
 
     def overview_says_what_the_store_has(n_tasks):
         open_view(lead, studio, project, "overview")
-        results = studio.at(project, "GET", "/results")
-        model = results["models"][0]
+        model = studio.at(project, "GET", "/results")["models"][0]
         words = f"Right on about {100 * model['accuracy']:.0f} % of {model['n_tasks']} tasks with votes"
         expect(lead.locator("#models")).to_contain_text(words)
         expect(lead.locator("#models")).to_contain_text("2 tasks without votes were labelled from predictions only.")
         expect(lead.locator(".tile", has_text="tasks").first).to_contain_text(str(n_tasks))
 
+    studio.fit(project, "ds")
     overview_says_what_the_store_has(300)
     assert studio.judge(project, 7, "cat").status_code == 200
     accuracy = measure(studio, project, truths, 12)
@@ -274,3 +294,11 @@ def test_predictions_are_added_judged_measured_and_exported(lead, studio):
     decisions = dict(sheet["decision"].value_counts().iter_rows())
     assert decisions == {"judged": 1, "from predictions": 2, "from the votes": 300}
     assert dict(sheet["task", "label"].iter_rows())["1001"] == "fox"
+
+    studio.read(project, alias={"owl": "cat"})
+    open_view(lead, studio, project, "columns")
+    lead.click("#label-them")  # the predictions do not fit any more
+    expect(lead.locator(".note.bad")).to_contain_text("bert.csv: two columns are the class", timeout=180_000)
+    open_view(lead, studio, project, "columns")
+    lead.click("#models-read button")
+    expect(models).to_have_count(0)
