@@ -50,7 +50,6 @@ LONGEST = [
     "kernels/few_votes",
     "kernels/scale_single",
     "project/site",
-    "io/scale_writing",
     "studio/accessibility",
     "studio/judges",
     "paper/reproduce",

@@ -6,11 +6,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import finegold
-from finegold.cli.app import app
 from finegold.io.writers import escape_cells, unescape_cells, unescape_name, write_frame
+from tests.support.cli_helpers import succeed, write
 from tests.support.studio_helpers import studio_in_thread
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]
@@ -18,7 +17,7 @@ PLAIN = ["x", "", "'x", "-1", "+5", "-3.5e-4", "1=2", "a@b", "-.5", None, "'"]
 VOTES = "task,worker,label\n=t,ann,+\n=t,bob,-n\n=t,@cyd,+\n-1,ann,-n\n-1,@cyd,-n\n"
 
 
-def test_formulas_get_an_apostrophe_and_nothing_else_does(tmp_path):
+def test_formulas_get_an_apostrophe_and_nothing_else_does():
     frame = pl.DataFrame({"text": FORMULAS + PLAIN, "number": [-1.5] * (len(FORMULAS) + len(PLAIN))})
     found = escape_cells(frame)
     assert found["text"].to_list() == [f"'{text}" for text in FORMULAS] + PLAIN
@@ -56,32 +55,16 @@ def test_only_files_that_spreadsheets_open_are_escaped(tmp_path, name, is_escape
     assert "'" not in (tmp_path / name).read_text()
 
 
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.output
-    return done
-
-
 def first_column(path):
     with path.open(newline="") as file:
         return [row[0] for row in csv.reader(file)][1:]
 
 
-def test_labels_are_escaped_by_default_and_not_with_raw(tmp_path):
-    votes, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
-    votes.write_text(VOTES)
-    run("aggregate", votes, "--method", "mv", "-o", labels)
-    assert first_column(labels) == ["-1", "'=t"]
-    run("aggregate", votes, "--method", "mv", "-o", labels, "--raw")
-    assert first_column(labels) == ["-1", "=t"]
-    run("aggregate", votes, "--method", "mv", "-o", labels)
-    assert first_column(labels) == ["-1", "'=t"]
-
-
-def test_labels_that_finegold_wrote_match_the_tasks_that_they_are_of(tmp_path):
-    votes, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
-    votes.write_text(VOTES)
-    run("aggregate", votes, "--method", "mv", "-o", labels)
+def test_labels_are_escaped_unless_they_are_raw_and_match_the_tasks_that_they_are_of(tmp_path):
+    votes, labels = write(tmp_path / "votes.csv", VOTES), tmp_path / "labels.csv"
+    for more, task in (([], "'=t"), (["--raw"], "=t"), ([], "'=t")):
+        succeed("aggregate", votes, "--method", "mv", "-o", labels, *more)
+        assert first_column(labels) == ["-1", task]
     truth = finegold.io.truth.read_truth(labels)
     assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-n", "=t": "+"}
     found = finegold.aggregate(votes, "mv", gold=labels)
@@ -92,9 +75,8 @@ def test_labels_that_finegold_wrote_match_the_tasks_that_they_are_of(tmp_path):
 @pytest.mark.parametrize("wide", [[], ["--wide"]])
 @pytest.mark.parametrize("raw", [[], ["--raw"]])
 def test_converted_votes_are_read_as_they_were(tmp_path, wide, raw):
-    votes, copy = tmp_path / "votes.csv", tmp_path / "copy.csv"
-    votes.write_text(VOTES)
-    run("convert", votes, "-o", copy, *raw, *(["--to", "wide"] if wide else []))
+    votes, copy = write(tmp_path / "votes.csv", VOTES), tmp_path / "copy.csv"
+    succeed("convert", votes, "-o", copy, *raw, *(["--to", "wide"] if wide else []))
     assert ("'=t" in copy.read_text()) is not bool(raw)
     before, after = finegold.read(votes), finegold.read(copy, wide=bool(wide))
     for names in ("task_names", "annotator_names", "class_names"):
@@ -102,15 +84,13 @@ def test_converted_votes_are_read_as_they_were(tmp_path, wide, raw):
     assert after.n_votes == before.n_votes
 
 
-@pytest.mark.parametrize("name", ["labels.csv", "annotators.csv", "votes.csv", "gold.csv"])
-def test_exports_of_the_studio_are_escaped(tmp_path, name):
-    (tmp_path / "votes.csv").write_text(VOTES)
+def test_exports_of_the_studio_are_escaped(tmp_path):
+    write(tmp_path / "votes.csv", VOTES)
     with studio_in_thread(tmp_path) as studio:
-        project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-        studio.good("PUT", f"/api/projects/{project}/votes", json={})
-        studio.settled(project)
+        project = studio.open("votes.csv")
         assert studio.judge(project, "=t", "+").status_code == 200
-        text = studio.get(f"/api/projects/{project}/export/{name}").text
-    cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
-    assert any(cell.startswith("'") for cell in cells)
-    assert not [cell for cell in cells if cell.startswith(("=", "@", "+")) or cell == "-"]
+        for name in ("labels.csv", "annotators.csv", "votes.csv", "gold.csv"):
+            text = studio.get(f"/api/projects/{project}/export/{name}").text
+            cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
+            assert any(cell.startswith("'") for cell in cells)
+            assert not [cell for cell in cells if cell.startswith(("=", "@", "+")) or cell == "-"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from tests.support.cli_helpers import CSV, run, write
+from tests.support.cli_helpers import CSV, refusal_of, succeed, write
 
 VOTES = {"task": list("aaabbbccc"), "worker": list("xyz") * 3, "label": ["p", "p", "p", "p", "p", "q", "p", "q", "r"]}
 
@@ -23,15 +25,12 @@ def result() -> finegold.Result:
     return finegold.aggregate(VOTES, "mv")
 
 
-def test_soft_labels_are_the_posterior(result: finegold.Result) -> None:
+def test_soft_labels_are_the_posterior_also_of_a_class_called_task(result: finegold.Result) -> None:
     table = result.soft_labels()
     assert table.columns == ["task", "p", "q", "r"]
     assert table["task"].to_list() == ["a", "b", "c"]
     assert (table.select("p", "q", "r").to_numpy() == result.posterior).all()
     assert isinstance(finegold.aggregate(pd.DataFrame(VOTES), "mv").soft_labels(), pd.DataFrame)
-
-
-def test_a_class_called_task_has_a_column_of_its_own() -> None:
     named = finegold.aggregate({**VOTES, "label": ["task"] * 9}, "mv").soft_labels()
     assert named.columns == ["task", "p(task)"]
 
@@ -105,12 +104,11 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
     rows = [f"s{n},{'' if n == 7 else n % 3},{who},{who}" for n in range(9) for who in "ab"]
     votes = write(tmp_path / "votes.csv", "\n".join(["sentence,doc,worker,label", *rows]))
     out, model = tmp_path / "train.parquet", tmp_path / "m.finegold"
-    done = run("export", votes, "--task", "sentence", "--group", "doc", "--for", "torch", "-o", out)
-    assert done.exit_code == 0, done.stderr
+    succeed("export", votes, "--task", "sentence", "--group", "doc", "--for", "torch", "-o", out)
     first = pl.read_parquet(out)
     assert first["group"].to_list() == ["0", "1", "2", "0", "1", "2", "0", None, "2"]
-    run("aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv")
-    assert run("export", model, "--items", votes, "--group", "doc", "--for", "torch", "-o", out).exit_code == 0
+    succeed("aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv")
+    succeed("export", model, "--items", votes, "--group", "doc", "--for", "torch", "-o", out)
     assert pl.read_parquet(out).equals(first)
     for words, message in (
         ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
@@ -118,50 +116,36 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
         ((model, "--group", "doc"), "the groups of tasks are not known; use --group COLUMN --items FILE"),
         ((model, "--items", votes), "the groups of tasks are not known; use --group COLUMN --items FILE"),
     ):
-        done = run("export", *words, "--for", "torch", "-o", out)
-        assert done.exit_code == 2
-        assert message in " ".join(done.stderr.split())
-
-
-def test_bad_exports_are_refused(result: finegold.Result, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train\.csv is not a Parquet file"):
-        result.export(tmp_path / "train.csv", "torch")
-    with pytest.raises(InputError, match='"keras" is not a purpose of an export; use one of huggingface'):
-        result.export(tmp_path / "train.parquet", "keras")
-    with pytest.raises(InputError, match="the share of tasks to validate on must be at least 0 and below 1, not 1"):
-        result.export(tmp_path / "train.parquet", "torch", validation=1)
-    assert not list(tmp_path.iterdir())
+        assert message in refusal_of("export", *words, "--for", "torch", "-o", out)
 
 
 def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     votes, out = write(tmp_path / "votes.csv", CSV + "t9,ann,\n"), tmp_path / "train.parquet"
-    done = run("export", votes, "--for", "sklearn", "--method", "mv", "-o", out)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("export", votes, "--for", "sklearn", "--method", "mv", "-o", out)
     assert "wrote 4 tasks to" in done.stderr
     assert "classes, in the order of the probabilities: x, y, z" in done.stderr
     assert "left out: 1 task without any vote" in done.stderr
     first = pl.read_parquet(out)
-    run("aggregate", votes, "--method", "mv", "--save", tmp_path / "m.finegold", "-o", tmp_path / "labels.csv")
-    assert run("export", tmp_path / "m.finegold", "--for", "sklearn", "-o", out).exit_code == 0
+    succeed("aggregate", votes, "--method", "mv", "--save", tmp_path / "m.finegold", "-o", tmp_path / "labels.csv")
+    succeed("export", tmp_path / "m.finegold", "--for", "sklearn", "-o", out)
     assert pl.read_parquet(out).equals(first)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("--for", "keras", "-o", "x.parquet"),
-            '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn',
-        ),
-        (("--for", "torch", "-o", "x.csv"), "x.csv is not a Parquet file"),
-        (("--for", "torch"), "Missing option"),
-    ],
-)
-def test_the_command_refuses_what_it_cannot_do(
-    tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+BAD = [
+    ("train.parquet", "keras", {}, '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn'),
+    ("train.csv", "torch", {}, "train.csv is not a Parquet file"),
+    ("train.parquet", "torch", {"validation": 1}, "the share of tasks to validate on must be at least 0 and below 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "purpose", "options", "message"), BAD)
+def test_bad_exports_are_refused(
+    result: finegold.Result, tmp_path: Path, name: str, purpose: str, options: dict[str, Any], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run("export", write(tmp_path / "votes.csv", CSV), *words)
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.split())
-    assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]
+    with pytest.raises(InputError, match=re.escape(message)):
+        result.export(tmp_path / name, purpose, **options)
+    asked = [word for key, value in options.items() for word in (f"--{key}", value)]
+    votes = write(tmp_path / "votes.csv", CSV)
+    assert message in refusal_of("export", votes, "--for", purpose, "-o", tmp_path / name, *asked)
+    assert "Missing option" in refusal_of("export", votes, "--for", purpose)
+    assert list(tmp_path.iterdir()) == [votes]

@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all, and a failure leaves the old file and no litter."""
+"""Outputs appear whole or not at all, in pieces or in one, and a failure leaves the old file and no litter."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import errno
 import gzip
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import finegold
 from finegold.errors import InputError, OutputError
-from finegold.io.writers import check_table_path, write_frame
+from finegold.io.writers import check_table_path, write_frame, write_labels, write_pieces
 from finegold.system.files import check_writable, replacing, write_bytes
+from finegold.votes.frames import to_polars
+from tests.support.cli_helpers import write
 
 FRAME = pl.DataFrame({"task": ["t1", "t,2"], "confidence": [0.5, None]})
 READERS: dict[str, Any] = {
@@ -72,19 +77,14 @@ def test_the_format_can_be_checked_before_the_work() -> None:
     assert check_table_path("-") == ("csv", False)
 
 
-def test_an_old_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
-    path = tmp_path / "out.bin"
-    path.write_bytes(b"old")
+def test_an_old_file_keeps_its_permissions_and_a_new_one_has_those_of_any_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "out.bin", b"old")
     path.chmod(0o640)
     write_bytes(path, b"new")
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     write_bytes(tmp_path / "ours", b"")
-    (tmp_path / "plain").write_bytes(b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert (tmp_path / "ours").stat().st_mode == write(tmp_path / "plain", b"").stat().st_mode
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -97,8 +97,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trouble", [RuntimeError("bug"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")])
 def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: BaseException) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
+    path = write(tmp_path / "out.csv", "old")
 
     def fail() -> None:
         with replacing(path) as (temporary,):
@@ -154,19 +153,14 @@ def test_a_device_is_written_to_and_never_replaced() -> None:
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
-def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path, act: Any) -> None:
+def test_a_place_that_cannot_be_written_to_is_an_error(
+    tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(OutputError, match=r"there is no folder .*nowhere; create it first"):
         act(tmp_path / "nowhere" / "out.csv")
-
-
-@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
-def test_a_folder_is_no_file(tmp_path: Path, act: Any) -> None:
     with pytest.raises(OutputError, match="is a folder; name a file"):
         act(tmp_path)
 
-
-@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
-def test_a_folder_without_permission_is_an_error(tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -185,3 +179,69 @@ def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"out\.csv cannot be written as CSV"):
         write_frame(pl.DataFrame({"x": [[1, 2]]}), tmp_path / "out.csv")
     assert names_in(tmp_path) == []
+
+
+CODES = {"task": "abcde", "annotator": "vwxyz", "label": "pqppq"}
+ROWS = pl.DataFrame(
+    {
+        "task": ["t1", "t1", "t2", "t3", "t3", "t4", "t5", "t9"],
+        "worker": ["a", "b", "a", "b", "c", "a", "c", "a"],
+        "label": ["x", "y", "x", "y", "y", "x", "x", None],
+    }
+)
+VOTES: dict[str, Any] = {
+    "polars": ROWS,
+    "pandas": ROWS.to_pandas(),
+    "integers": ROWS.with_columns(pl.col("task").str.slice(1).cast(pl.Int16)),
+    "arrays": finegold.Annotations.from_arrays(*map(list, CODES.values())),
+    "classes of two kinds": finegold.Annotations.from_arrays(np.arange(5), [1] * 5, [*"aaa", 1, 2]),
+    "numbers": finegold.Annotations.from_arrays(np.arange(5), [1] * 5, [0.5] * 5),
+}
+KINDS = ["csv", "tsv", "jsonl", "parquet", "csv.gz"]
+
+
+def whole_table(result: finegold.Result, probabilities: bool = False) -> pl.DataFrame:
+    """The table of labels in one piece, with gold marks."""
+    table = to_polars(result.labels(probabilities=probabilities))
+    return table.insert_column(5, pl.Series("is_gold", [False] * table.height))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("votes", VOTES.values(), ids=VOTES)
+def test_pieces_make_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, votes: Any) -> None:
+    result = finegold.aggregate(votes, "mv")
+    monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
+    pieces, whole = tmp_path / f"pieces.{kind}", tmp_path / f"whole.{kind}"
+    for probabilities in (False, True):
+        write_labels(result, pieces, probabilities=probabilities)
+        write_frame(whole_table(result, probabilities), whole)
+        if kind == "parquet":
+            assert pl.read_parquet(pieces).schema == pl.read_parquet(whole).schema
+            assert pl.read_parquet(pieces).equals(pl.read_parquet(whole))
+        else:
+            unpack = gzip.decompress if kind == "csv.gz" else bytes
+            assert unpack(pieces.read_bytes()) == unpack(whole.read_bytes())
+    assert len(names_in(tmp_path)) == 2
+
+
+def test_pieces_go_to_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
+    result = finegold.aggregate(ROWS, "mv")
+    write_labels(result, "-")
+    assert capfdbinary.readouterr().out == whole_table(result).write_csv().encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_piece_that_fails_leaves_the_old_file(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path / f"out.{kind}", "old")
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield ROWS
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OutputError, match="the disk is full"):
+        write_pieces(pieces(), path)
+    assert path.read_text() == "old"
+    assert names_in(tmp_path) == [path.name]
