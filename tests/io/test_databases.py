@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.io.database_tables import Query
+from finegold.io.database_tables import parameters_of, with_marks
 from finegold.io.databases import parse, table_parts
 from finegold.io.tables import Progress
 from tests.io.database_places import VOTES, Place, on
@@ -51,12 +51,10 @@ def test_parameters_are_bound_and_never_pasted(place: Place) -> None:
 
 
 def test_what_looks_like_a_parameter_but_is_none() -> None:
-    query = Query(
-        "SELECT ':a', \":b\", c::int, E'\\':d', $$:e$$, $t$:f$t$ -- :g\n, x[1 : 2] WHERE i=:i AND j=:j OR k=:i"
-    )
-    assert query.names == ["i", "j"]
-    assert query.with_marks(lambda n: f"${n}").endswith("WHERE i=$1 AND j=$2 OR k=$1")
-    assert query.with_marks(lambda n: f":{query.names[n - 1]}") == query.sql
+    query = "SELECT ':a', \":b\", c::int, E'\\':d', $$:e$$, $t$:f$t$ -- :g\n, x[1 : 2] WHERE i=:i AND j=:j OR k=:i"
+    assert parameters_of(query) == ["i", "j"]
+    assert with_marks(query, lambda n: f"${n}").endswith("WHERE i=$1 AND j=$2 OR k=$1")
+    assert with_marks(query, lambda n: f":{'ij'[n - 1]}") == query
 
 
 @on("postgresql")

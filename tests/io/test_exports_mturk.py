@@ -1,190 +1,148 @@
 """Amazon Mechanical Turk: hand-made batches in, the votes written by hand out."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
-import pytest
-
-from finegold import InputError
-from finegold.io.read import read, read_each
-from tests.support.readers_votes import votes_of, write
+from tests.support.exports_cases import check_each, reads, refuses
 
 ABOUT = "HITId,HITTypeId,Title,AssignmentId,WorkerId,AssignmentStatus,WorkTimeInSeconds,LifetimeApprovalRate"
-ROWS = [
-    ("H1", "A1", "ann", "Approved"),
-    ("H1", "A2", "bob", "Submitted"),
-    ("H2", "A3", "ann", "Approved"),
-    ("H2", "A4", "eve", "Rejected"),
-]
+ROWS = ["H1,A1,ann,Approved", "H1,A2,bob,Submitted", "H2,A3,ann,Approved", "H2,A4,eve,Rejected"]
+FILE = "Batch_123_batch_results.csv"
 
 
-def batch(path: Path, names: str, answers: list[str], rejects: tuple[str, ...] = ("", "", "", "")) -> Path:
+def batch(names, answers, rejects=("", "", "", "")):
     """A batch of four assignments with these columns, the last of them rejected."""
-    lines = [f"{ABOUT},{names},Approve,Reject"]
-    for (hit, assignment, worker, status), cells, reject in zip(ROWS, answers, rejects, strict=True):
-        lines.append(f'{hit},T,"Which, then?",{assignment},{worker},{status},12,100% (2/2),{cells},,{reject}')
-    return write(path / "Batch_123_batch_results.csv", "\n".join(lines) + "\n")
+    rows = [f"{ABOUT},{names},Approve,Reject"]
+    answers = answers.split() if isinstance(answers, str) else answers
+    for about, cells, reject in zip(ROWS, answers, rejects, strict=True):
+        hit, assignment, worker, status = about.split(",")
+        rows.append(f'{hit},T,"Which, then?",{assignment},{worker},{status},12,100% (2/2),{cells},,{reject}')
+    return "\n".join(rows) + "\n"
 
 
-def test_a_classifier_is_one_question(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Input.image_url,Answer.category.label", ["u1,Cat", "u1,Dog", '"u,2",Dog', '"u,2",Cat'])
-    found = read(path)
-    assert votes_of(found) == {("H1", "ann", "Cat"), ("H1", "bob", "Dog"), ("H2", "ann", "Dog")}
-    assert found.counts.left_out == {"rejected assignments": 1}
-    assert ("H2", "eve", "Cat") in votes_of(read(path, include="rejected"))
-    by_image = {("u1", "ann", "Cat"), ("u1", "bob", "Dog"), ("u,2", "ann", "Dog")}
-    assert votes_of(read(path, task="Input.image_url")) == votes_of(read(path, task="image_url")) == by_image
+def votes(first, second="", third=""):
+    """The votes of the three assignments that count; "" for none."""
+    given = zip(("H1", "H1", "H2"), ("ann", "bob", "ann"), (first, second, third), strict=True)
+    return {(hit, worker, said) for hit, worker, said in given if said}
 
 
-def test_several_answers_are_several_questions(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.mood,Answer.topic", ["good,art", "bad,art", "good,", "bad,war"])
-    with pytest.raises(InputError, match=r'asks 2 questions: "mood" \(3 votes\), "topic".*use question=NAME'):
-        read(path)
-    assert votes_of(read(path, question="mood")) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "good")}
-    each = read_each(path)
-    assert votes_of(each["topic"]) == {("H1", "ann", "art"), ("H1", "bob", "art")}
-    assert each["topic"].unlabelled.to_list() == ["H2"]
-
-
-def test_buttons_of_one_name_are_one_question(tmp_path: Path) -> None:
-    path = batch(
-        tmp_path, "Answer.mood.good,Answer.mood.bad", ["true,false", "false,true", "false,false", "true,false"]
-    )
-    found = read(path)
-    assert votes_of(found) == {("H1", "ann", "good"), ("H1", "bob", "bad")}
-    assert found.counts.missing == 1  # nothing was chosen
-
-
-def test_buttons_with_names_of_their_own_are_one_question_if_everybody_chose_one(tmp_path: Path) -> None:
-    chosen = ["true,false", "false,true", "true,false", "false,true"]
-    expected = {("H1", "ann", "Car"), ("H1", "bob", "Bus"), ("H2", "ann", "Car")}
-    path = batch(tmp_path, "Answer.Car.Car,Answer.Bus.Bus", chosen)
-    assert votes_of(read(path, question="choice")) == votes_of(read(path)) == expected
-    path = batch(tmp_path, "Answer.ride_1.Car,Answer.ride_2.Bus", chosen)
-    assert votes_of(read(path, question="ride")) == expected
-    path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", chosen)
-    assert votes_of(read(path)) == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "questions"),
-    [("Answer.Car.Car,Answer.Bus.Bus", ["Bus", "Car"]), ("Answer.ride.Car,Answer.ride.Bus", ["ride.Bus", "ride.Car"])],
-)
-def test_boxes_of_which_several_were_ticked_are_a_question_each(
-    tmp_path: Path, names: str, questions: list[str]
-) -> None:
-    path = batch(tmp_path, names, ["true,true", "false,true", "false,false", "true,false"])
-    each = read_each(path)
-    assert list(each) == questions
-    assert votes_of(each[questions[1]]) == {("H1", "ann", "true"), ("H1", "bob", "false"), ("H2", "ann", "false")}
-    assert votes_of(each[questions[0]]) == {("H1", "ann", "true"), ("H1", "bob", "true"), ("H2", "ann", "false")}
-
-
-def test_boxes_that_somebody_left_empty_are_a_question_each(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.spam.on,Answer.rude.on", ["true,false", "false,false", "false,true", "true,false"])
-    assert votes_of(read_each(path)["spam"]) == {("H1", "ann", "true"), ("H1", "bob", "false"), ("H2", "ann", "false")}
-
-
-def test_an_answer_that_says_true_or_false_is_a_question(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.sure,Answer.rude", ["true,false", "false,true", "false,true", "true,false"])
-    assert list(read_each(path)) == ["rude", "sure"]
-
-
-def test_one_box_is_a_question(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.spam.on", ["true", "false", "false", "true"])
-    assert votes_of(read(path)) == {("H1", "ann", "true"), ("H1", "bob", "false"), ("H2", "ann", "false")}
-
-
-def test_several_items_in_one_hit(tmp_path: Path) -> None:
-    names = "Input.url1,Input.url_2,Input.url10,Answer.mood1,Answer.mood2,Answer.mood_10,Answer.note"
-    path = batch(
-        tmp_path, names, ["a,b,c,good,bad,good,hm", "a,b,c,bad,bad,,", "d,e,f,good,good,bad,", "d,e,f,bad,bad,bad,"]
-    )
-    assert list(read_each(path)) == ["mood1", "mood2", "mood_10", "note"]
-    found = read(path, task="url")
-    assert votes_of(found) == {
-        ("a", "ann", "good"), ("b", "ann", "bad"), ("c", "ann", "good"), ("a", "bob", "bad"), ("b", "bob", "bad"),
-        ("d", "ann", "good"), ("e", "ann", "good"), ("f", "ann", "bad"),
-    }  # fmt: skip
-    assert found.counts.left_out == {"rejected assignments": 1, "answers that are about a whole HIT": 1}
-    assert votes_of(read(path, task="Input.url", question="mood")) == votes_of(found)
-
-
-def as_cell(form: object) -> str:
+def as_cell(form):
     return '"' + json.dumps([form]).replace('"', '""') + '"'
 
 
-def test_answers_in_one_cell_are_read_as_columns_are(tmp_path: Path) -> None:
-    forms = [
-        {"mood": {"good": True, "bad": False}, "tags": {"labels": ["b", "a"]}, "note": ""},
-        {"mood": {"good": False, "bad": True}, "tags": {"labels": ["a"]}, "sure": 3},
-        {"mood": {"good": True, "bad": False}, "tags": {"labels": []}},
-        {"mood": {"good": False, "bad": True}},
-    ]
-    path = batch(tmp_path, "Answer.taskAnswers", [as_cell(form) for form in forms])
-    each = read_each(path)
-    assert list(each) == ["mood", "sure", "tags"]
-    assert votes_of(each["mood"]) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "good")}
-    assert {label for _, _, label in votes_of(each["tags"])} == {"a|b", "a"}
-    assert votes_of(each["sure"]) == {("H1", "bob", 3)}
+CLASSIFIER = batch("Input.image_url,Answer.category.label", 'u1,Cat u1,Dog "u,2",Dog "u,2",Cat')
+BY_IMAGE = {("u1", "ann", "Cat"), ("u1", "bob", "Dog"), ("u,2", "ann", "Dog")}
+TWO = batch("Answer.mood,Answer.topic", "good,art bad,art good, bad,war")
+MOOD = "Answer.mood.good,Answer.mood.bad"
+CHOSEN = "true,false false,true true,false false,true"
+RIDES = votes("Car", "Bus", "Car")
+TICKED = "true,true false,true false,false true,false"
+BOXES = (votes("true", "false", "false"), votes("true", "true", "false"))
+ITEMS = batch(
+    "Input.url1,Input.url_2,Input.url10,Answer.mood1,Answer.mood2,Answer.mood_10,Answer.note",
+    "a,b,c,good,bad,good,hm a,b,c,bad,bad,, d,e,f,good,good,bad, d,e,f,bad,bad,bad,",
+)
+BY_ITEM = {("a", "ann", "good"), ("b", "ann", "bad"), ("c", "ann", "good"), ("a", "bob", "bad"), ("b", "bob", "bad"),
+           ("d", "ann", "good"), ("e", "ann", "good"), ("f", "ann", "bad")}  # fmt: skip
+FORMS = [
+    {"mood": {"good": True, "bad": False}, "tags": {"labels": ["b", "a"]}, "note": ""},
+    {"mood": {"good": False, "bad": True}, "tags": {"labels": ["a"]}, "sure": 3},
+    {"mood": {"good": True, "bad": False}, "tags": {"labels": []}},
+    {"mood": {"good": False, "bad": True}},
+]
+MARKED = batch("Answer.mood", "good bad good bad", ("", "too fast", "", ""))
+OMITTED = f"""{ABOUT},Input.url,Answer.mood,Approve,Reject
+H1,T,x,A1,ann,Submitted,12,0%,u1,good
+H1,T,x,A2,bob,Submitted,12,0%,u1,bad,
+H2,T,x,A3,ann,Submitted,12,0%,u2,bad,,
+"""
+REJECTED = {"rejected assignments": 1}
 
+test_batches = check_each({
+    "a classifier is one question": reads(FILE, CLASSIFIER, votes("Cat", "Dog", "Dog"), REJECTED),
+    "rejected": reads(FILE, CLASSIFIER, votes("Cat", "Dog", "Dog") | {("H2", "eve", "Cat")}, include="rejected"),
+    "tasks by an input": reads(FILE, CLASSIFIER, BY_IMAGE, task="Input.image_url"),
+    "tasks by the short name of an input": reads(FILE, CLASSIFIER, BY_IMAGE, task="image_url"),
+    "several answers": refuses(FILE, TWO, 'asks 2 questions: "mood" (3 votes), "topic"', "use question=NAME"),
+    "several answers are several questions": reads(
+        FILE, TWO, {"mood": votes("good", "bad", "good"), "topic": votes("art", "art")}
+    ),
+    "one of several answers": reads(FILE, TWO, votes("art", "art"), question="topic", unlabelled=["H2"]),
+    "an answer that says true or false": reads(
+        *(FILE, batch("Answer.sure,Answer.rude", "true,false false,true false,true true,false")),
+        {"sure": votes("true", "false", "false"), "rude": votes("false", "true", "true")},
+    ),
+    "what the requester marked for rejection": reads(
+        FILE, MARKED, {("H1", "ann", "good"), ("H2", "ann", "good")}, {"rejected assignments": 2}
+    ),
+    "rows may omit the cells of Approve and Reject": reads(FILE, OMITTED, votes("good", "bad", "bad")),
+    "several items in one HIT, if nobody says so": reads(FILE, ITEMS, {
+        "mood1": votes("good", "bad", "good"), "mood2": votes("bad", "bad", "good"),
+        "mood_10": votes("good", "", "bad"), "note": votes("hm"),
+    }),
+    "several items in one HIT": reads(
+        FILE, ITEMS, BY_ITEM, REJECTED | {"answers that are about a whole HIT": 1}, task="url"
+    ),
+    "several items by the full name": reads(FILE, ITEMS, BY_ITEM, task="Input.url", question="mood"),
+    "answers in one cell are read as columns are": reads(
+        *(FILE, batch("Answer.taskAnswers", map(as_cell, FORMS))),
+        {"mood": votes("good", "bad", "good"), "tags": votes("a|b", "a"), "sure": votes("", 3)},
+    ),
+    "a table with names of Mechanical Turk": reads(
+        "own.csv", "HITId,WorkerId,answer\nH1,ann,a\n", {("H1", "ann", "a")}
+    ),
+})  # fmt: skip
 
-def test_what_the_requester_marked_for_rejection_is_left_out(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.mood", ["good", "bad", "good", "bad"], ("", "too fast", "", ""))
-    found = read(path)
-    assert votes_of(found) == {("H1", "ann", "good"), ("H2", "ann", "good")}
-    assert found.counts.left_out == {"rejected assignments": 2}
+test_buttons_and_boxes = check_each({
+    "buttons of one name are one question, and nothing was chosen": reads(
+        FILE, batch(MOOD, "true,false false,true false,false true,false"), votes("good", "bad"), missing=1
+    ),
+    "buttons that pandas saved again": reads(
+        FILE, batch(MOOD, "True,False False,True False,False True,False"), votes("good", "bad")
+    ),
+    "boxes that pandas saved again": reads(
+        *(FILE, batch(MOOD, "True,True False,True False,False True,False")),
+        {"mood.good": BOXES[0], "mood.bad": BOXES[1]},
+    ),
+    **{
+        f"buttons with names of their own: {names}": reads(FILE, batch(names, CHOSEN), RIDES, **options)
+        for names, options in (
+            ("Answer.Car.Car,Answer.Bus.Bus", {}), ("Answer.Car.Car,Answer.Bus.Bus", {"question": "choice"}),
+            ("Answer.ride_1.Car,Answer.ride_2.Bus", {"question": "ride"}), ("Answer.Car.on,Answer.Bus.on", {}),
+        )
+    },
+    **{
+        f"boxes of which several were ticked: {names}": reads(
+            FILE, batch(names, TICKED), dict(zip(questions, BOXES, strict=True))
+        )
+        for names, questions in {
+            "Answer.Car.Car,Answer.Bus.Bus": ("Car", "Bus"), "Answer.ride.Car,Answer.ride.Bus": ("ride.Car", "ride.Bus")
+        }.items()
+    },
+    "boxes that somebody left empty": reads(
+        *(FILE, batch("Answer.spam.on,Answer.rude.on", "true,false false,false false,true true,false")),
+        {"spam": votes("true", "false", "false"), "rude": votes("false", "false", "true")},
+    ),
+    "one box": reads(FILE, batch("Answer.spam.on", "true false false true"), votes("true", "false", "false")),
+})  # fmt: skip
 
+TITLE = f"{FILE} (Amazon Mechanical Turk export)"
+PLAIN = batch("Input.url,Answer.mood", "1,a 2,b 3,a 4,a")
 
-TITLE = r"Batch_123_batch_results\.csv \(Amazon Mechanical Turk export\)"
-
-
-def test_damage_is_named_with_the_tool_the_row_and_the_remedy(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.taskAnswers", [as_cell({"a": "x"}), '"[{"', "", ""])
-    with pytest.raises(
-        InputError, match=rf"{TITLE}, record 2: the answers in Answer.taskAnswers are not JSON .*Download CSV"
-    ):
-        read(path)
-    path = batch(tmp_path, "Input.url", ["1", "2", "3", "4"])
-    with pytest.raises(InputError, match=rf"{TITLE}: there is no Answer\.\* column; download it again"):
-        read(path)
-    path = batch(tmp_path, "Input.url,Answer.mood", ["1,a", "2,b", "3,a", "4,a"])
-    with pytest.raises(InputError, match=r'there is no column "text"; use task=NAME with one of HITId, Input\.url'):
-        read(path, task="text")
-    cut = write(tmp_path / "cut.csv", path.read_text()[:-40])
-    with pytest.raises(
-        InputError,
-        match=r"cut\.csv \(Amazon Mechanical Turk export\), line 5: too few fields.*, or (download|export) it again",
-    ):
-        read(cut)
-    nobody = write(tmp_path / "nobody.csv", path.read_text().splitlines()[0] + "\n")
-    with pytest.raises(InputError, match="it has a header but no rows"):
-        read(nobody)
-
-
-def test_a_table_with_names_of_mechanical_turk_is_a_plain_table(tmp_path: Path) -> None:
-    path = write(tmp_path / "own.csv", "HITId,WorkerId,answer\nH1,ann,a\n")
-    assert votes_of(read(path)) == {("H1", "ann", "a")}
-
-
-def test_rows_may_omit_the_cells_of_approve_and_reject(tmp_path: Path) -> None:
-    head = f"{ABOUT},Input.url,Answer.mood,Approve,Reject\n"
-    rows = [
-        "H1,T,x,A1,ann,Submitted,12,0%,u1,good",
-        "H1,T,x,A2,bob,Submitted,12,0%,u1,bad,",
-        "H2,T,x,A3,ann,Submitted,12,0%,u2,bad,,",
-    ]
-    found = read(write(tmp_path / "batch.csv", head + "\n".join(rows) + "\n"))
-    assert votes_of(found) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "bad")}
-    short = write(tmp_path / "short.csv", head + "\n".join([*rows, "H2,T,x,A4,eve,Submitted,12,0%,u2"]) + "\n")
-    with pytest.raises(InputError, match=r"line 5: too few fields, found 9 but the header has 12"):
-        read(short)
-
-
-def test_buttons_that_pandas_saved_again_are_one_question(tmp_path: Path) -> None:
-    names, chosen = "Answer.mood.good,Answer.mood.bad", ["True,False", "False,True", "False,False", "True,False"]
-    assert votes_of(read(batch(tmp_path, names, chosen))) == {("H1", "ann", "good"), ("H1", "bob", "bad")}
-    boxes = read_each(batch(tmp_path, names, ["True,True", "False,True", "False,False", "True,False"]))
-    assert {label for _, _, label in votes_of(boxes["mood.good"])} == {"true", "false"}
+test_damage_is_named_with_the_tool_the_row_and_the_remedy = check_each({
+    "answers": refuses(
+        FILE, batch("Answer.taskAnswers", [as_cell({"a": "x"}), '"[{"', "", ""]),
+        f"{TITLE}, record 2: the answers in Answer.taskAnswers are not JSON ", "Download CSV",
+    ),
+    "no answers": refuses(
+        FILE, batch("Input.url", "1 2 3 4"), f"{TITLE}: there is no Answer.* column; download it again"
+    ),
+    "no such column": refuses(
+        FILE, PLAIN, 'there is no column "text"; use task=NAME with one of HITId, Input.url', task="text"
+    ),
+    "cut short": refuses(FILE, PLAIN[:-40], f"{TITLE}, line 5: too few fields", ", or download it again"),
+    "no rows": refuses(FILE, PLAIN.splitlines()[0] + "\n", "it has a header but no rows"),
+    "a row that omits an answer": refuses(
+        FILE, OMITTED + "H2,T,x,A4,eve,Submitted,12,0%,u2\n",
+        "line 5: too few fields, found 9 but the header has 12",
+    ),
+})  # fmt: skip

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 import finegold
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import InputError
 from tests.io.test_damage import WRONG as WRONG_VALUES
 from tests.io.test_damage import places, with_value
-from tests.support.readers_votes import votes_of, write
+from tests.support.exports_cases import Case, check_each, reads, refuses
+from tests.support.exports_made import lines
+from tests.support.readers_votes import write
 
 VOTES = {("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog")}
 BY_ANNOTATOR = {"t1": {"ann": "cat", "bob": "cat"}, "t2": {"ann": "dog"}}
@@ -26,19 +28,12 @@ TEXTS = {
     "t2": {"text": "yes", "annotations": "dog", "annotators": "ann", "hard_label": "dog"},
 }
 LISTS = {"t1": ["cat", "cat"], "t2": ["dog", "cat"]}
-BY_POSITION = {("t1", "1", "cat"), ("t1", "2", "cat"), ("t2", "1", "dog"), ("t2", "2", "cat")}
+BY_POSITION = {("t1", 1, "cat"), ("t1", 2, "cat"), ("t2", 1, "dog"), ("t2", 2, "cat")}
 SPARSE = {"0": {"12": 3, "5": 1}, "1": {"12": 1, "7": 3}, "2": {"5": 3}}
 
 
 def rows(by_task: dict[str, Any], field: str) -> list[dict[str, Any]]:
     return [{"id": task, "text": f"text of {task}", field: votes} for task, votes in by_task.items()]
-
-
-def parallel() -> list[dict[str, Any]]:
-    return [
-        {"id": "t1", "votes": ["cat", "cat"], "annotator_ids": ["ann", "bob"]},
-        {"id": "t2", "votes": ["dog"], "annotator_ids": ["ann"]},
-    ]
 
 
 GOOD: dict[str, Any] = {
@@ -48,72 +43,14 @@ GOOD: dict[str, Any] = {
     "rows by annotator": rows(BY_ANNOTATOR, "annotations"),
     "rows with labels by annotator": rows(BY_ANNOTATOR, "labels"),
     "rows of objects": rows(OBJECTS, "annotations"),
-    "rows of labels and annotators": parallel(),
+    "rows of labels and annotators": [
+        {"id": "t1", "votes": ["cat", "cat"], "annotator_ids": ["ann", "bob"]},
+        {"id": "t2", "votes": ["dog"], "annotator_ids": ["ann"]},
+    ],
 }
-
-
-def forms(content: Any) -> dict[str, str]:
-    """The same content as people write it."""
-    made = {"votes.json": json.dumps(content), "indented.json": json.dumps(content, indent=2)}
-    if isinstance(content, list):
-        made["votes.jsonl"] = "".join(json.dumps(row) + "\n" for row in content)
-    return made
-
-
-@pytest.mark.parametrize("case", GOOD)
-def test_votes_inside_tasks_are_read(tmp_path: Path, case: str) -> None:
-    for name, text in forms(GOOD[case]).items():
-        assert votes_of(finegold.read(write(tmp_path / name, text))) == VOTES, name
-    packed = write(tmp_path / "packed.json.gz", gzip.compress(json.dumps(GOOD[case]).encode()))
-    assert votes_of(finegold.read(packed)) == VOTES
-
-
-@pytest.mark.parametrize("content", [LISTS, rows(LISTS, "annotator_labels"), rows(LISTS, "votes")])
-def test_annotators_of_lists_are_numbered_by_position_and_this_is_said(tmp_path: Path, content: Any) -> None:
-    for name, text in forms(content).items():
-        with pytest.warns(FinegoldWarning, match=r"no annotators.*named 1, 2, \.\.\. by their position"):
-            votes = finegold.read(write(tmp_path / name, text))
-        assert {(task, str(who), label) for task, who, label in votes_of(votes)} == BY_POSITION
-
-
-def test_the_name_of_a_field_tells_votes_from_a_set_of_labels(tmp_path: Path) -> None:
-    content = rows({"t1": ["cat", "dog"], "t2": ["dog", "cat"]}, "annotator_labels")
-    with pytest.warns(FinegoldWarning, match="by their position"):
-        assert finegold.read(write(tmp_path / "votes.json", json.dumps(content))).n_votes == 4
-
-
-def test_numbers_of_many_annotators_are_read(tmp_path: Path) -> None:
-    votes = finegold.read(write(tmp_path / "answers.json", json.dumps(SPARSE)))
-    assert votes_of(votes) == {(0, 12, 3), (0, 5, 1), (1, 12, 1), (1, 7, 3), (2, 5, 3)}
-
-
-def test_missing_votes_are_counted_and_tasks_without_votes_are_listed(tmp_path: Path) -> None:
-    content = {**BY_ANNOTATOR, "t3": {"ann": None, "bob": "cat"}, "t4": {}, "t5": None}
-    votes = finegold.read(write(tmp_path / "votes.json", json.dumps(content)))
-    assert votes_of(votes) == {*VOTES, ("t3", "bob", "cat")}
-    assert len(votes.unlabelled) == 2
-    assert votes.counts.missing == 1  # t4 and t5 have no votes that could be missing
-
-
-def test_several_fields_are_several_questions(tmp_path: Path) -> None:
-    content = [{**row, "ratings": {"ann": "5", "bob": "5"}} for row in rows(BY_ANNOTATOR, "annotations")]
-    path = write(tmp_path / "votes.json", json.dumps(content))
-    with pytest.raises(InputError, match=r'asks 2 questions: "ratings".*"annotations"'):
-        finegold.read(path)
-    assert votes_of(finegold.read(path, question="annotations")) == VOTES
-
-
-def test_rows_without_an_id_are_numbered_and_a_field_can_be_named(tmp_path: Path) -> None:
-    content = [{"text": row["text"], "annotations": row["annotations"]} for row in rows(BY_ANNOTATOR, "annotations")]
-    path = write(tmp_path / "votes.json", json.dumps(content))
-    with pytest.warns(FinegoldWarning, match="have no id; they are numbered from 0"):
-        assert {task for task, _, _ in votes_of(finegold.read(path))} == {0, 1}
-    assert {task for task, _, _ in votes_of(finegold.read(path, task="text"))} == {"text of t1", "text of t2"}
-
-
 NOT_VOTES: dict[str, Any] = {
     "settings": {"model": {"rate": 0.1, "size": 32}, "data": {"path": "a", "size": 32}},
-    "texts": {"model": {"name": "a", "kind": "b"}, "data": {"path": "c"}},
+    "names": {"model": {"name": "a", "kind": "b"}, "data": {"path": "c"}},
     "records by id": {str(n): {"text": f"text {n}", "lang": "en", "source": "web"} for n in range(9)},
     "measurements": {str(n): {"height": n + 0.5, "width": n + 0.25} for n in range(9)},
     "counts of classes": {str(n): {"cat": n % 3, "dog": 2 - n % 3} for n in range(9)},
@@ -124,54 +61,93 @@ NOT_VOTES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_VOTES)
-def test_other_json_is_not_taken_for_votes_and_not_called_invalid(tmp_path: Path, case: str) -> None:
-    for name, text in forms(NOT_VOTES[case]).items():
-        with pytest.raises(InputError) as caught:
-            finegold.read(write(tmp_path / name, text))
-        assert "valid JSON" not in str(caught.value), name
+def forms(what: str, content: Any) -> dict[str, tuple[str, str | bytes]]:
+    """The same content as people write it: a file and what is in it."""
+    made: dict[str, tuple[str, str | bytes]] = {
+        what: ("votes.json", json.dumps(content)),
+        f"{what}, indented": ("indented.json", json.dumps(content, indent=2)),
+        f"{what}, packed": ("packed.json.gz", gzip.compress(json.dumps(content).encode())),
+    }
+    return made | ({f"{what} in lines": ("votes.jsonl", lines(content))} if isinstance(content, list) else {})
 
 
-def test_a_long_table_with_a_list_beside_the_label_is_a_table(tmp_path: Path) -> None:
-    rows = [{"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    assert votes_of(finegold.read(write(tmp_path / "votes.jsonl", text))) == {("t", "ann", "x"), ("t", "bob", "x")}
+MISSING = {**BY_ANNOTATOR, "t3": {"ann": None, "bob": "cat"}, "t4": {}, "t5": None}
+TWO = [{**row, "ratings": {"ann": "5", "bob": "5"}} for row in rows(BY_ANNOTATOR, "annotations")]
+NO_IDS = [{"text": row["text"], "annotations": row["annotations"]} for row in rows(BY_ANNOTATOR, "annotations")]
+TABLE = [{"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")]
+PAIRS = [{"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)]
+COUNTS = {"a": {"ann": 1, "bob": 2}}
+MIXED = {**BY_ANNOTATOR, "t9": 3}
+CUT = json.dumps({str(n): {"ann": "cat", "bob": "cat"} for n in range(900)}, indent=1)[:-30]
+POSITIONS, FILE = r"no annotators.*named 1, 2, \.\.\. by their position", "votes.json"
 
-
-def test_the_format_reads_what_is_not_recognised(tmp_path: Path) -> None:
-    path = write(tmp_path / "votes.json", json.dumps({"a": {"ann": 1, "bob": 2}}))
-    with pytest.raises(InputError):
-        finegold.read(path)
-    assert votes_of(finegold.read(path, format="nested-json")) == {("a", "ann", 1), ("a", "bob", 2)}
-
-
-WRONG: dict[str, tuple[Any, str]] = {
-    "another kind": ({**BY_ANNOTATOR, "t9": 3}, r'votes.json.*record 3: "t9" holds 3, expected votes'),
-    "too few annotators": (
-        {**TEXTS, "t3": {"annotations": "a,b", "annotators": "ann"}},
-        "record 3: found 2 labels but 1 annotators",
+test_votes_inside_tasks = check_each({
+    **{case: reads(*form, VOTES) for what, content in GOOD.items() for case, form in forms(what, content).items()},
+    **{
+        case: reads(*form, BY_POSITION, warns=POSITIONS)
+        for field in ("", "annotator_labels", "votes")
+        for case, form in forms(f"lists {field}", rows(LISTS, field) if field else LISTS).items()
+    },
+    "the name of a field tells votes from a set of labels": reads(
+        *(FILE, rows({"t1": ["cat", "dog"], "t2": ["dog", "cat"]}, "annotator_labels")),
+        {("t1", 1, "cat"), ("t1", 2, "dog"), ("t2", 1, "dog"), ("t2", 2, "cat")}, warns="by their position",
     ),
-    "a label that is an object": ({**BY_ANNOTATOR, "t3": {"ann": {"x": 1}}}, "expected a name, a number or a label"),
-    "no label": ({**OBJECTS, "t3": [{"annotator": "ann"}]}, "record 3: found no label"),
-}
+    "numbers of many annotators": reads(FILE, SPARSE, {(0, 12, 3), (0, 5, 1), (1, 12, 1), (1, 7, 3), (2, 5, 3)}),
+    "missing votes, and tasks without any, of which none could be missing": reads(
+        FILE, MISSING, {*VOTES, ("t3", "bob", "cat")}, unlabelled=["t4", "t5"], missing=1
+    ),
+    "several fields": refuses(FILE, TWO, 'asks 2 questions: "ratings"', '"annotations"'),
+    "one of several fields": reads(FILE, TWO, VOTES, question="annotations"),
+    "rows without an id": reads(
+        *(FILE, NO_IDS, {(int(task[1]) - 1, who, said) for task, who, said in VOTES}),
+        warns="have no id; they are numbered from 0",
+    ),
+    "rows by a field": reads(FILE, NO_IDS, {(f"text of {task}", who, said) for task, who, said in VOTES}, task="text"),
+    "a long table with a list beside the label": reads("votes.jsonl", TABLE, {("t", "ann", "x"), ("t", "bob", "x")}),
+    "pairs of inference data": reads(
+        *("snli.jsonl", PAIRS, {(f"p{n}", who, said) for n in range(3) for who, said in enumerate("aab", start=1)}),
+        warns="by their position",
+    ),
+    "not recognised": refuses(FILE, COUNTS),
+    "not recognised, but named": reads(FILE, COUNTS, {("a", "ann", 1), ("a", "bob", 2)}, format="nested-json"),
+    "another kind": refuses(FILE, MIXED, FILE, 'record 3: "t9" holds 3, expected votes', format="nested-json"),
+    "another kind, not named": refuses(
+        FILE, MIXED, "if every field is a task that holds its votes, use format='nested-json'"
+    ),
+    "too few annotators": refuses(
+        *(FILE, {**TEXTS, "t3": {"annotations": "a,b", "annotators": "ann"}}),
+        "record 3: found 2 labels but 1 annotators", format="nested-json",
+    ),
+    "a label that is an object": refuses(
+        FILE, {**BY_ANNOTATOR, "t3": {"ann": {"x": 1}}}, "expected a name, a number or a label", format="nested-json"
+    ),
+    "no label": refuses(
+        FILE, {**OBJECTS, "t3": [{"annotator": "ann"}]}, "record 3: found no label", format="nested-json"
+    ),
+    "cut short": refuses(FILE, CUT, "cut short"),
+})  # fmt: skip
+
+test_other_json_is_not_taken_for_votes_and_not_called_invalid = check_each({
+    case: refuses(*form, without="valid JSON")
+    for what, content in NOT_VOTES.items()
+    for case, form in forms(what, content).items()
+})  # fmt: skip
+
+NAN = '{"task": "NaN, said \\"NaN\\"", "worker": "ann", "label": NaN}\n{"task": "b", "worker": "ann", "label": %s}\n'
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_task_of_another_kind_is_an_error(tmp_path: Path, case: str) -> None:
-    content, message = WRONG[case]
-    with pytest.raises(InputError, match=message):
-        finegold.read(write(tmp_path / "votes.json", json.dumps(content)), format="nested-json")
+def with_nan(label: str) -> dict[str, Case]:
+    text, unlabelled = NAN % label, ['NaN, said "NaN"']
+    listed, packed = "[" + text.strip().replace("\n", ",") + "]", gzip.compress(text.encode())
+    return {
+        f"{label} in {file}": reads(
+            *(file, content, {("b", "ann", json.loads(label))}), rows=2, missing=1, unlabelled=unlabelled
+        )
+        for file, content in {"a.jsonl": text, "b.json": listed, "c.jsonl.gz": packed}.items()
+    }
 
 
-def test_an_error_about_the_columns_names_the_format(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="if every field is a task that holds its votes, use format='nested-json'"):
-        finegold.read(write(tmp_path / "votes.json", json.dumps({**BY_ANNOTATOR, "t9": 3})))
-
-
-def test_truncated_json_is_an_error(tmp_path: Path) -> None:
-    text = json.dumps({str(n): {"ann": "cat", "bob": "cat"} for n in range(900)}, indent=1)
-    with pytest.raises(InputError, match="cut short"):
-        finegold.read(write(tmp_path / "votes.json", text[:-30]))
+test_nan_is_a_missing_value_and_counted = check_each(with_nan('"x"') | with_nan("3"))
 
 
 @pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")
@@ -191,26 +167,3 @@ def test_any_value_may_be_of_any_kind(tmp_path: Path, case: str) -> None:
                     refused.append((format, str(error)))
     assert refused
     assert [said for format, said in refused if format and "votes.json" not in said] == []
-
-
-NAN = '{"task": "NaN, said \\"NaN\\"", "worker": "ann", "label": NaN}\n{"task": "b", "worker": "ann", "label": %s}\n'
-
-
-@pytest.mark.parametrize("label", ['"x"', "3"])
-def test_nan_is_a_missing_value_and_counted(tmp_path: Path, label: str) -> None:
-    lines = NAN % label
-    listed = "[" + lines.strip().replace("\n", ",") + "]"
-    for name, text in {"a.jsonl": lines, "b.json": listed}.items():
-        votes = finegold.read(write(tmp_path / name, text))
-        assert votes_of(votes) == {("b", "ann", json.loads(label))}
-        assert (votes.counts.rows, votes.counts.missing) == (2, 1)
-        assert list(votes.unlabelled) == ['NaN, said "NaN"']
-    packed = write(tmp_path / "c.jsonl.gz", gzip.compress(lines.encode()))
-    assert finegold.read(packed).counts.missing == 1
-
-
-def test_the_pairs_of_inference_data_are_tasks(tmp_path: Path) -> None:
-    rows = [{"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)]
-    with pytest.warns(FinegoldWarning, match="by their position"):
-        votes = finegold.read(write(tmp_path / "snli.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
-    assert {task for task, _, _ in votes_of(votes)} == {"p0", "p1", "p2"}

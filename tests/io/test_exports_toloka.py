@@ -1,26 +1,9 @@
 """Toloka: hand-made exports in, the votes written by hand out."""
 
-from __future__ import annotations
+from tests.support.exports_cases import check_each, reads, refuses
 
-from pathlib import Path
-
-import pytest
-
-from finegold import FinegoldWarning, InputError
-from finegold.io.read import read, read_each
-from tests.support.readers_votes import votes_of, write
-
-HEADER = [
-    "INPUT:image",
-    "OUTPUT:result",
-    "GOLDEN:result",
-    "HINT:text",
-    "ASSIGNMENT:link",
-    "ASSIGNMENT:task_id",
-    "ASSIGNMENT:assignment_id",
-    "ASSIGNMENT:worker_id",
-    "ASSIGNMENT:status",
-]
+NAMES = "INPUT:image OUTPUT:result GOLDEN:result HINT:text ASSIGNMENT:link ASSIGNMENT:task_id ASSIGNMENT:assignment_id"
+HEADER = [*NAMES.split(), "ASSIGNMENT:worker_id", "ASSIGNMENT:status"]
 ROWS = [
     ["u1", "cat", "cat", "", "l", "t1", "a1", "ann", "APPROVED"],
     ["u2", "dog", "", "", "l", "t2", "a1", "ann", "APPROVED"],
@@ -33,70 +16,58 @@ ROWS = [
 VOTES = {("t1", "ann", "cat"), ("t2", "ann", "dog"), ("t1", "bob", "dog")}
 
 
-def tsv(path: Path, header: list[str], rows: list[list[str]]) -> Path:
-    return write(path / "assignments.tsv", "\n".join("\t".join(row) for row in [header, *rows]) + "\n")
+def tsv(header, *rows):
+    return "\n".join("\t".join(row.split(" ") if isinstance(row, str) else row) for row in [header, *rows]) + "\n"
 
 
-def test_votes_of_assignments_that_count(tmp_path: Path) -> None:
-    found = read(tsv(tmp_path, HEADER, ROWS))
-    assert votes_of(found) == VOTES
-    assert found.counts.left_out == {"rejected assignments": 1, "skipped or unfinished assignments": 2}
-    assert (found.gold == -1).all()
-    path = tsv(tmp_path, HEADER, ROWS)
-    assert votes_of(read(path, include="rejected")) == VOTES | {("t2", "eve", "dog")}
-    assert {task for task, _, _ in votes_of(read(path, task="image"))} == {"u1", "u2"}
+FULL, SILENT = tsv(HEADER, *ROWS), tsv(HEADER, *([*row[:2], "", *row[3:]] if row else row for row in ROWS))
+TWO = tsv(
+    "INPUT:url OUTPUT:mood OUTPUT:tags OUTPUT:never ASSIGNMENT:task_id ASSIGNMENT:worker_id",
+    *('u true ["b","a"]  t1 ann', 'u false ["a"]  t1 bob'),
+)
+OLD = tsv("INPUT:url OUTPUT:mood ASSIGNMENT:worker_id", "u ok ann")
+OLD_PAIR = tsv("INPUT:url INPUT:text OUTPUT:mood ASSIGNMENT:worker_id", "u t ok ann")
+PAIRS = tsv(
+    "INPUT:left INPUT:right OUTPUT:better ASSIGNMENT:worker_id", "a b left ann", "a c left ann", "a b right bob"
+)
+BETTER = {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
+LEFT_OUT = {"rejected assignments": 1, "skipped or unfinished assignments": 2}
+TITLE, FILE = "assignments.tsv (Toloka export)", "assignments.tsv"
 
-
-def test_golden_answers_are_gold_when_asked(tmp_path: Path) -> None:
-    found = read(tsv(tmp_path, HEADER, ROWS), gold=True)
-    assert found.gold.tolist() == [0, -1]
-    assert found.class_names.to_list() == ["cat", "dog"]
-    silent = [[*row[:2], "", *row[3:]] if row else row for row in ROWS]
-    with pytest.raises(InputError, match=r"Toloka export.* marks no gold"):
-        read(tsv(tmp_path, HEADER, silent), gold=True)
-
-
-def test_several_outputs_are_several_questions(tmp_path: Path) -> None:
-    header = ["INPUT:url", "OUTPUT:mood", "OUTPUT:tags", "OUTPUT:never", "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id"]
-    rows = [["u", "true", '["b","a"]', "", "t1", "ann"], ["u", "false", '["a"]', "", "t1", "bob"]]
-    each = read_each(tsv(tmp_path, header, rows))
-    assert list(each) == ["mood", "tags"]  # nobody answered the third
-    assert votes_of(each["mood"]) == {("t1", "ann", "true"), ("t1", "bob", "false")}
-    assert votes_of(each["tags"]) == {("t1", "ann", "a|b"), ("t1", "bob", "a")}
-
-
-def test_old_exports_have_no_task_ids(tmp_path: Path) -> None:
-    header = ["INPUT:url", "OUTPUT:mood", "ASSIGNMENT:worker_id"]
-    assert votes_of(read(tsv(tmp_path, header, [["u", "ok", "ann"]]))) == {("u", "ann", "ok")}
-    header, row = ["INPUT:url", "INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"], ["u", "t", "ok", "ann"]
-    assert votes_of(read(tsv(tmp_path, header, [row]), task="text")) == {("t", "ann", "ok")}
-
-
-def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
-    title = r"assignments\.tsv \(Toloka export\)"
-    with pytest.raises(
-        InputError, match=rf"{title}: there is no OUTPUT:\* column; download it again: .*Download results"
-    ):
-        read(tsv(tmp_path, ["INPUT:url", "ASSIGNMENT:worker_id"], [["u", "ann"]]))
-    with pytest.raises(InputError, match=r"there is no ASSIGNMENT:task_id, and no INPUT:\* either"):
-        read(tsv(tmp_path, ["OUTPUT:mood", "ASSIGNMENT:worker_id"], [["u", "ann"]]))
-    with pytest.raises(InputError, match=rf"{title}: there is no ASSIGNMENT:worker_id column"):
-        read(tsv(tmp_path, ["INPUT:url", "OUTPUT:mood", "ASSIGNMENT:status"], [["u", "a", "APPROVED"]]))
-    with pytest.raises(
-        InputError, match=r"assignments\.tsv \(Toloka export\), line 3: too few fields.*, or (download|export) it again"
-    ):
-        read(tsv(tmp_path, HEADER, [ROWS[0], ROWS[1][:4]]))
-    with pytest.raises(InputError, match=r"holds no votes; left out were .*rejected assignments"):
-        read(tsv(tmp_path, HEADER, [ROWS[4]]))
-
-
-def test_tasks_without_ids_are_told_apart_by_all_inputs(tmp_path: Path) -> None:
-    header = ["INPUT:left", "INPUT:right", "OUTPUT:better", "ASSIGNMENT:worker_id"]
-    rows = [["a", "b", "left", "ann"], ["a", "c", "left", "ann"], ["a", "b", "right", "bob"]]
-    path = tsv(tmp_path, header, rows)
-    with pytest.warns(FinegoldWarning, match="INPUT:left and INPUT:right together name the tasks"):
-        found = read(path)
-    assert votes_of(found) == {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
-    assert votes_of(read(path, task="left,right")) == votes_of(found)
-    with pytest.raises(InputError, match='there is no column "middle"; use task=NAME with one of'):
-        read(path, task="left,middle")
+test_assignments = check_each({
+    "those that count": reads(FILE, FULL, VOTES, LEFT_OUT),
+    "rejected": reads(FILE, FULL, VOTES | {("t2", "eve", "dog")}, include="rejected"),
+    "tasks by an input": reads(
+        FILE, FULL, {("u1", "ann", "cat"), ("u2", "ann", "dog"), ("u1", "bob", "dog")}, task="image"
+    ),
+    "golden answers when asked": reads(FILE, FULL, VOTES, truths={"t1": "cat"}, gold=True),
+    "no golden answers": refuses(FILE, SILENT, "Toloka export", " marks no gold", gold=True),
+    "outputs are questions, and nobody answered the third": reads(FILE, TWO, {
+        "mood": {("t1", "ann", "true"), ("t1", "bob", "false")}, "tags": {("t1", "ann", "a|b"), ("t1", "bob", "a")}
+    }),
+    "old exports have no task ids": reads(FILE, OLD, {("u", "ann", "ok")}),
+    "an input of an old export": reads(FILE, OLD_PAIR, {("t", "ann", "ok")}, task="text"),
+    "all inputs tell tasks apart": reads(
+        FILE, PAIRS, BETTER, warns="INPUT:left and INPUT:right together name the tasks"
+    ),
+    "named inputs tell tasks apart": reads(FILE, PAIRS, BETTER, task="left,right"),
+    "an input that is not there": refuses(
+        FILE, PAIRS, 'there is no column "middle"; use task=NAME with one of', task="left,middle"
+    ),
+    "no output": refuses(
+        FILE, tsv("INPUT:url ASSIGNMENT:worker_id", "u ann"),
+        f"{TITLE}: there is no OUTPUT:* column; download it again: ", "Download results",
+    ),
+    "no task": refuses(
+        FILE, tsv("OUTPUT:mood ASSIGNMENT:worker_id", "u ann"),
+        "there is no ASSIGNMENT:task_id, and no INPUT:* either",
+    ),
+    "no worker": refuses(
+        FILE, tsv("INPUT:url OUTPUT:mood ASSIGNMENT:status", "u a APPROVED"),
+        f"{TITLE}: there is no ASSIGNMENT:worker_id column",
+    ),
+    "a short row": refuses(
+        FILE, tsv(HEADER, ROWS[0], ROWS[1][:4]), f"{TITLE}, line 3: too few fields", ", or download it again"
+    ),
+    "no votes": refuses(FILE, tsv(HEADER, ROWS[4]), "holds no votes; left out were ", "rejected assignments"),
+})  # fmt: skip

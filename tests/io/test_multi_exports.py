@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import FinegoldWarning
-from tests.io.test_exports_mturk import batch
+from tests.io.test_exports_mturk import TICKED, batch
 from tests.support.cli_helpers import run, write
 from tests.support.exports_made import ARGILLA, annotation, choices
 
@@ -196,7 +196,7 @@ def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
 
 
 def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.ride.Car,Answer.ride.Bus", ["true,true", "false,true", "false,false", "true,false"])
+    path = write(tmp_path / "batch.csv", batch("Answer.ride.Car,Answer.ride.Bus", TICKED))
     with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
         result = finegold.aggregate(path, "mv", question="ride")
     assert result.label_sets is not None
@@ -208,7 +208,7 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
 
 
 def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Path) -> None:
-    path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", ["true,true", "false,true", "false,false", "true,false"])
+    path = write(tmp_path / "batch.csv", batch("Answer.Car.on,Answer.Bus.on", TICKED))
     assert list(finegold.aggregate(path, "mv", multi=True).class_names) == ["Bus", "Car"]
     assert list(finegold.read_each(path)) == ["Bus", "Car"]
 

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -72,26 +72,19 @@ class Session:
         return (sqlite3.Error,)
 
     def run(self, sql: str, values: Any = ()) -> None:
-        with self.execute(sql, values):
+        with self.cursor(sql, values):
             pass
 
     def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-        with self.execute(sql, values) as cursor:
+        with self.cursor(sql, values) as cursor:
             return list(cursor.fetchall())
 
-    def commit(self) -> None:
-        with self.own_errors():
-            self.connection.commit()
-
     @contextmanager
-    def execute(self, sql: str, values: Any) -> Iterator[Any]:
-        with self.cursor() as cursor:
-            cursor.execute(sql, values or self.no_values)
-            yield cursor
-
-    @contextmanager
-    def cursor(self) -> Iterator[Any]:
+    def cursor(self, sql: str = "", values: Any = ()) -> Iterator[Any]:
+        """Yield a cursor, which has executed the statement if one is given."""
         with self.own_errors(), closing(self.connection.cursor()) as cursor:
+            if sql:
+                cursor.execute(sql, values or self.no_values)
             yield cursor
 
     @contextmanager
@@ -113,12 +106,12 @@ class Session:
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
-        with self.execute(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
+        with self.cursor(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
             return {column[0]: pl.String() for column in cursor.description}
 
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
         """Yield the rows of a query in batches."""
-        with self.execute(sql, values) as cursor:
+        with self.cursor(sql, values) as cursor:
             schema = {column[0]: pl.String() for column in cursor.description}
             while rows := cursor.fetchmany(FETCHED):
                 yield pl.DataFrame(rows, schema=schema, orient="row")
@@ -160,7 +153,7 @@ class ArrowSession(Session):
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         import pyarrow as pa
 
-        with self.execute(f"SELECT * FROM ({sql}) AS all_of_it LIMIT 0", values) as cursor:
+        with self.cursor(f"SELECT * FROM ({sql}) AS all_of_it LIMIT 0", values) as cursor:
             schema = cursor.fetch_record_batch().schema
         if repeated := [name for name in schema.names if schema.names.count(name) > 1]:
             problem = f'the query has more than one column "{repeated[0]}"; name them apart with AS'
@@ -176,7 +169,7 @@ class ArrowSession(Session):
             self.run(f"DECLARE finegold NO SCROLL CURSOR FOR {sql}", values)
             yield from _join_batches(self._fetch())
             return
-        with self.execute(sql, values) as cursor:
+        with self.cursor(sql, values) as cursor:
             yield from _join_batches(cursor.fetch_record_batch())
 
     def _fetch(self) -> Iterator[Any]:
@@ -260,21 +253,15 @@ LISTS = {
 KINDS_OF_VALUES = str | int | float | bool | datetime.date | datetime.datetime | None
 
 
-@dataclass(frozen=True)
-class Query:
-    """A query of the user and the values of its parameters, which are bound and never inserted as text."""
+def parameters_of(sql: str) -> list[str]:
+    """Return the names of the parameters, whose values are bound and never inserted as text."""
+    return list(dict.fromkeys(part["name"] for part in PARAMETER.finditer(sql) if part["name"]))
 
-    sql: str
-    params: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def names(self) -> list[str]:
-        return list(dict.fromkeys(part["name"] for part in PARAMETER.finditer(self.sql) if part["name"]))
-
-    def with_marks(self, mark: Callable[[int], str]) -> str:
-        """Return the query with mark(number) instead of each :name; numbers begin with one."""
-        names = self.names
-        return PARAMETER.sub(lambda part: mark(names.index(part["name"]) + 1) if part["name"] else part[0], self.sql)
+def with_marks(sql: str, mark: Callable[[int], str]) -> str:
+    """Return the query with mark(number) instead of each :name; numbers begin with one."""
+    names = parameters_of(sql)
+    return PARAMETER.sub(lambda part: mark(names.index(part["name"]) + 1) if part["name"] else part[0], sql)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +269,8 @@ class Selected(Table):
     """An opened query: its columns are known, and its rows are fetched on demand."""
 
     database: Database
-    query: Query
+    sql: str
+    params: Mapping[str, Any]
 
     @property
     def is_text(self) -> bool:  # SQLite's columns have no types
@@ -290,7 +278,7 @@ class Selected(Table):
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
         with connect(self.database, read_only=True) as session:
-            sql, values = _bind(session, self.query)
+            sql, values = _bind(session, self.sql, self.params)
             known = self.scans[0].collect_schema()  # text if it is neither a number nor a date
             names = {quoted(name): known[name] == pl.String for name in schema}
             columns = ", ".join(f"CAST({name} AS TEXT) AS {name}" if cast else name for name, cast in names.items())
@@ -310,36 +298,36 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
         if query is not None and table is not None:
             raise InputError("give a query or a table, not both", database.name)
         if query is None and table is None:
-            names = [row[0] for row in session.rows(LISTS[database.kind])]
-            more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-            holds = f"it has {', '.join(names[:10])}{more}" if names else "it has no table yet"
+            tables = [row[0] for row in session.rows(LISTS[database.kind])]
+            more = f" and {len(tables) - 10:,} more" if len(tables) > 10 else ""
+            holds = f"it has {', '.join(tables[:10])}{more}" if tables else "it has no table yet"
             remedies = [use(query=Placeholder("SELECT ...")), use(table=Placeholder("NAME"))]
             remedies.append(Remedy(text="where neither is an option, read what convert makes of it"))
             raise InputError(f"nothing says what to read from the database; {holds}", database.name, remedies)
         sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
-        wanted = Query(sql, params or {})
-        if lost := [name for name in wanted.names if name not in wanted.params]:
+        params, names = params or {}, parameters_of(sql)
+        if lost := [name for name in names if name not in params]:
             remedy = use(params=Placeholder(f"{lost[0]}=VALUE"))
             raise InputError(f"the query has :{lost[0]} but no value for it", remedies=[remedy])
-        if unused := [name for name in wanted.params if name not in wanted.names]:
-            known = ", ".join(f":{name}" for name in wanted.names) or "none"
+        if unused := [name for name in params if name not in names]:
+            known = ", ".join(f":{name}" for name in names) or "none"
             raise InputError(f"the query has no :{unused[0]}; it has {known}")
-        for name, value in wanted.params.items():
+        for name, value in params.items():
             if not isinstance(value, KINDS_OF_VALUES):
                 kind = type(value).__name__
                 raise InputError(f":{name} is a {kind}; expected text, a number, a truth value or a date")
-        sql, values = _bind(session, wanted)
-        columns = session.columns(f"\n{sql}\n", values)
-    source, scan = Source(database.name, b"", "database"), pl.LazyFrame(schema=columns)
-    return Selected(columns=list(columns), sources=[source], scans=[scan], database=database, query=wanted)
+        bound, values = _bind(session, sql, params)
+        columns = session.columns(f"\n{bound}\n", values)
+    source, scans = Source(database.name, b"", "database"), [pl.LazyFrame(schema=columns)]
+    return Selected(columns=list(columns), sources=[source], scans=scans, database=database, sql=sql, params=params)
 
 
-def _bind(session: Session, query: Query) -> tuple[str, Any]:
+def _bind(session: Session, sql: str, params: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the query with the placeholders of the database, and the values to bind to them."""
     if session.database.kind == "sqlite":
-        dates = {name: value.isoformat() for name, value in query.params.items() if isinstance(value, datetime.date)}
-        return query.sql, {**query.params, **dates}
-    marked, values = query.with_marks(lambda number: f"${number}"), [query.params[name] for name in query.names]
+        dates = {name: value.isoformat() for name, value in params.items() if isinstance(value, datetime.date)}
+        return sql, {**params, **dates}
+    marked, values = with_marks(sql, lambda number: f"${number}"), [params[name] for name in parameters_of(sql)]
     if session.database.kind == "duckdb" or not values:
         return marked, values
     # PostgreSQL reports which types the query expects, and each value is sent as text: 2026-11-15 may be a date.
@@ -347,7 +335,7 @@ def _bind(session: Session, query: Query) -> tuple[str, Any]:
     types = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'finegold_types'")
     session.run("DEALLOCATE finegold_types")  # a pool may reuse this connection
     texts = [None if value is None else str(value) for value in values]
-    return query.with_marks(lambda number: f"CAST(${number} AS {types[0][0][number - 1]})"), texts
+    return with_marks(sql, lambda number: f"CAST(${number} AS {types[0][0][number - 1]})"), texts
 
 
 PASSING = {"sqlite": r"temp", "duckdb": r"temp", "postgresql": r"pg_temp.*"}  # schemas of one connection only
@@ -447,7 +435,8 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
                     values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
                 session.run(f"INSERT INTO {target} ({written}) SELECT {values} FROM {stage}")
             session.run(f"DROP TABLE {stage}")
-            session.commit()
+            with session.own_errors():
+                session.connection.commit()
     except BaseException:
         if is_new:  # the driver made a file
             Path(database.target).unlink(missing_ok=True)

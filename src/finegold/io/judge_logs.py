@@ -166,51 +166,36 @@ def only_judges(log: JudgeLog, judges: Sequence[str]) -> JudgeLog:
 
 # Which column is what.
 
-ROLES: dict[str, tuple[str, ...]] = {
-    role: tuple(names.split())
-    for role, names in {
-        "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid "
-        "uid qid traceid battleid conversationid customid pair idx instruction question prompt sample instance input "
-        "unit unitid id index",
-        "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel "
-        "annotator annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
-        "verdict": "verdict decision winner preference preferred choice vote judgment judgement outcome result "
-        "rawverdict rawjudgment prediction predictedlabel answer response output completion rating score grade "
-        "stringvalue value",
-        "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
-        "reversed shownfirst firstshown afirst isafirst game",
-        "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
-        "cost": "cost costusd price usd totalcost callcost",
-        "error": "error errors errormessage exception failure failed status callstatus",
-        "gold": "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference humanscore "
-        "truelabel human label reference referencelabel",
-        "turn": "turn",
-        "time": "time timestamp tstamp createdat judgedat datetime date",
-    }.items()
+ROLES = {
+    "item": "item itemid pairid comparisonid taskid task exampleid example sampleid questionid promptid instanceid uid "
+    "qid traceid battleid conversationid customid pair idx instruction question prompt sample instance input unit "
+    "unitid id index",
+    "judge": "judge judgemodel judgename judgeid evaluator evaluatormodel evaluatorname grader gradermodel annotator "
+    "annotatorid annotatorindex rater raterid scorer reviewer critic judgellm llm",
+    "verdict": "verdict decision winner preference preferred choice vote judgment judgement outcome result rawverdict "
+    "rawjudgment prediction predictedlabel answer response output completion rating score grade stringvalue value",
+    "order": "order position presentation presentationorder answerorder swapped isswapped swap flipped isflipped "
+    "reversed shownfirst firstshown afirst isafirst game",
+    "repeat": "repeat repeatid repetition run runid trial attempt replicate epoch",
+    "cost": "cost costusd price usd totalcost callcost",
+    "error": "error errors errormessage exception failure failed status callstatus",
+    "gold": "gold goldlabel truth groundtruth humanlabel humanverdict humanwinner humanpreference humanscore truelabel "
+    "human label reference referencelabel",
+    "turn": "turn",
+    "time": "time timestamp tstamp createdat judgedat datetime date",
 }
 VERDICT_ENDS = ("verdict", "winner", "decision", "preference", "judgment", "result")  # of other names of columns
 TRUTHS = ("human", "gold", "truth", "label", "reference")  # how the name of a file of truths begins
 WORDS_FOR_SYSTEMS = ["model", "system", "generator", "assistant", "candidate", "player"]
 # The two systems that are compared. The first column is the answer that was shown first, unless an order is given.
-SYSTEMS = (
-    *((f"{name}a", f"{name}b") for name in (*WORDS_FOR_SYSTEMS, "contestant")),
-    *((f"{name}1", f"{name}2") for name in WORDS_FOR_SYSTEMS),
-    ("modelleft", "modelright"),
-    ("firstmodel", "secondmodel"),
-)
-# One system and its opponent.
-OPPONENTS = tuple(
-    (name, other)
-    for name in ("model", "system", "candidate", "generator")
-    for other in ("baseline", "baselinemodel", "reference", "referencemodel", "opponent")
-)
+SYSTEMS = [(f"{name}{a}", f"{name}{b}") for a, b in ("ab", "12") for name in WORDS_FOR_SYSTEMS]
+SYSTEMS += [("contestanta", "contestantb"), ("modelleft", "modelright"), ("firstmodel", "secondmodel")]
+OTHERS = ["baseline", "baselinemodel", "reference", "referencemodel", "opponent"]
+OPPONENTS = [(name, other) for name in ["model", "system", "candidate", "generator"] for other in OTHERS]
 UNPLACED = (*OPPONENTS, ("generator1", "generator2"))  # nothing is known about positions; AlpacaEval undoes the order
 # The texts of the two answers, of which the log keeps the lengths.
-ANSWERS = tuple(
-    (f"{name}{first}", f"{name}{second}")
-    for name in ("response", "answer", "output", "completion", "text")
-    for first, second in ("ab", "12")
-)
+TEXTS_OF_ANSWERS = ["response", "answer", "output", "completion", "text"]
+ANSWERS = [(f"{name}{a}", f"{name}{b}") for name in TEXTS_OF_ANSWERS for a, b in ("ab", "12")]
 EVALUATED = ("model", "system", "modelid", "modelname", "generator", "candidate")  # the system of a pointwise verdict
 
 
@@ -226,7 +211,7 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
     def first_free(names: Sequence[str], taken: Sequence[Any] = ()) -> Any:
         return next((free[name] for name in names if name in free and free[name] not in taken), None)
 
-    roles: dict[str, Any] = {role: first_free(names) for role, names in ROLES.items()} | named
+    roles: dict[str, Any] = {role: first_free(names.split()) for role, names in ROLES.items()} | named
     if roles["verdict"] is None:
         roles["verdict"] = next((free[name] for name in free if name.endswith(VERDICT_ENDS)), None)
     if roles["verdict"] is None and "label" in free:  # unless it turns out to be a truth, see `read_judge_log`
@@ -234,7 +219,7 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
     if {"traceid", "runid"} & free.keys():  # scores of Langfuse and feedback of LangSmith
         roles |= {"judge": roles["judge"] or first_free(("key", "name"))}
         roles |= {"item": roles["repeat"], "repeat": None} if roles["item"] is None else {}
-    pairs_of = {"system": SYSTEMS if roles["judge"] is None else (*SYSTEMS, *OPPONENTS), "text": ANSWERS}
+    pairs_of = {"system": SYSTEMS if roles["judge"] is None else SYSTEMS + OPPONENTS, "text": ANSWERS}
     for end, pairs in pairs_of.items():
         if (names := next((pair for pair in pairs if free.keys() >= set(pair)), None)) is not None:
             roles = {f"{end}_a": free[names[0]], f"{end}_b": free[names[1]]} | roles
@@ -247,7 +232,7 @@ def choose_columns(columns: Sequence[Any], reading: LogReading, *, source: str, 
         return {role: column for role, column in roles.items() if column is not None}
     if not columns:
         raise InputError("there are no columns; expected a table with a header and one verdict per row", source)
-    known = {name for names in ROLES.values() for name in names}
+    known = " ".join(ROLES.values()).split()
     spare = [str(column) for column in columns if column not in roles.values() and bare_name(column) not in known]
     guess = spare[0] if len(lost) == 1 and len(spare) == 1 else Placeholder("COLUMN")
     problem = f"found no column of {' and no column of '.join(f'{role}s' for role in lost)} among "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -56,18 +57,13 @@ def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
     files = seen.members if is_zip else (PurePath(seen.name.removesuffix(".gz")).name,)
     files = tuple(name for name in files if PurePath(name).stem != EVERYBODY)
     if not files:
-        raise DamagedExport(
-            "it holds the labels of all members together, so that nobody can tell who voted for what",
-            'votes are kept apart only in projects without "Share annotations across all users"',
-        )
-    if is_zip:
-        with base.open_zip(seen) as archive:
-            for name in files:
-                with base.open_member(archive, name) as file:
-                    yield from _votes(name, file, options)
-    else:
-        with base.open_export(seen) as file:
-            yield from _votes(files[0], file, options)
+        problem = "it holds the labels of all members together, so that nobody can tell who voted for what"
+        kept_apart = 'votes are kept apart only in projects without "Share annotations across all users"'
+        raise DamagedExport(problem, kept_apart)
+    with base.open_zip(seen) if is_zip else nullcontext() as archive:
+        for name in files:
+            with base.open_export(seen) if archive is None else base.open_member(archive, name) as file:
+                yield from _votes(name, file, options)
 
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
+from zipfile import ZipFile
 
 import polars as pl
 
@@ -29,8 +30,8 @@ def fits(seen: Source) -> bool:
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if seen.format == "zip":
         header = next(name for name in HEADERS if name in seen.members)
-        with base.open_zip(seen) as archive, base.open_member(archive, header) as file:
-            head = need(_load(file), "eval", dict)  # what was evaluated, and how often
+        with base.open_zip(seen) as archive:
+            head = need(_load(archive, header), "eval", dict)  # what was evaluated, and how often
     else:
         with base.open_export(seen) as file:
             head = next(iter(base.json_items(file, "eval")), {})
@@ -43,17 +44,15 @@ def _samples(seen: Source) -> Iterator[Any]:
             yield from base.json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
     with base.open_zip(seen) as archive:
-        for name in seen.members:
-            if name.startswith("samples/"):
-                with base.open_member(archive, name) as file:
-                    yield _load(file)
+        yield from (_load(archive, name) for name in seen.members if name.startswith("samples/"))
 
 
-def _load(file: BinaryIO) -> Any:
-    try:
-        return json.load(file)
-    except ValueError as error:
-        raise DamagedExport(f"not valid JSON ({error})") from None
+def _load(archive: ZipFile, name: str) -> Any:
+    with base.open_member(archive, name) as file:
+        try:
+            return json.load(file)
+        except ValueError as error:
+            raise DamagedExport(f"not valid JSON ({error})") from None
 
 
 class WithoutNaN:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -24,15 +24,14 @@ from finegold.io.source import Source, lines_of
 from finegold.io.tables import Table
 from finegold.io.verdicts import Meaning, meaning_of
 
-FAILED = "judgements that failed"
 GAMES = "games"  # what the option `include` takes to count every game as a vote
 QUESTION_IDS = ("question_id", "uid", "id", "prompt_id", "question", "prompt")
 JUDGES = ("judge", "judge_model", "annotator", "evaluator", "rater")
 MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
-MT_BENCH = {"g1_winner", "g2_winner", "model_1", "model_2"}
+
 JUDGE_BENCH = {"pair_id", "judgments"}
 ARENA_HARD = {"judge", "games", "model"}
-LLM_BAR = {"results", "output_1", "output_2"}
+
 ORDERS = {"swap = False": "AB", "swap = True": "BA"}  # of LLMBar
 ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
 FIRST_OR_SECOND = (Meaning.FIRST, Meaning.SECOND, Meaning.TIE)
@@ -195,10 +194,10 @@ def _games(games: list[Any], name: str) -> Iterator[tuple[str, Any]]:
 
 
 TOOLS: dict[str, tuple[set[str], tuple[str, ...], CallsOf]] = {  # what marks a log, and its other columns
-    "MT-bench": (MT_BENCH, ("question_id", "turn", "judge"), _mt_bench),
+    "MT-bench": ({"g1_winner", "g2_winner", "model_1", "model_2"}, ("question_id", "turn", "judge"), _mt_bench),
     "JudgeBench": (JUDGE_BENCH, ("judge_name", "label", "response_A", "response_B"), _judge_bench),
     "Arena-Hard": (ARENA_HARD, ("question_id", "uid", "baseline"), _arena),
-    "LLMBar": (LLM_BAR, ("input", "label"), _llm_bar),
+    "LLMBar": ({"results", "output_1", "output_2"}, ("input", "label"), _llm_bar),
 }
 
 
@@ -207,10 +206,10 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
     results = [str(name) for name in opened.columns if str(name).endswith("_result")]
     results = [name for name in results if f"{name[:-7]}_reason" in opened.columns]
     tools = TOOLS | ({"PandaLM": ({"idx"}, tuple(results), _panda_lm)} if results else {})
-    tool = next((tool for tool, (marks, _, _) in tools.items() if marks <= set(opened.columns)), None)
-    if tool is None:
+    marked = ((tool, *about) for tool, about in tools.items() if about[0] <= set(opened.columns))
+    if (first := next(marked, None)) is None:
         return None
-    marks, others, calls_of = tools[tool]
+    tool, marks, others, calls_of = first
     wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
     frame = opened.load(wanted).to_polars().slice(0, most)
     try:
@@ -219,17 +218,19 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
         if all(call.verdict is None for call in calls):
             raise DamagedExport("found no verdict")
     except (DamagedExport, *MISUSED) as error:
-        problem = (
-            f"it looks like a log of {tool}, but its judgements are not lists of objects with a decision or a score"
-        )
+        problem = "its judgements are not lists of objects with a decision or a score"
         remedy = "write one row per verdict, with the columns item, judge, order and verdict"
-        raise InputError(f"{problem} ({error}); {remedy}", opened.name) from None
+        raise InputError(f"it looks like a log of {tool}, but {problem} ({error}); {remedy}", opened.name) from None
+    table = _as_table(calls, [name for name in Call._fields if name != "form"])
+    empty = [column.name for column in table if column.null_count() == len(column)]
     item = next((name for name in ("question_id", "pair_id", "uid") if name in wanted), "item")
-    named = [{"item": item, "gold": "label"}.get(name, name) for name in Call._fields]
-    columns = zip(named, zip(*calls, strict=True), strict=True)
-    series = [pl.Series(name, [None if value is None else str(value) for value in values]) for name, values in columns]
-    kept = [column for column in series if column.name != "form" and column.null_count() < len(column)]
-    return pl.DataFrame([column for column in kept if column.name != "judge" or any(column)])
+    names = {"item": item, "gold": "label"}
+    return table.drop(empty, *(["judge"] if not any(table["judge"]) else [])).rename(names, strict=False)
+
+
+def _as_table(calls: Sequence[Call], names: Sequence[str]) -> pl.DataFrame:
+    texts = {name: [None if (value := getattr(call, name)) is None else str(value) for call in calls] for name in names}
+    return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String))
 
 
 def read_qrels(source: Source) -> pl.DataFrame | None:
@@ -308,9 +309,7 @@ def majority_of_people(source: Source) -> pl.DataFrame | None:
 # Calls -> votes.
 
 
-def _read(
-    calls_of: CallsOf, classes: tuple[str, str, str], seen: Source, options: ExportOptions
-) -> Iterator[pl.DataFrame]:
+def _read(name: str, calls_of: CallsOf, seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     """Yield one vote per record, or one per game if these are included."""
     from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
 
@@ -318,10 +317,8 @@ def _read(
         records = base.read_records(seen)
     else:
         records = base.read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
-    made: list[tuple[int, Call]] = []  # the number of the record, and the call
     by_record = base.with_numbers(records, lambda record: [list(calls_of(record, options, seen))])
-    for number, calls in enumerate(by_record, start=1):
-        made += [(number, call) for call in calls]
+    made = [(number, call) for number, calls in enumerate(by_record, start=1) for call in calls]
     is_right: set[tuple[str, str]] = set()  # forms and verdicts; few of them differ
     for number, call in made:
         for said in (call.verdict, call.gold):
@@ -335,17 +332,12 @@ def _read(
         chosen = [(number, call) for number, call in made if (call.form == "score") == (question == "score")]
         if not chosen:
             continue
-        calls = [call for _, call in chosen]
-        columns = {"judge": "judge", "verdict": "verdict"}
+        calls, columns = [call for _, call in chosen], ["judge", "verdict", "task"]
         if question == "winner":
-            columns |= {"order": "order"} | ({"gold": "gold"} if options.gold else {})
-            columns |= {"system_a": "model_a", "system_b": "model_b"} if calls[0].model_a is not None else {}
-        fields = dict(zip(Call._fields, zip(*calls, strict=True), strict=True))
-        texts = {
-            name: [None if value is None else str(value) for value in fields[own]] for name, own in columns.items()
-        }
-        texts["item"] = [call.task for call in calls]
-        table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+            columns += ["order", *(["gold"] if options.gold else [])]
+            columns += ["model_a", "model_b"] if calls[0].model_a is not None else []
+        roles = {"task": "item", "model_a": "system_a", "model_b": "system_b"}
+        table = _as_table(calls, columns).rename(roles, strict=False)
         log = (pointwise_log if question == "score" else pairwise_log)(table, seen.name)
         votes = table.select("judge", task="item").with_columns(
             record=pl.Series([number for number, _ in chosen]),
@@ -362,10 +354,11 @@ def _read(
             )
             votes = votes.group_by("record", maintain_order=True).agg(pl.first("task", "judge", "gold"), answer=merged)
         if failed := int((votes["answer"] < 0).sum()):
-            options.left_out[FAILED] += failed
+            options.left_out["judgements that failed"] += failed
+        classes = ("A>B", "B>A", "A=B") if name == "judgebench" else ("model_1", "model_2", "tie")
         names = dict(enumerate(log.class_names if question == "score" else classes))
         label, gold = (
-            pl.col(name).replace_strict(names, default=None, return_dtype=pl.String) for name in ("answer", "gold")
+            pl.col(each).replace_strict(names, default=None, return_dtype=pl.String) for each in ("answer", "gold")
         )
         annotator = pl.when(pl.col("answer") >= 0).then("judge")  # otherwise the task was only asked
         yield votes.select("task", annotator=annotator, label=label, question=pl.lit(question), gold=gold)
@@ -389,25 +382,16 @@ def _fits(name: str, seen: Source) -> bool:
     return not is_mt_bench and "winner" in names and any(names >= set(pair) for pair in MODELS)
 
 
-EITHER = ("model_1", "model_2", "tie")  # the classes: which of two answers is better
-REMEDIES = {
-    "mt-bench": "write it again with gen_judgment.py of FastChat",
-    "judgebench": "write it again with run_judge.py of JudgeBench",
-    "alpaca-eval": "write it again with alpaca_eval: annotations.json in the folder of the results",
-    "arena": "expected a question, two models, the winner and the judge in every record",
-}
+def _export(name: str, title: str, calls_of: CallsOf, remedy: str, *include: str, **more: Any) -> Export:
+    return Export(name, title, remedy, partial(_fits, name), partial(_read, name, calls_of), include, **more)
 
 
-def _export(
-    name: str, title: str, calls_of: CallsOf, classes: tuple[str, str, str] = EITHER, games: bool = True, **more: Any
-) -> Export:
-    read, include = partial(_read, calls_of, classes), (GAMES,) if games else ()
-    return Export(name, title, REMEDIES[name], partial(_fits, name), read, include, **more)
-
-
+PREFERENCES = "write it again with alpaca_eval: annotations.json in the folder of the results"
+BATTLES = "expected a question, two models, the winner and the judge in every record"
+JUDGEMENTS = "write it again with run_judge.py of JudgeBench"
 EXPORTS = (
-    _export("mt-bench", "MT-bench", _mt_bench),
-    _export("judgebench", "JudgeBench", _judge_bench, ("A>B", "B>A", "A=B"), takes_task=True, has_gold=True),
-    _export("alpaca-eval", "AlpacaEval", _alpaca_eval, games=False, takes_task=True),
-    _export("arena", "Arena", _arena),
+    _export("mt-bench", "MT-bench", _mt_bench, "write it again with gen_judgment.py of FastChat", GAMES),
+    _export("judgebench", "JudgeBench", _judge_bench, JUDGEMENTS, GAMES, takes_task=True, has_gold=True),
+    _export("alpaca-eval", "AlpacaEval", _alpaca_eval, PREFERENCES, takes_task=True),
+    _export("arena", "Arena", _arena, BATTLES, GAMES),
 )
