@@ -20,21 +20,12 @@ def votes():
     return Annotations.from_arrays(*sample_votes())
 
 
-def test_a_confusion_matrix_predicts_by_its_rows_and_the_posterior(votes):
-    result = fit(DS(), votes)
-    expected = result.posterior[3] @ result.learned.confusion[5]
-    assert np.allclose(result.predict(3, 5), [expected])
-
-
-def test_prototypes_predict_by_the_annotator_s_mixture(votes):
-    result = fit(PTBCC(), votes)
-    assert np.allclose(result.predict(3, 5), [result.posterior[3] @ result.confusion(5)])
-
-
-def test_a_method_without_matrices_predicts_by_a_coin(votes):
-    result = fit(MajorityVote(), votes)
-    p, right = result.posterior[3], result.accuracy[5]
-    assert np.allclose(result.predict(3, 5), [right * p + (1 - right) * (1 - p) / 2])
+def test_confusion_matrices_mixtures_of_prototypes_and_coins_predict_votes(votes):
+    own, mixed, coin = (fit(method, votes) for method in (DS(), PTBCC(), MajorityVote()))
+    assert np.allclose(own.predict(3, 5), [own.posterior[3] @ own.learned.confusion[5]])
+    assert np.allclose(mixed.predict(3, [0, 5]), [mixed.posterior[3] @ mixed.confusion(j) for j in (0, 5)])
+    p, right = coin.posterior[3], coin.accuracy[5]
+    assert np.allclose(coin.predict(3, 5), [right * p + (1 - right) * (1 - p) / 2])
 
 
 def test_somebody_who_has_not_voted_is_the_mean_of_all_and_an_unknown_task_is_any(votes):
@@ -76,11 +67,6 @@ def test_matrices_are_the_same_by_vote_and_by_group(votes, method):
     assert np.allclose(annotator_matrices(result).at(who, truth, label).reshape(3, 3), result.confusion(5))
     everybody = np.mean([result.confusion(j) for j in range(9)], axis=0)
     assert np.allclose(group_matrices(result, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
-
-
-def test_one_task_serves_many_annotators(votes):
-    result = fit(PTBCC(), votes)
-    np.testing.assert_allclose(result.predict(3, [0, 5])[1], result.predict(3, 5)[0], rtol=1e-12)
 
 
 def test_an_impossible_vote_costs_much_but_not_everything(votes):

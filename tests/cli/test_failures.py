@@ -23,54 +23,47 @@ GOLD = "task,truth\nt1,owl\n"
 BINARY = bytes(range(256)) * 20
 CUT_SHORT = gzip.compress((CSV * 200).encode(), mtime=0)[:-30]
 
-# What is wrong: how the folder is made, the arguments, and words that the message must have.
-FAILURES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
-    "no such file": (lambda d: None, ["{d}/votes.csv"], ["there is no file", "votes.csv"]),
-    "an empty file": (lambda d: write(d / "v.csv", ""), ["{d}/v.csv"], ["v.csv", "empty"]),
-    "a header only": (lambda d: write(d / "v.csv", "task,worker,label\n"), ["{d}/v.csv"], ["v.csv"]),
+# What is wrong: the files, the arguments, and words that the message must have.
+FAILURES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
+    "no such file": ({}, "votes.csv", ["there is no file", "votes.csv"]),
+    "an empty file": ({"v.csv": ""}, "v.csv", ["v.csv", "empty"]),
+    "a header only": ({"v.csv": "task,worker,label\n"}, "v.csv", ["v.csv"]),
     "a missing column": (
-        lambda d: write(d / "v.csv", "task,person,label\n1,a,x\n"),
-        ["{d}/v.csv"],
+        {"v.csv": "task,person,label\n1,a,x\n"},
+        "v.csv",
         ["annotator", '"person" (1 value: a)', "--annotator"],
     ),
-    "a folder without data files": (lambda d: (d / "f").mkdir(), ["{d}/f"], ["/f", "no data files"]),
-    "binary rubbish": (lambda d: write(d / "v.csv", BINARY), ["{d}/v.csv"], ["v.csv", "binary"]),
-    "truncated gzip": (lambda d: write(d / "v.csv.gz", CUT_SHORT), ["{d}/v.csv.gz"], ["v.csv.gz", "cut short"]),
-    "ragged rows": (
-        lambda d: write(d / "v.csv", CSV + "t9,ann,x,oops\n"),
-        ["{d}/v.csv"],
-        ["v.csv", "line 14", "found 4", "has 3"],
-    ),
-    "a class that is not given": (
-        lambda d: write(d / "v.csv", CSV),
-        ["{d}/v.csv", "--classes", "x,y"],
-        ["'z'", "x, y", "--classes"],
-    ),
+    "a folder without data files": ({"f/notes": ""}, "f", ["the folder f ", "no data files"]),
+    "binary rubbish": ({"v.csv": BINARY}, "v.csv", ["v.csv", "binary"]),
+    "truncated gzip": ({"v.csv.gz": CUT_SHORT}, "v.csv.gz", ["v.csv.gz", "cut short"]),
+    "ragged rows": ({"v.csv": CSV + "t9,ann,x,oops\n"}, "v.csv", ["v.csv", "line 14", "found 4", "has 3"]),
+    "a class that is not given": ({"v.csv": CSV}, "v.csv --classes x,y", ["'z'", "x, y", "--classes"]),
     "gold of an unknown class": (
-        lambda d: (write(d / "v.csv", CSV), write(d / "g.csv", GOLD)),
-        ["{d}/v.csv", "--gold", "{d}/g.csv", "--classes", "x,y,z"],
+        {"v.csv": CSV, "g.csv": GOLD},
+        "v.csv --gold g.csv --classes x,y,z",
         ["gold", "'owl'", "x, y, z"],
     ),
     "two columns that could be the task": (
-        lambda d: write(d / "v.csv", "task,item,worker,label\n1,1,a,x\n"),
-        ["{d}/v.csv"],
+        {"v.csv": "task,item,worker,label\n1,1,a,x\n"},
+        "v.csv",
         ['"task", "item"', "--task"],
     ),
-    "an unknown method": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--method", "magic"], ["magic", "ptbcc"]),
-    "an unknown setting": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "wings=2"], ["wings", "seed"]),
+    "an unknown method": ({"v.csv": CSV}, "v.csv --method magic", ["magic", "ptbcc"]),
+    "an unknown setting": ({"v.csv": CSV}, "v.csv --set wings=2", ["wings", "seed"]),
     "a setting of the wrong kind": (
-        lambda d: write(d / "v.csv", CSV),
-        ["{d}/v.csv", "--method", "ptbcc", "--set", "n_prototypes=two"],
+        {"v.csv": CSV},
+        "v.csv --method ptbcc --set n_prototypes=two",
         ["n_prototypes", "whole number", "'two'"],
     ),
-    "a setting without a value": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "f"], ["NAME=VALUE"]),
-    "a JSON list without rows": (lambda d: write(d / "v.json", "[]"), ["{d}/v.json"], ["v.json", "no columns"]),
-    "an unknown policy": (
-        lambda d: write(d / "v.csv", CSV),
-        ["{d}/v.csv", "--repeated", "most"],
-        ["repeated", "first", "most"],
-    ),
+    "a setting without a value": ({"v.csv": CSV}, "v.csv --set f", ["NAME=VALUE"]),
+    "a JSON list without rows": ({"v.json": "[]"}, "v.json", ["v.json", "no columns"]),
+    "an unknown policy": ({"v.csv": CSV}, "v.csv --repeated most", ["repeated", "first", "most"]),
 }
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    return write(tmp_path / "votes.csv", CSV)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -86,16 +79,17 @@ def assert_one_message(stderr: str) -> str:
 
 
 @pytest.mark.parametrize("what", FAILURES)
-def test_bad_input_is_one_message_and_touches_nothing(what: str, tmp_path: Path) -> None:
-    prepare, arguments, words = FAILURES[what]
-    prepare(tmp_path)
-    outputs = [tmp_path / name for name in ("labels.csv", "annotators.csv", "model.finegold")]
-    for path in outputs:
-        write(path, "old")
+def test_bad_input_is_one_message_and_touches_nothing(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").mkdir()
+    files, arguments, words = FAILURES[what]
+    for name, content in {**files, **dict.fromkeys(("labels.csv", "annotators.csv", "model.finegold"), "old")}.items():
+        write(tmp_path / name, content)
     before = contents(tmp_path)
-    given = [argument.format(d=tmp_path) for argument in arguments]
-    message = refusal_of("aggregate", *given, "-o", outputs[0], "--annotators", outputs[1], "--save", outputs[2])
-    message = assert_one_message(message)
+    outputs = "-o labels.csv --annotators annotators.csv --save model.finegold"
+    message = assert_one_message(refusal_of("aggregate", *f"{arguments} {outputs}".split()))
     assert [word for word in words if word not in message] == [], message
     assert contents(tmp_path) == before
 
@@ -106,9 +100,8 @@ def test_bad_input_is_one_message_and_touches_nothing(what: str, tmp_path: Path)
     [("nowhere/x.csv", "there is no folder"), ("folder.csv", "is a folder"), ("votes.csv", "would be overwritten")],
 )
 def test_an_output_that_cannot_be_written_is_found_before_the_work(
-    option: str, place: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    option: str, place: str, words: str, votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
     (tmp_path / "folder.csv").mkdir()
     monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
     before = contents(tmp_path)
@@ -116,15 +109,13 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
     assert contents(tmp_path) == before
 
 
-def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(tmp_path: Path) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
+def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(votes: Path, tmp_path: Path) -> None:
     for given in (tmp_path, f"{tmp_path}/v*.csv"):
         assert "would be overwritten" in run("aggregate", given, "-o", votes).stderr
     assert votes.read_text() == CSV
 
 
-def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(tmp_path: Path) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
+def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(votes: Path, tmp_path: Path) -> None:
     assert ".parquet" in assert_one_message(run("aggregate", votes, "-o", tmp_path / "x.doc").stderr)
     for same in (tmp_path / "x.csv", f"{tmp_path}/./x.csv"):
         twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", same)
@@ -132,18 +123,16 @@ def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(tmp_pa
     assert list(tmp_path.iterdir()) == [votes]
 
 
-def test_a_disk_that_fills_up_is_one_message(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_is_one_message(votes: Path, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    votes = write(tmp_path / "votes.csv", CSV)
     (tmp_path / "full.csv").symlink_to("/dev/full")
     assert "the disk is full" in assert_one_message(refusal_of("aggregate", votes, "-o", tmp_path / "full.csv"))
 
 
 def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
     labels, annotators = write(tmp_path / "labels.csv", "old"), tmp_path / "annotators.csv"
 
     def fill_up(frame: object, path: Path, **_: bool) -> None:
@@ -160,9 +149,8 @@ def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
 
 
 def test_an_error_while_staging_names_the_file_that_the_user_knows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
     from finegold.errors import OutputError
 
     def refuse(result: object, path: Path, **options: bool) -> None:
@@ -190,11 +178,10 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     assert said == ""
 
 
-def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_writes_nothing(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    votes = write(tmp_path / "votes.csv", CSV)
     monkeypatch.setattr(finegold.fitting.solve, "fit", interrupted)
     result = run("aggregate", votes, "-o", tmp_path / "out.csv")
     assert result.exit_code == 130
@@ -202,37 +189,58 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [votes]
 
 
-@pytest.mark.parametrize(
-    ("how", "words"), [("", "resume from it"), ("--overwrite", "resume from it instead of overwriting it")]
-)
-def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
-) -> None:
+@pytest.fixture
+def interrupted(votes: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Start a fit with PTBCC and a checkpoint, in the folder of the votes, and press Ctrl-C in its first sweep."""
+
     def press(*_: object) -> bool:
         signal.raise_signal(signal.SIGINT)
         return False
 
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "votes.csv", CSV)
-    given = ["aggregate", "votes.csv", "--method", "ptbcc", "-o", "out.csv", "--checkpoint", "half"]
-    with monkeypatch.context() as patched:
-        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
-        result = run(*given, *how.split())
-    assert result.exit_code == 130
-    again = "finegold aggregate votes.csv --method ptbcc -o out.csv --checkpoint half --resume"
+    def start(*further: str) -> str:
+        with monkeypatch.context() as patched:
+            patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
+            result = run(*HALF, "--method", "ptbcc", *further)
+        assert result.exit_code == 130
+        return assert_one_message(result.stderr)
+
+    monkeypatch.chdir(votes.parent)
+    return start
+
+
+HALF = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half"]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [([], "resume from it"), (["--overwrite"], "resume from it instead of overwriting it")]
+)
+def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
+    interrupted: Callable[..., str], how: list[str], words: str
+) -> None:
+    again = "finegold aggregate votes.csv -o out.csv --checkpoint half --method ptbcc --resume"
     said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
-    assert assert_one_message(result.stderr) == f"error: {said}\n"
-    assert run(*given, "--resume").exit_code == 0
+    assert interrupted(*how) == f"error: {said}\n"
+    assert run(*HALF, "--method", "ptbcc", "--resume").exit_code == 0
+
+
+def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
+    interrupted: Callable[..., str], tmp_path: Path
+) -> None:
+    interrupted()
+    before = (tmp_path / "half").read_bytes()
+    for further in ([], ["--resume"]):
+        assert "--overwrite" in assert_one_message(refusal_of(*HALF, "--method", "ds", *further))
+        assert (tmp_path / "half").read_bytes() == before
+    assert run(*HALF, "--method", "ds", "--overwrite").exit_code == 0
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])
 def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[BaseException]
+    votes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[BaseException]
 ) -> None:
     def wrong(*_: object, **__: object) -> None:
         raise error("by zero")
 
-    votes = write(tmp_path / "votes.csv", CSV)
     monkeypatch.setattr(finegold.fitting.solve, "fit", wrong)
     monkeypatch.setattr(sys, "argv", ["finegold", "aggregate", str(votes)])
     with pytest.raises(SystemExit) as ended:
@@ -248,30 +256,9 @@ def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.Mon
     assert "error: there is no file" in result.stderr
 
 
-def test_bad_usage_is_exit_code_two(tmp_path: Path) -> None:
-    votes = write(tmp_path / "votes.csv", CSV)
+def test_bad_usage_is_exit_code_two(votes: Path) -> None:
     for arguments in (["aggregate"], ["fly"], ["aggregate", votes, "--threads", "0"], ["evaluate", votes]):
         result = run(*arguments)
         assert result.exit_code == 2, arguments
         assert result.stdout == ""
         assert "Traceback" not in result.stderr
-
-
-def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def press(*_: object) -> bool:
-        signal.raise_signal(signal.SIGINT)
-        return False
-
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "votes.csv", CSV)
-    given = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half", "--method"]
-    with monkeypatch.context() as patched:
-        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
-        assert run(*given, "ptbcc").exit_code == 130
-    before = (tmp_path / "half").read_bytes()
-    for further in ([], ["--resume"]):
-        assert "--overwrite" in assert_one_message(refusal_of(*given, "ds", *further))
-        assert (tmp_path / "half").read_bytes() == before
-    assert run(*given, "ds", "--overwrite").exit_code == 0

@@ -89,27 +89,17 @@ PAIRS = pd.DataFrame(
     [("x", "a", "b", "a"), ("x", "b", "c", "c"), ("y", "c", "a", "a"), ("y", "b", "a", "b"), ("z", "c", "b", "b")],
     columns=["worker", "left", "right", "label"],
 )
-CLASSIFIERS = [
-    "DawidSkene",
-    "GLAD",
-    "KOS",
-    "MACE",
-    "MMSR",
-    "MajorityVote",
-    "OneCoinDawidSkene",
-    "Wawa",
-    "ZeroBasedSkill",
-]
+NAMES = ["DawidSkene", "GLAD", "KOS", "MACE", "MMSR", "MajorityVote", "OneCoinDawidSkene", "Wawa", "ZeroBasedSkill"]
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("column", ["task", "worker", "label"])
 def test_a_missing_column_is_a_key_error_that_says_which(name: str, column: str) -> None:
     with pytest.raises(KeyError, match=f'no column "{column}"'):
         getattr(aggregation, name)().fit(VOTES.drop(columns=column))
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_vote_without_a_label_is_refused(name: str) -> None:
     with pytest.raises(InputError, match='row 2 has no value in the column "label"'):
         getattr(aggregation, name)().fit(VOTES.assign(label=["p", "q", None, "p"]))
@@ -226,12 +216,8 @@ def test_known_errors_replace_or_join_the_first_estimate() -> None:
     added = aggregation.DawidSkene(0, initial_error_strategy="addition").fit(VOTES, initial_error=known[2:] * 10)
     # y: half a vote for q on task a where the truth is p; a vote for p on b
     assert added.errors_.loc[("y", "q"), "p"] == pytest.approx(4.5 / 11.5)
-    order = [
-        ("x", "p"),
-        ("x", "q"),
-        ("y", "p"),
-        ("y", "q"),
-    ]  # of the given ones, or sorted; with a step, as they appear
+    # of the given ones, or sorted; with a step, as they appear
+    order = [("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")]
     assert (assigned.errors_.index.tolist(), added.errors_.index.tolist()) == (order, [order[0], *order[2:]])
     assert aggregation.DawidSkene(1).fit(VOTES).errors_.index.tolist() == [("x", "p"), ("y", "q"), ("y", "p")]
     unused = aggregation.DawidSkene(2).fit(VOTES, initial_error=known)

@@ -135,18 +135,8 @@ def with_stand_in(data, tmp_path):
 
 
 def test_a_stand_in_for_senti_is_refused_unless_allowed_and_then_is_in_all_means(with_stand_in, tmp_path):
-    options = [
-        "--data",
-        with_stand_in,
-        "--out",
-        tmp_path / "out",
-        "--only",
-        "table3,table4",
-        "--method",
-        "ptbcc",
-        "--jobs",
-        1,
-    ]
+    options = ["--only", "table3,table4", "--method", "ptbcc", "--jobs", 1]
+    options += ["--data", with_stand_in, "--out", tmp_path / "out"]
     message = refusal_of("reproduce", *options)
     assert "31e16268ae71c0af" in message
     assert "--allow-unverified" in message
