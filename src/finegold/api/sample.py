@@ -187,13 +187,6 @@ def plan_path(sheet: str | Path) -> Path:
     return path.with_name(f"{path.name.split('.')[0]}.plan.json")
 
 
-class Content(NamedTuple):
-    """The votes' own table, whose other columns are shown in a sheet."""
-
-    votes: Any
-    options: ReadOptions
-
-
 @documented
 def sample(
     votes: Any,
@@ -240,8 +233,6 @@ def sample(
     if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
         raise InputError("checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed from 0")
     fitted, job = result_for(votes, method, keywords)
-    if job is not None and items is None and not isinstance(votes, Annotations):
-        items = Content(votes, ReadOptions(**job.reading_keywords))
     result = all_labels(fitted)
     rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
     disputed = None
@@ -298,21 +289,22 @@ def sample(
         },
     )
     sheet = pl.DataFrame({column: names})
-    if items is not None:  # show what the tasks are about
-        if isinstance(items, Content):
-            classes = [text_of(name) for name in to_list(result.class_names)]
-            content = content_of_votes(items.votes, items.options, names, classes)
-        elif isinstance(items, Mapping):
-            content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
-        else:
-            opened = open_table(items)
-            columns = [str(name) for name in opened.columns]
-            by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
-            if by_task is None:
-                raise InputError(f'the items have no column "{column}"; the columns are {", ".join(columns)}')
-            frame = opened.load(columns).to_polars()
-            keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
-            content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
+    content = None  # what the tasks are about
+    if items is None and job is not None and not isinstance(job.votes, Annotations):
+        classes = [text_of(name) for name in to_list(result.class_names)]
+        content = content_of_votes(job.votes, ReadOptions(**job.reading_keywords), names, classes)
+    elif isinstance(items, Mapping):
+        content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
+    elif items is not None:
+        opened = open_table(items)
+        columns = [str(name) for name in opened.columns]
+        by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
+        if by_task is None:
+            raise InputError(f'the items have no column "{column}"; the columns are {", ".join(columns)}')
+        frame = opened.load(columns).to_polars()
+        keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
+        content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
+    if content is not None:
         joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
         sheet = sheet.hstack(joined.drop([KEY, *plan.columns, SAMPLE], strict=False))
     if show_labels:

@@ -336,13 +336,20 @@ def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any
     return Job(files, reading, progress=progress, **more)
 
 
-def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
-    """Load the saved result, or read the votes and fit the method."""
+def model_or_job(files: list[str], reading: ReadOptions, fit: Fit) -> Result | Job:
+    """Load the saved result, or return what is to be read and fitted."""
     if (result := _load_model(files, reading, [name for name in fit.given if name != "threads"])) is not None:
         return result
     if reading.question == ALL:
         raise InputError("this command works with one question only; choose it with --question NAME")
-    return job_of(files, reading, fit, on_read=print_left_out).run()
+    return job_of(files, reading, fit, on_read=print_left_out)
+
+
+def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
+    """Load the saved result, or read the votes and fit the method."""
+    from finegold.api.job import result_for
+
+    return result_for(model_or_job(files, reading, fit), None, {})[0]
 
 
 def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:

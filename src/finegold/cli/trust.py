@@ -57,10 +57,9 @@ def sample(
         share = -1.0
     if not 0 < share < 0.5:
         raise InputError(f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}")
-    result = result_of(files, reading, fit)
-    shown = items if items is not None else None if _is_model(files) else api.Content(files, reading)
-    options: dict[str, Any] = {"purpose": purpose, "risk": share, "seed": draw, "looks": looks}
-    drawn = api.sample(result, n, **options, truth_column=truth_column, items=shown, show_labels=show_labels)
+    options: dict[str, Any] = {"purpose": purpose, "risk": share, "seed": draw, "looks": looks, "items": items}
+    source = o.model_or_job(files, reading, fit)
+    drawn = api.sample(source, n, **options, truth_column=truth_column, show_labels=show_labels)
     out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.plan.write})
     if json:
         figures = {"sheet": output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n, **drawn.plan.expected}
@@ -69,12 +68,6 @@ def sample(
     for sentence in drawn.promise:
         say(sentence)
     say(f'fill in the column "{truth_column}" of {output}, then run finegold certify with --checks {output}')
-
-
-def _is_model(files: list[str]) -> bool:
-    from finegold.results.archive import is_saved_result
-
-    return len(files) == 1 and is_saved_result(files[0])
 
 
 @o.with_groups
@@ -97,7 +90,7 @@ def certify(
     if certificate is not None and Path(certificate).suffix.lower() not in (".html", ".json"):
         raise InputError(f"--certificate takes a .html or .json file, not {certificate}")
     drawn = api.find_plan(checks, plan)
-    if "method" not in fit.given and not _is_model(files):
+    if "method" not in fit.given:
         fit = replace(fit, method=drawn.method)
     result = result_of(files, reading, fit)
     made = api.certify(result, checks, plan=drawn)
