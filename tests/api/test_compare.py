@@ -17,7 +17,7 @@ from finegold.insight.comparison import compare
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from tests.support.animals import VOTES as SAMPLE
-from tests.support.cli_helpers import CSV, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, succeed, without_seconds, write
 
 QUICK = ["mv", "ds", "ptbcc"]
 
@@ -44,9 +44,9 @@ def test_agreement_and_flips_are_those_of_the_labels(votes):
 
 def test_compare_aggregate_and_trust_count_the_same_flips():
     methods = ["ptbcc", "ds", "hds"]
-    rows = json.loads(run("compare", SAMPLE, "--methods", ",".join(methods), "--json").stdout)["methods"]
+    rows = json_of("compare", SAMPLE, "--methods", ",".join(methods))["methods"]
     for row in rows:
-        one = json.loads(run("aggregate", SAMPLE, "--method", row["method"], "--json").stdout)
+        one = json_of("aggregate", SAMPLE, "--method", row["method"])
         assert row["flips"] == one["differs_from_majority"] == finegold.aggregate(SAMPLE, row["method"]).trust().n_flips
     assert [row["flips"] for row in rows] == [17, 22, 21]
 
@@ -101,22 +101,18 @@ def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
     with closing(sqlite3.connect(place)) as connection, connection:
         connection.execute("CREATE TABLE votes (task, annotator, label)")
         connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in CSV.split()[1:]])
-    options = ("--truth", truth, "--json")
-    files, tables = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
-    for command in (("compare", "--method", "mv"), ("evaluate", "--method", "mv")):
-        one, other = (json.loads(run(*command, *source, *options).stdout) for source in (files, tables))
-        assert without_seconds(one) == without_seconds(other)
-
-
-def without_seconds(found):
-    rows = found.get("methods", [found])
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+    sources = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
+    options = ("--truth", truth, "--method", "mv")
+    of_file, of_table = (json_of("compare", *source, *options)["methods"] for source in sources)
+    assert without_seconds(of_file) == without_seconds(of_table)
+    of_file, of_table = ([json_of("evaluate", *source, *options)] for source in sources)
+    assert without_seconds(of_file) == without_seconds(of_table)
 
 
 def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
     path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
     for named in (("--methods", "mv,ds"), ("--method", "mv", "--method", "ds")):
-        compared = json.loads(run("compare", path, *named, "--json").stdout)["methods"]
+        compared = json_of("compare", path, *named)["methods"]
         assert [row["method"] for row in compared] == ["mv", "ds"]
-        found = json.loads(run("evaluate", path, "--truth", truth, *named, "--json").stdout)
+        found = json_of("evaluate", path, "--truth", truth, *named)
         assert [row["method"] for row in found] == ["mv", "ds"]

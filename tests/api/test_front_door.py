@@ -1,6 +1,5 @@
 """One front door: what works in `finegold aggregate` works in every command that fits, and in Python."""
 
-import json
 import signal
 
 import numpy as np
@@ -15,7 +14,7 @@ from finegold.io.options import ReadOptions
 from finegold.methods.ds import DS
 from finegold.options import options_of
 from tests.support.animals import TRUTH, VOTES
-from tests.support.cli_helpers import refusal_of, run
+from tests.support.cli_helpers import json_of, refusal_of, run, without_seconds
 
 COMMANDS = {
     "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
@@ -110,7 +109,7 @@ def test_reading_options_are_those_of_every_command_that_reads():
 
 def test_next_votes_takes_votes_a_model_and_a_result(model):
     of_model, of_ds, by_default = (
-        json.loads(run("next", *source, "--json").stdout) for source in ((model,), (VOTES, "--method", "ds"), (VOTES,))
+        json_of("next", *source) for source in ((model,), (VOTES, "--method", "ds"), (VOTES,))
     )
     assert of_model == of_ds != by_default
     of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
@@ -121,16 +120,12 @@ def test_next_votes_takes_votes_a_model_and_a_result(model):
 
 
 def test_evaluate_gives_the_figures_of_the_command():
-    printed = json.loads(run("evaluate", VOTES, "--truth", TRUTH, "--methods", "mv,ds", "--json").stdout)
+    printed = json_of("evaluate", VOTES, "--truth", TRUTH, "--methods", "mv,ds")
     found = finegold.evaluate(VOTES, TRUTH, ["mv", DS()])
-    assert [without_seconds(row) for row in found] == [without_seconds(row) for row in printed]
+    assert without_seconds(found) == without_seconds(printed)
     assert finegold.evaluate(VOTES, TRUTH)[0]["method"] == "anchored"
     with pytest.raises(InputError, match="no method is given"):
         finegold.evaluate(VOTES, TRUTH, [])
-
-
-def without_seconds(row):
-    return {name: value for name, value in row.items() if name != "seconds"}
 
 
 def test_evaluate_warns_of_truths_without_votes(tmp_path):
@@ -143,8 +138,8 @@ def test_evaluate_warns_of_truths_without_votes(tmp_path):
 
 def test_compare_takes_names_and_methods():
     found = finegold.compare(VOTES, ["mv", "ds"], truth=TRUTH)
-    printed = json.loads(run("compare", VOTES, "--methods", "mv,ds", "--truth", TRUTH, "--json").stdout)["methods"]
-    assert [without_seconds(row) for row in found.rows()] == [without_seconds(row) for row in printed]
+    printed = json_of("compare", VOTES, "--methods", "mv,ds", "--truth", TRUTH)["methods"]
+    assert without_seconds(found.rows()) == without_seconds(printed)
     assert isinstance(found.results[0], finegold.Result)
     assert finegold.compare(VOTES, DS(max_iterations=2)).results[0].iterations == 2
     with pytest.raises(InputError, match="no method 'magic'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +9,7 @@ import pytest
 
 import finegold
 from finegold.io.writers import write_frame
-from tests.support.cli_helpers import run, succeed, write
+from tests.support.cli_helpers import json_of, run, succeed, write
 
 VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
 COLUMNS = ["item", "label", "confidence", "n_votes", "tied", "is_gold"]
@@ -45,7 +44,7 @@ def table(path: Path) -> pl.DataFrame:
 def test_printed_labels_have_the_same_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", VOTES)
     assert run("aggregate", path, "--method", "mv").stdout.splitlines()[0] == ",".join(COLUMNS)
-    assert list(json.loads(run("aggregate", path, "--method", "mv", "--json").stdout)["labels"][0]) == COLUMNS
+    assert list(json_of("aggregate", path, "--method", "mv")["labels"][0]) == COLUMNS
 
 
 def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:

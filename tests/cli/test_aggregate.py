@@ -12,7 +12,7 @@ import finegold
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
 from finegold.votes.sample import VOTES
-from tests.support.cli_helpers import CSV, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, run, succeed, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
 
@@ -64,14 +64,14 @@ def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, 
 
 
 def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(votes: Path, tmp_path: Path) -> None:
-    printed = json.loads(run("aggregate", votes, "--json").stdout)
+    printed = json_of("aggregate", votes)
     assert printed["method"] == DEFAULT_METHOD
     assert printed["n_votes"] == 12
     assert printed["classes"] == ["x", "y", "z"]
     counts = {"rows": 12, "missing": 0, "repeated": 0, "gold_unused": 0, "left_out": {}, "disagreeing": 0}
     assert printed["rows"] == counts
     assert printed["labels"][0]["task"] == "t1"
-    filed = json.loads(run("aggregate", votes, "--json", "-o", tmp_path / "out.csv").stdout)
+    filed = json_of("aggregate", votes, "-o", tmp_path / "out.csv")
     assert "labels" not in filed
     assert filed["files"]["labels"] == str(tmp_path / "out.csv")
 
@@ -121,14 +121,14 @@ def test_given_classes_keep_their_order(votes: Path) -> None:
 def test_settings_reach_the_method(votes: Path) -> None:
     ptbcc = ["aggregate", votes, "--method", "ptbcc"]
     settings = ["--set", "n_prototypes=3", "--set", "f=4", "--set", "further=uniform", "--set", "max-iterations=7"]
-    found = json.loads(run(*ptbcc, *settings, "--seed", "5", "--json").stdout)
+    found = json_of(*ptbcc, *settings, "--seed", "5")
     assert found["settings"]["n_prototypes"] == 3
     assert found["settings"]["f"] == 4.0
     assert found["settings"]["further"] == "uniform"
     assert found["settings"]["seed"] == 5
     assert found["iterations"] <= 7
     start = json.dumps([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]])
-    assert run(*ptbcc, "--set", f"prototypes={start}").exit_code == 0
+    succeed(*ptbcc, "--set", f"prototypes={start}")
 
 
 def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:

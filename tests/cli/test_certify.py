@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import json_of, refusal_of, run, succeed, write
 
 N_TASKS = 300
 TRUTH = {f"t{i}": ("cat", "dog")[i % 3 == 0] for i in range(N_TASKS)}
@@ -54,6 +55,14 @@ def filled(sheet: Path, name: str = "filled.csv", n: int = 10_000, truth: str = 
     return target
 
 
+def certified(votes: Path, checks: Path) -> Any:
+    return json_of("certify", votes, "--checks", checks)
+
+
+def width(certificate: Any) -> float:
+    return float(certificate["accuracy"]["high"] - certificate["accuracy"]["low"])
+
+
 def refused(*arguments: object) -> str:
     message = refusal_of(*arguments)
     assert len(message.strip().splitlines()) == 1
@@ -78,8 +87,7 @@ def test_columns_and_items_can_be_chosen(votes: Path, tmp_path: Path) -> None:
     rows = rows_of(sheet)
     assert list(rows[0]) == ["item", "link", "label", "real", "sample"]
     assert rows[0]["link"] == f"http://x/{rows[0]['item'][1:]}"
-    found = run("certify", votes, "--checks", filled(sheet, truth="real"), "--json")
-    assert json.loads(found.stdout)["accuracy"]["checked"] == 20
+    assert certified(votes, filled(sheet, truth="real"))["accuracy"]["checked"] == 20
 
 
 def test_a_column_that_gives_the_label_away_is_not_shown(tmp_path: Path) -> None:
@@ -104,7 +112,7 @@ def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(votes: Path, 
     accepted = [row for row in rows_of(labels) if row["accepted"] == "true"]
     assert len(accepted) == content["accepted"]["tasks"]
     assert "<script" not in page.read_text(encoding="utf-8")
-    assert run("certify", votes, "--checks", checks, "--certificate", data).exit_code == 0
+    succeed("certify", votes, "--checks", checks, "--certificate", data)
     verified = succeed("certify", votes, "--checks", checks, "--verify", data)
     assert "holds" in verified.stderr
     text = data.read_text(encoding="utf-8")
@@ -119,10 +127,10 @@ def test_a_moved_sheet_finds_its_plan_by_its_id(votes: Path, tmp_path: Path) -> 
     moved = filled(sheet).rename(elsewhere / "from Ann.csv")
     assert "is not beside it" in refused("certify", votes, "--checks", moved)
     plan = tmp_path / "sheet.plan.json"
-    assert run("certify", votes, "--checks", moved, "--plan", plan).exit_code == 0
+    succeed("certify", votes, "--checks", moved, "--plan", plan)
     plan.rename(elsewhere / "a.plan.json")
     write(elsewhere / "b.plan.json", "{}")
-    assert run("certify", votes, "--checks", moved).exit_code == 0
+    succeed("certify", votes, "--checks", moved)
 
 
 def test_a_sheet_comes_back_from_a_spreadsheet(tmp_path: Path) -> None:
@@ -144,10 +152,7 @@ def test_a_sheet_comes_back_from_a_spreadsheet(tmp_path: Path) -> None:
     )
     back.write_excel(tmp_path / "back.xlsx")
     back.write_csv(tmp_path / "back.csv")
-    found = [
-        json.loads(run("certify", votes, "--checks", tmp_path / f"back.{kind}", "--json").stdout)
-        for kind in ("csv", "xlsx")
-    ]
+    found = [certified(votes, tmp_path / f"back.{kind}") for kind in ("csv", "xlsx")]
     assert found[0]["accuracy"] == found[1]["accuracy"]
     assert found[0]["missing"] == 1
     assert found[0]["accuracy"]["checked"] == 39
@@ -156,30 +161,23 @@ def test_a_sheet_comes_back_from_a_spreadsheet(tmp_path: Path) -> None:
 
 def test_missing_answers_are_counted_and_widen_the_interval(votes: Path) -> None:
     sheet = sampled(votes, "-n", 100)
-    whole, half = (
-        json.loads(run("certify", votes, "--checks", filled(sheet, n=n), "--json").stdout) for n in (100, 50)
-    )
+    whole, half = (certified(votes, filled(sheet, n=n)) for n in (100, 50))
     assert half["missing"] == 50
-    assert (
-        half["accuracy"]["high"] - half["accuracy"]["low"] > 0.4 > whole["accuracy"]["high"] - whole["accuracy"]["low"]
-    )
-    assert (
-        "50 of the 100 tasks of the sheet have no answer"
-        in run("certify", votes, "--checks", filled(sheet, n=50)).stdout
-    )
+    assert width(half) > 0.4 > width(whole)
+    said = run("certify", votes, "--checks", filled(sheet, n=50)).stdout
+    assert "50 of the 100 tasks of the sheet have no answer" in said
 
 
 def test_planned_looks_may_be_taken_before_the_sheet_is_full(votes: Path) -> None:
     sheet = votes.parent / "sheet.csv"
     said = run("sample", votes, "-n", 100, "--looks", 4, "-o", sheet).stderr
     assert "rows 1 to 24, 48, 72, 100 are filled in" in said  # 12 or 13 in each of eight strata
-    found = [json.loads(run("certify", votes, "--checks", filled(sheet, n=n), "--json").stdout) for n in (20, 48, 100)]
+    found = [certified(votes, filled(sheet, n=n)) for n in (20, 48, 100)]
     assert [one["missing"] for one in found] == [4, 0, 0]
     assert found[1]["accuracy"]["checked"] == 48
-    widths = [one["accuracy"]["high"] - one["accuracy"]["low"] for one in found]
+    widths = [width(one) for one in found]
     assert widths == sorted(widths, reverse=True)
-    once = json.loads(run("certify", votes, "--checks", filled(sampled(votes, "-n", 100)), "--json").stdout)
-    assert widths[2] > once["accuracy"]["high"] - once["accuracy"]["low"]  # looks have a price
+    assert widths[2] > width(certified(votes, filled(sampled(votes, "-n", 100))))  # looks have a price
 
 
 def test_twenty_checks_say_what_they_cannot_show(votes: Path) -> None:
@@ -191,7 +189,7 @@ def test_twenty_checks_say_what_they_cannot_show(votes: Path) -> None:
 
 def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
     sheet = sampled(votes, "-n", 100, "--for", "acceptance", "--risk", "10%")
-    found = json.loads(run("certify", votes, "--checks", filled(sheet), "--json").stdout)
+    found = certified(votes, filled(sheet))
     assert found["accuracy"] is None
     assert found["accepted"]["risk"] == 0.1
     assert found["accepted"]["tasks"] > 0
@@ -199,8 +197,7 @@ def test_acceptance_draws_from_the_surest_labels(votes: Path) -> None:
 
 def test_a_method_is_chosen_by_checks_of_tasks_on_which_methods_differ(votes: Path) -> None:
     sheet = sampled(votes, "-n", 10, "--for", "choice", "--method", "mv")
-    found = run("certify", votes, "--checks", filled(sheet), "--json")
-    content = json.loads(found.stdout)
+    content = certified(votes, filled(sheet))
     assert {each["method"] for each in content["choices"]} == {"ds", "glad", "bwa", "ibcc", "ptbcc"}
     best = max(content["choices"], key=lambda each: each["gain"])
     switch = best["method"] if best["gain"] > best["standard_error"] else None
@@ -243,7 +240,7 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
 
 def test_a_truth_that_nobody_voted_for_is_a_wrong_label(votes: Path) -> None:
     checks = filled(sampled(votes, "-n", 60))
-    before = json.loads(run("certify", votes, "--checks", checks, "--json").stdout)["accuracy"]["estimate"]
+    before = certified(votes, checks)["accuracy"]["estimate"]
     text = checks.read_text(encoding="utf-8").splitlines()
     text[1] = text[1].replace(",cat,", ",bird,").replace(",dog,", ",bird,")
     write(checks, "\n".join(text))

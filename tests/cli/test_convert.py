@@ -37,7 +37,7 @@ def test_long(tmp_path, export):
 
 def test_gold_has_a_column(tmp_path, export):
     out = tmp_path / "votes.parquet"
-    assert run("convert", export, "-o", out, "--gold-from-export").exit_code == 0
+    succeed("convert", export, "-o", out, "--gold-from-export")
     assert pl.read_parquet(out).get_column("gold").to_list() == ["neg", "neg", None, None]
     votes, original = finegold.read(out, gold=True), finegold.read(export, gold=True)
     assert votes.gold.tolist() == original.gold.tolist()
@@ -45,7 +45,7 @@ def test_gold_has_a_column(tmp_path, export):
 
 def test_wide_and_back(tmp_path, export):
     out = tmp_path / "wide.csv"
-    assert run("convert", export, "-o", out, "--to", "wide", "--gold-from-export").exit_code == 0
+    succeed("convert", export, "-o", out, "--to", "wide", "--gold-from-export")
     assert out.read_text() == "task,3,b@x.org,gold\n7,pos,neg,neg\n8,neg,,\n9,,,\n"
     back = finegold.read(out, wide=True, gold=True)
     assert votes_of(back) == votes_of(finegold.read(export))
@@ -54,14 +54,14 @@ def test_wide_and_back(tmp_path, export):
 
 def test_a_plain_table_becomes_wide_and_long_again(tmp_path):
     votes, wide, long = write(tmp_path / "votes.csv", CSV), tmp_path / "wide.jsonl", tmp_path / "long.tsv"
-    assert run("convert", votes, "-o", wide, "--to", "wide").exit_code == 0
-    assert run("convert", wide, "--wide", "-o", long).exit_code == 0
+    succeed("convert", votes, "-o", wide, "--to", "wide")
+    succeed("convert", wide, "--wide", "-o", long)
     assert votes_of(finegold.read(long)) == votes_of(finegold.read(votes))
 
 
 def test_repeated_votes_are_kept_in_a_long_table(tmp_path):
     votes = write(tmp_path / "votes.csv", "task,annotator,label\n1,ann,a\n1,ann,b\n")
-    assert run("convert", votes, "-o", tmp_path / "long.csv").exit_code == 0
+    succeed("convert", votes, "-o", tmp_path / "long.csv")
     assert (tmp_path / "long.csv").read_text() == "task,annotator,label\n1,ann,a\n1,ann,b\n"
 
 

@@ -16,7 +16,7 @@ import pytest
 import finegold.fitting.solve
 from finegold.cli import main
 from finegold.io.writers import write_frame
-from tests.support.cli_helpers import CSV, refusal_of, run, write
+from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
 
 FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 GOLD = "task,truth\nt1,owl\n"
@@ -220,7 +220,7 @@ def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     again = "finegold aggregate votes.csv -o out.csv --checkpoint half --method ptbcc --resume"
     said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
     assert interrupted(*how) == f"error: {said}\n"
-    assert run(*HALF, "--method", "ptbcc", "--resume").exit_code == 0
+    succeed(*HALF, "--method", "ptbcc", "--resume")
 
 
 def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
@@ -231,7 +231,7 @@ def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
     for further in ([], ["--resume"]):
         assert "--overwrite" in assert_one_message(refusal_of(*HALF, "--method", "ds", *further))
         assert (tmp_path / "half").read_bytes() == before
-    assert run(*HALF, "--method", "ds", "--overwrite").exit_code == 0
+    succeed(*HALF, "--method", "ds", "--overwrite")
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])

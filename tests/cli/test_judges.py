@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import json_of, refusal_of, run, succeed, write
 
 
 @pytest.fixture(scope="module")
 def panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judges") / "panel"
-    assert run("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", folder).exit_code == 0
+    succeed("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", folder)
     return folder
 
 
@@ -51,7 +51,7 @@ def test_people_get_tables(panel: Path) -> None:
 
 def test_json_has_everything(panel: Path) -> None:
     words = ["--gold", panel / "gold.csv", "--json", "--panels", "--compare", "acme-mini,acme-large:cirrus-70b"]
-    found = json.loads(run("judges", panel / "log.csv", *words).stdout)
+    found = json_of("judges", panel / "log.csv", *words)
     values = [one["accuracy"]["value"] for one in found["judges"]]
     assert values == sorted(values, reverse=True)
     assert set(found["judges"][0]["accuracy"]) == {"value", "low", "high"}
@@ -62,7 +62,7 @@ def test_json_has_everything(panel: Path) -> None:
     assert found["comparisons"][0]["first"] == ["acme-mini", "acme-large"]
     assert found["panels"][0]["judges"]
     assert found["judges"][0]["repeat_consistency"] is None
-    without = json.loads(run("judges", panel / "log.csv", "--json").stdout)
+    without = json_of("judges", panel / "log.csv")
     assert [one["accuracy"] for one in without["judges"]] == [None] * 6
 
 
@@ -82,13 +82,13 @@ def test_files_are_written(panel: Path, tmp_path: Path) -> None:
 def test_labels_may_come_from_the_best_panel_or_from_named_judges(panel: Path, tmp_path: Path) -> None:
     for words, n in ((["best"], 3), (["acme-mini,cirrus-70b"], 2)):
         options = ["--gold", panel / "gold.csv", "--labels", tmp_path / "labels.csv", "--panel", *words]
-        assert run("judges", panel / "log.csv", *options).exit_code == 0
+        succeed("judges", panel / "log.csv", *options)
         assert pl.read_csv(tmp_path / "labels.csv")["n_judges"].max() == n
 
 
 def test_prices_change_the_panels_and_the_others_keep_theirs(panel: Path) -> None:
     words = ["--gold", panel / "gold.csv", "--json", "--price", "acme-mini=2"]
-    found = json.loads(run("judges", panel / "log.csv", *words).stdout)
+    found = json_of("judges", panel / "log.csv", *words)
     costs = {tuple(one["judges"]): one["cost"] for one in found["panels"]}
     assert all((cost >= 2) == ("acme-mini" in names) for names, cost in costs.items())
     assert min(costs.values()) < 0.1
@@ -123,7 +123,7 @@ def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "item,judge,order,verdict\n" + rows)
     assert "verdict_pattern" in run("judges", log).stderr or "--verdict-pattern" in run("judges", log).stderr
     words = ["--verdict-pattern", "so: (left|right)", "--verdict-map", "left=A,right=B", "--json"]
-    found = json.loads(run("judges", log, *words).stdout)
+    found = json_of("judges", log, *words)
     assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
     assert "is not a regular expression" in run("judges", log, "--verdict-pattern", "(").stderr
     assert "the map of verdicts needs pairs" in run("judges", log, "--verdict-map", "left").stderr
@@ -136,7 +136,7 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     assert pl.read_csv(table)["system"].to_list()[0] == "system-1"
     assert pl.read_csv(matrix).shape == (5, 6)
     assert "no answers whose lengths" in run("rank", panel / "log.csv", "--control-length").stderr
-    found = json.loads(run("rank", panel / "log.csv", "--json", "--weights", "equal").stdout)
+    found = json_of("rank", panel / "log.csv", "--weights", "equal")
     assert [one["rank"] for one in found["systems"]] == [1, 2, 3, 4, 5]
     assert found["win_rates"][0][0] is None
 
@@ -163,4 +163,4 @@ def test_wrong_options_are_named(panel: Path, words: list[str], message: str) ->
 def test_a_wrong_log_is_refused_with_a_command_to_paste(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "question,who,verdict\n1,gpt,A\n1,claude,B\n")
     command = refusal_of("judges", log).split("try: finegold ")[1].split()
-    assert run(*command).exit_code == 0
+    succeed(*command)

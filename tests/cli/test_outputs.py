@@ -29,7 +29,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         database.execute("CREATE TABLE votes (task, worker, label)")
         database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [line.split(",") for line in CSV.split()[1:]])
     database.close()
-    assert run("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv").exit_code == 0
+    succeed("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv")
     write(tmp_path / "prototypes.jsonl", "[[[0.9, 0.1], [0.1, 0.9]]]")
     write(tmp_path / "p.parquet", "")
     return tmp_path
@@ -78,7 +78,7 @@ def test_a_workbook_whose_sheet_is_read_is_not_overwritten(tmp_path: Path) -> No
 
 
 def test_a_model_may_take_the_place_of_the_old_one(files: Path) -> None:
-    assert run("update", "model.csv", "aside.csv", "-o", "model.csv", "--repeated", "last").exit_code == 0
+    succeed("update", "model.csv", "aside.csv", "-o", "model.csv", "--repeated", "last")
 
 
 def test_outputs_that_are_no_data_may_lie_beside_the_votes(files: Path) -> None:

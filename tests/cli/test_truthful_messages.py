@@ -14,7 +14,7 @@ import finegold
 import finegold.kernels.kept  # tells the watch what is compiled
 from finegold.fitting.solve import time_without_compiling
 from finegold.kernels.jit import Watch
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import succeed
 from tests.support.readers_votes import write
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ def test_the_report_names_no_file_that_it_did_not_write(tmp_path: Path) -> None:
     rows += [f"t0,x{worker},1" for worker in range(600)]
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + "\n".join(rows) + "\n")
     page = tmp_path / "page.html"
-    assert run("report", votes, "-o", page, "--method", "mv").exit_code == 0
+    succeed("report", votes, "-o", page, "--method", "mv")
     text = page.read_text("utf-8")
     assert "the rest is in" in text  # the lists are cut
     assert not re.search(r"(the rest is in|confidence in) [\w.]+\.csv", text)

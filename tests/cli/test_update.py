@@ -31,9 +31,9 @@ def test_new_votes_go_into_the_very_model(tmp_path):
 
 def test_a_refit_gives_the_labels_of_all_votes_at_once(tmp_path):
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
-    assert run("update", saved, new, "-o", saved, "--labels", tmp_path / "one.csv", "--refit").exit_code == 0
+    succeed("update", saved, new, "-o", saved, "--labels", tmp_path / "one.csv", "--refit")
     both = write(tmp_path / "both.csv", CSV + NEW.partition("\n")[2])
-    assert run("aggregate", both, "-o", tmp_path / "other.csv").exit_code == 0
+    succeed("aggregate", both, "-o", tmp_path / "other.csv")
     assert (tmp_path / "one.csv").read_text() == (tmp_path / "other.csv").read_text()
 
 
@@ -80,7 +80,7 @@ def test_gold_marks_of_an_export(tmp_path):
     saved, marked = tmp_path / "a.finegold", annotation(3, choices("q", "a"), ground_truth=True)
     votes = [{"id": 1, "data": {}, "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))]}]
     export = write(tmp_path / "export.json", json.dumps(votes))
-    assert run("aggregate", export, "--save", saved).exit_code == 0
+    succeed("aggregate", export, "--save", saved)
     assert finegold.load(saved).label[0] == "b"
     succeed("update", saved, export, "-o", saved, "--gold-from-export")
     assert finegold.load(saved).label[0] == "a"

@@ -76,7 +76,7 @@ def test_a_corrupted_file_is_refused_with_its_name_both_checksums_and_the_remedy
 
 def test_verify_names_the_wrong_file_and_fails(tmp_path):
     folder = copied("val5", tmp_path)
-    assert run("datasets", "verify", tmp_path).exit_code == 0
+    succeed("datasets", "verify", tmp_path)
     write(folder / "truth.csv", TRUTHS)
     result = run("datasets", "verify", tmp_path)
     assert result.exit_code == 2
@@ -86,7 +86,7 @@ def test_verify_names_the_wrong_file_and_fails(tmp_path):
 
 def test_fetch_takes_files_on_disk_under_the_names_of_their_source(tmp_path, cache):
     copied("val5", tmp_path, "valence5")
-    assert run("datasets", "fetch", "val5", "--from", tmp_path).exit_code == 0
+    succeed("datasets", "fetch", "val5", "--from", tmp_path)
     assert sorted(path.name for path in (cache / "val5").iterdir()) == ["label.csv", "truth.csv"]
     assert finegold.load_dataset("val5").verified
 

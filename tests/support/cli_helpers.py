@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from click.testing import Result
 from typer.testing import CliRunner
@@ -29,12 +31,21 @@ def succeed(*arguments: object, stdin: str | None = None) -> Result:
     return done
 
 
+def json_of(*arguments: object) -> Any:
+    """Run a command with --json, which must end well, and return what it prints."""
+    return json.loads(succeed(*arguments, "--json").stdout)
+
+
 def refusal_of(*arguments: object, stdin: str | None = None) -> str:
     """Run a command that must be refused, without output and traceback; return its message in one line."""
     done = run(*arguments, stdin=stdin)
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())
+
+
+def without_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
 def write(path: Path, content: str | bytes) -> Path:
