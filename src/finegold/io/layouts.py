@@ -54,7 +54,8 @@ class Labels(NamedTuple):
 
     coded: Coded
     are_sets: bool
-    hygiene: Hygiene  # what was noticed in them
+    findings: list[Finding]  # what was noticed in them
+    no_vote: dict[str, int]  # words that mean "no vote" and how often each occurs
 
 
 def read_labels(
@@ -63,23 +64,23 @@ def read_labels(
     """Return the cells that are votes, and whether they are sets. Report words that may be classes, or no votes."""
     labels = drop_missing(cells, options.no_vote)
     words = count_no_votes(cells, labels) if len(labels.names) < len(cells.names) else {}
-    sets: list[Finding] = []
+    noticed, are_sets, sets = list(findings), bool(options.multi), None
     if options.multi is None:
         texts = [text_of(name) for name in labels.names]
         if hold_sets(texts, sort_votes.count(labels.codes, len(texts)), of_export=of_export):
             separator = separator_of(texts)
             shown = min([cell for cell in texts if len(options_of(cell, separator)) > 1] or texts, key=len)
             text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
-            sets = [Finding("sets", text, (use(multi=False, text="to take each set as a class"),))]
-    are_sets = bool(options.multi or sets)
+            sets = Finding("sets", text, (use(multi=False, text="to take each set as a class"),))
+            are_sets = True
     if options.no_vote is None:
-        findings = [*findings, *(find_doubtful_words(words) if words else [])]
+        noticed += find_doubtful_words(words) if words else []
         if options.classes is None and len(labels.names) <= limit("CLASSES"):
             counts = Spellings(labels, []).frequency()
             if are_sets or of_export:  # nothing was chosen, which is an answer
                 counts.pop(NOTHING, None)
-            findings += find_doubtful_labels(counts, words, is_wide)
-    return Labels(labels, are_sets, Hygiene([*findings, *sets], words))
+            noticed += find_doubtful_labels(counts, words, is_wide)
+    return Labels(labels, are_sets, [*noticed, sets] if sets else noticed, words)
 
 
 def assemble(
@@ -92,18 +93,19 @@ def assemble(
     where: Where,
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
-    tasks, annotators, findings = unify_ids(tasks, annotators, options.normalise, is_text)
+    tasks, annotators, more = unify_ids(tasks, annotators, options.normalise, is_text)
     if options.limit is not None:
         tasks, annotators, labels, truth, where = _first_tasks(options.limit, tasks, annotators, labels, truth, where)
     alias = options.alias.class_of if options.alias else {}
-    known = Hygiene(findings, label=labels.coded.names.values.name, normalise=options.normalise, alias=alias)
+    findings, column = [*labels.findings, *more], labels.coded.names.values.name
+    hygiene = Hygiene(findings, labels.no_vote, column, options.normalise, alias)  # findings are added below
     if labels.are_sets:
         annotations, more = _assemble_sets(tasks, annotators, labels.coded, options, where)
         findings += more
         if truth:
             annotations, unused = add_gold_sets(annotations, truth)
             findings += unused
-        return replace(annotations, hygiene=labels.hygiene.join(known))
+        return replace(annotations, hygiene=hygiene)
     truths = to_list(truth.truth) if truth else []
     written, more = unify(Spellings(labels.coded, truths), options.classes, options.normalise, options.alias)
     findings += more
@@ -120,9 +122,10 @@ def assemble(
     annotations = Annotations.from_codes(  # it frees codes that nobody else holds, not even a tuple of arguments
         take(0), take(0), take(0), of_task, of_annotator, classes, gold=gold, repeated=options.repeated
     )
-    counts = replace(annotations.counts, gold_unused=len(unused_gold))
+    counts = annotations.counts
+    rows, missing = counts.rows + left_out, counts.missing + left_out
+    counts = replace(counts, rows=rows, missing=missing, gold_unused=len(unused_gold))
     annotations = replace(annotations, counts=counts)
-    annotations = count_more(annotations, left_out, left_out) if left_out else annotations
     if unused_gold:
         task = to_list(annotations.task_names[:1])[0]
         findings += find_unused_gold(len(unused_gold), len(truths), unused_gold[0], task)
@@ -130,7 +133,7 @@ def assemble(
         findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
         findings += find_unvoted_gold(written.truths, written.labels.names if options.classes is None else classes)
     findings += examine_votes(totals_of(annotations), options.repeated)
-    return replace(annotations, hygiene=labels.hygiene.join(known))
+    return replace(annotations, hygiene=hygiene)
 
 
 def _first_tasks(
@@ -152,8 +155,7 @@ def _first_tasks(
         new = np.where(codes == MISSING, MISSING, np.searchsorted(used, codes)).astype(np.int32)
         return Coded(new, column.names[used])
 
-    hygiene = replace(labels.hygiene, no_vote={})  # which were counted in the whole file
-    votes = labels._replace(coded=cut(labels.coded), hygiene=hygiene)
+    votes = labels._replace(coded=cut(labels.coded), no_vote={})  # which were counted in the whole file
     return cut(tasks), cut(annotators), votes, truth, lambda row: where(int(rows[row]))
 
 

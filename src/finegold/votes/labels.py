@@ -388,14 +388,14 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
             findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
     if all(coded.names.values.dtype == pl.String for coded in unified.values()):
         items, people = tasks.names.values, annotators.names.values
-        shared = items.filter(items.is_in(people.implode())).to_list()
-        as_task, as_person = (
-            np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[match(shared, coded.names)]
-            for coded in (tasks, annotators)
-        )
-        if 0 < (n := int(np.minimum(as_task, as_person).sum())) < MOST_SWAPPED * len(tasks.codes):
-            text = f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
-            findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"))
+        if shared := items.filter(items.is_in(people.implode())).to_list():
+            as_task, as_person = (
+                np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[match(shared, coded.names)]
+                for coded in (tasks, annotators)
+            )
+            if 0 < (n := int(np.minimum(as_task, as_person).sum())) < MOST_SWAPPED * len(tasks.codes):
+                text = f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
+                findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"))
     return unified["task"], unified["annotator"], findings
 
 
