@@ -13,11 +13,14 @@ from typing import Any
 
 import griffe
 
+from finegold.system.docstrings import make_docstrings
+
 __all__ = ["House", "as_markdown"]
 
+make_docstrings()
 SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
 NUMPYDOC = re.compile(r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
-MADE = {"described", "documented"}  # `finegold.system.docstrings` made the docstrings of modules with these names
+MADE = "documented"  # a name in modules with docstrings that `finegold.system.docstrings` makes
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
@@ -25,7 +28,7 @@ class House(griffe.Extension):
     """Rewrites every docstring after it was read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        is_short = not MADE.isdisjoint(obj.module.members) and (obj.is_class or obj.is_function)
+        is_short = MADE in obj.module.members and (obj.is_class or obj.is_function)
         if obj.docstring and is_short:
             obj.docstring.value = inspect.getdoc(pydoc.locate(obj.path)) or ""
         if obj.docstring and not NUMPYDOC.search(obj.docstring.value):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,8 @@ from finegold.insight.judges.scores import FIGURES, MIN_GOLD, JudgeScore, best_f
 from finegold.insight.notebook import judges_html
 from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
 from finegold.io.verdicts import LogReading
-from finegold.options import list_options
 from finegold.results.data import summarise
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
@@ -56,7 +55,7 @@ CHECK = (
 )
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
     """What the judges of a log are worth: the result of `finegold.judges.assess`.
@@ -303,8 +302,7 @@ class JudgeReport:
         return by_judge
 
 
-@list_options(LogReading)
-@documented
+@partial(documented, options=LogReading)
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 

@@ -7,13 +7,10 @@ are made from these fields, so an option that is added to a dataclass is added e
 
 from __future__ import annotations
 
-import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import Any, Literal
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
@@ -68,22 +65,15 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
     return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
 
 
-def list_options(declared: Any) -> Callable[[F], F]:
-    """Return a decorator that lists the options of a dataclass at the end of the parameters in a docstring."""
-
-    def document(function: F) -> F:
-        entries = []
-        before, section, after = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
-        for each in fields(declared) if section else ():  # Python may run without docstrings
-            if about := each.metadata.get("option"):
-                kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
-                for annotation, words in TYPES.items():
-                    kind = kind.replace(annotation, words)
-                default = "" if each.default in (None, ()) else f", default {each.default!r}"
-                words = textwrap.fill(about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4)
-                entries.append(textwrap.indent(f"{each.name} : {kind}{default}\n{words}", " " * 4))
-        if section:
-            function.__doc__ = "\n".join([f"{before}\n", *entries]) + section + after
-        return function
-
-    return document
+def list_options(declared: Any) -> str:
+    """Return the options of a dataclass as a docstring lists them."""
+    entries = []
+    for each in fields(declared):
+        if about := each.metadata.get("option"):
+            kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
+            for annotation, words in TYPES.items():
+                kind = kind.replace(annotation, words)
+            default = "" if each.default in (None, ()) else f", default {each.default!r}"
+            words = textwrap.fill(about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4)
+            entries.append(f"{each.name} : {kind}{default}\n{words}")
+    return textwrap.indent("\n".join(entries), " " * 4)

@@ -34,7 +34,7 @@ from finegold.io.tables import open_table
 from finegold.methods.base import Method
 from finegold.results.data import ResultData
 from finegold.results.tables import labels_pieces, natural_order
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
 
@@ -52,7 +52,7 @@ class Choice(NamedTuple):
     standard_error: float
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What a completed sheet shows about all labels.

@@ -14,7 +14,7 @@ from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class, no_setting
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented, make_docstrings
 from finegold.votes.encoding import Names, to_list
 from finegold.votes.frames import make_frame
 
@@ -29,7 +29,7 @@ class Listed(ABCMeta):
         return sorted({*dir(object), *public, *settings})
 
 
-@described
+@documented
 class Estimator(metaclass=Listed):
     """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
 
@@ -196,4 +196,5 @@ def as_table(index: dict[str, Names], names: Names, columns: Iterable[Any], colu
 def estimator(name: str) -> type[Any]:
     """Return the estimator class of a method: `finegold.PTBCC` is the method "ptbcc" with `fit` and its results."""
     chosen = method_class(name)
+    make_docstrings()
     return Listed(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"})

@@ -14,7 +14,7 @@ from finegold.errors import InputError, leave_out
 from finegold.results import matrices, tables
 from finegold.results.data import ModelRecord, ResultData
 from finegold.results.sets import annotators_of_sets, refuse_sets
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import as_column, look_up
 from finegold.votes.frames import make_frame
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # in a notebook, at most
 
 
-@described
+@documented
 class Result(ResultData):
     """Labels, their probabilities, and the accuracy of each annotator.
 

@@ -33,7 +33,7 @@ from finegold.methods.lookup import make_method
 from finegold.results.data import ResultData
 from finegold.results.sets import refuse_sets
 from finegold.results.tables import with_predicted_tasks
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.system.files import replacing
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, text_of, to_list
@@ -151,7 +151,7 @@ class Plan:
         return plan
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Sample:
     """The tasks to check.

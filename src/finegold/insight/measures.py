@@ -28,7 +28,7 @@ from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
 from finegold.insight.votes import single_votes
 from finegold.io.read import read
 from finegold.results.tables import own_name
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import make_frame
@@ -39,7 +39,7 @@ CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a n
 MIN_TASKS = 100  # of one real set, 60 % of the intervals of fewer contained the agreement: bench/trust/promises.py
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """How far annotators agree: the result of `finegold.agreement`.

@@ -24,7 +24,7 @@ from finegold.kernels.jit import in_threads, ranges
 from finegold.results.data import ResultData, suggested_accuracies, votes_of
 from finegold.results.matrices import group_matrices, votes_by_truth
 from finegold.results.tables import own_name, with_predicted_tasks
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, look_up, to_list
 from finegold.votes.frames import make_frame
 
@@ -47,7 +47,7 @@ class Advice(NamedTuple):
     why: str
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Where the next votes are worth most: the result of `Result.next`.

@@ -15,7 +15,7 @@ from finegold.insight.spam import spam
 from finegold.insight.votes import single_labels, true_answers, votes_of
 from finegold.io.truth import match_truth
 from finegold.results.data import ResultData
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, to_list
 
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
@@ -24,7 +24,7 @@ OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommend
 MAX_NAMED = 5  # number of spammers named in a warning
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Trust:
     """How far labels can be trusted: the result of `Result.trust`.

@@ -27,7 +27,7 @@ from finegold.io.source import READABLE, Source, is_files, sources_of
 from finegold.io.tables import Table, as_text, open_sources, open_table
 from finegold.io.truth import read_truth
 from finegold.io.verdicts import FAILURES, NO_ERROR, LogReading, Meaning, class_of, is_clearly_pairwise, number_of
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, Codes, Names, encode_column, to_list
 
 Kind = Literal["pairwise", "pointwise"]
@@ -38,7 +38,7 @@ TIE = "tie"
 TIED = 2  # the code of a tie in a pairwise log
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class JudgeLog:
     """Calls of LLM judges: the result of `finegold.judges.read`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 from finegold.errors import InputError, Placeholder, leave_out, use
@@ -23,7 +24,6 @@ from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import is_files, sources_of, with_dialect
 from finegold.io.tables import Table, WatchReading, open_sources, open_table
 from finegold.io.truth import as_texts, with_gold
-from finegold.options import list_options
 from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import text_of
@@ -35,8 +35,7 @@ PLAIN_COLUMNS: dict[str, Any] = {"task": "1", "annotator": "2", "label": "3"}
 PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
-@list_options(ReadOptions)
-@documented
+@partial(documented, options=ReadOptions)
 def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
     """Read votes from any source.
 

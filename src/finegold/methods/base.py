@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -23,7 +24,7 @@ from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.results.data import Learned, ResultData, Step
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented, postpone
 from finegold.votes.annotations import Annotations
 
 
@@ -71,35 +72,23 @@ def setting(default: Any, help: str, limits: Allowed | None = None, kind: str = 
     return field(default=default, metadata={"help": help, "limits": limits, "kind": kind})
 
 
-ARGUMENTS = {  # of the functions below, as their docstrings explain them
-    "annotations": "Annotations\n    The votes.",
-    "block": "Block\n    Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.",
-    "restart": "int\n    The number of the restart; 0 unless `n_restarts` is more than 1.",
-    "engine": "Engine\n    Sums a function over all blocks: `engine.sum(function, ...)`.",
-    "statistics": "named tuple\n    Sums over all tasks, as `start` and `sweep` return them.",
-    "before": "named tuple\n    The parameters of the last sweep.",
-    "parameters": "named tuple\n    What `begin` or `expect` returned for the last sweep.",
-    "first": "named tuple\n    The first sums, with the new votes.",
-    "steps": "list of Step\n    What each sweep did so far.",
-    "n_tasks": "int\n    The number of tasks.",
-    "result": "ResultData\n    A result of this method. It is only asked for if `remembers` is not None.",
-    "earlier": "ndarray\n    Counts of shape [annotator, vote, truth].",
+ARGUMENTS = {  # of the functions below, for their docstrings
+    "annotations": ("Annotations", "The votes."),
+    "block": ("Block", "Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written."),
+    "restart": ("int", "The number of the restart; 0 unless `n_restarts` is more than 1."),
+    "engine": ("Engine", "Sums a function over all blocks: `engine.sum(function, ...)`."),
+    "statistics": ("named tuple", "Sums over all tasks, as `start` and `sweep` return them."),
+    "before": ("named tuple", "The parameters of the last sweep."),
+    "parameters": ("named tuple", "What `begin` or `expect` returned for the last sweep."),
+    "first": ("named tuple", "The first sums, with the new votes."),
+    "steps": ("list of Step", "What each sweep did so far."),
+    "n_tasks": ("int", "The number of tasks."),
+    "result": ("ResultData", "A result of this method. It is only asked for if `remembers` is not None."),
+    "earlier": ("ndarray", "Counts of shape [annotator, vote, truth]."),
 }
 
 
-def explain_arguments(method: type[M]) -> type[M]:
-    """Add what the arguments are to the docstrings of a class."""
-    for function in vars(method).values():
-        known = [name for name in getattr(function, "__annotations__", ()) if name in ARGUMENTS]
-        if known and function.__doc__:  # Python may run without docstrings
-            words, section, returns = inspect.cleandoc(function.__doc__).partition("\n\nReturns\n")
-            entries = [f"{name} : {ARGUMENTS[name]}" for name in known]
-            function.__doc__ = "\n".join([f"{words}\n\nParameters\n----------", *entries]) + section + returns
-    return method
-
-
-@explain_arguments
-@described
+@partial(documented, arguments=ARGUMENTS)
 @dataclass(kw_only=True)
 class Method(ABC):
     """Base class of all methods, also of your own.
@@ -314,8 +303,7 @@ class Method(ABC):
         return informed
 
 
-EXAMPLE = """Examples
---------
+EXAMPLE = """
 >>> import finegold
 >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
 >>> finegold.aggregate(votes, "{name}").label.tolist()
@@ -332,16 +320,19 @@ def with_settings(method: type[M]) -> type[M]:
     limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
     literals = {one.name: str(one.type) for one in fields(made) if str(one.type).startswith("Literal[")}
     made.limits = {**limits, **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()}}
-    entries = ["Parameters", "----------"]
-    for one in (one for one in fields(made) if one.init):
-        stated, allowed = about[one.name], made.limits.get(one.name)
-        kind = stated["kind"] or str(one.type).removesuffix(" | None")
-        if allowed is not None and not isinstance(allowed, Range):
-            kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
-        default = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
-        entries.append(f"{one.name} : {kind}, {'optional' if one.default is None else f'default {default}'}")
-        entries.append(textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    "))
-    text, section, example = inspect.cleandoc(made.__doc__ or "").partition("Examples\n")
-    example = f"{section}{example}" if section else EXAMPLE.format(name=made.name)
-    made.__doc__ = "\n".join([text.rstrip(), "", *entries, "", example])
+
+    def describe() -> None:
+        text, _, example = inspect.cleandoc(made.__doc__ or "").partition("\n\nExamples\n--------")
+        entries = [text, "", "Parameters", "----------"]
+        for one in (one for one in fields(made) if one.init):
+            stated, allowed = about[one.name], made.limits.get(one.name)
+            kind = stated["kind"] or str(one.type).removesuffix(" | None")
+            if allowed is not None and not isinstance(allowed, Range):
+                kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
+            default = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
+            entries.append(f"{one.name} : {kind}, {'optional' if one.default is None else f'default {default}'}")
+            entries.append(textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    "))
+        made.__doc__ = "\n".join([*entries, "", "Examples", "--------"]) + (example or EXAMPLE.format(name=made.name))
+
+    postpone(describe)
     return made

@@ -19,7 +19,7 @@ import numpy as np
 
 from finegold.errors import FinegoldError, InputError
 from finegold.io.read import read
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.system.files import prepared, replacing
 from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
@@ -110,7 +110,7 @@ def download(address: str, target: Path, check: Check, bar: Bar | None = None) -
         check(temporary)
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Votes:
     """A data set in memory: the result of `finegold.load_dataset`.

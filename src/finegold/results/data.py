@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.kernels.jit import in_threads
 from finegold.kernels.votes import agreement, decide, preference_of
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, Counts, Predictions, kernel_votes
 from finegold.votes.encoding import Codes, Names
 
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     bound: float  # NaN if the method has none
 
 
-@described
+@documented
 @dataclass(frozen=True)
 class Learned:
     """What a method learned besides the labels. Everything except the class prior is optional.
@@ -134,7 +134,7 @@ MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class ResultData:
     """The data of a result. `finegold.Result` adds the methods for users."""

@@ -1,6 +1,7 @@
 """Docstrings of numpydoc, made from short ones: lines such as `name (type): what it is`, after the first paragraph.
 
 Types and defaults come from the code unless they are in brackets. Sections that are written out (Examples) come last.
+They are made when Python asks for a name of `finegold`. Commands never do, so they do not wait for docstrings.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import get_annotations
 from typing import Any, ClassVar, TypeVar
 
-__all__ = ["Documented", "described", "documented"]
+from finegold.options import list_options
 
-F = TypeVar("F", bound=Callable[..., Any])
-C = TypeVar("C", bound=type)
+__all__ = ["Documented", "documented", "make_docstrings", "postpone"]
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+Said = dict[str, tuple[str, str]]  # the type, if it is given, and the description of a name
 
 NAMES = r"\*{0,2}\w+(?:, \*{0,2}\w+)*"
 ENTRY = re.compile(rf"^({NAMES})(?: \((.+?)\))?: (.*(?:\n    .*)*)\n?", re.MULTILINE)  # further lines are indented
@@ -24,39 +30,64 @@ VOTES = dict.fromkeys(("data", "answers"), ("", "The votes, with the columns tas
 MORE = "*args, **kwargs : object\n    Further arguments of `fit`."
 NO_DEFAULT = inspect.Parameter.empty
 
-Said = dict[str, tuple[str, str]]  # the type, if it is given, and the description of a name
+
+_postponed: list[Callable[[], None]] | None = []  # None: docstrings are made at once
 
 
-def documented(function: F) -> F:
-    """Expand the docstring of a function."""
-    words, said = _parse(function.__doc__)
-    signature = inspect.signature(function)
-    code = {each.name: (str(each.annotation), each.default) for each in signature.parameters.values()}
-    code |= {name: ("dict", NO_DEFAULT) for name in code if f"**{name}" in said}
-    votes = {} if "X, data" in said else VOTES
-    entries = _entries(votes | said, code) + ([MORE] if "args" in code else [])
-    returned = re.search(r"\(`(\w+_)`\)", words)
-    if returned:
-        said.setdefault("Returns", (FRAMES.get(returned[1], "pandas.Series"), f"The attribute `{returned[1]}`."))
-    elif signature.return_annotation == "Self":
-        said.setdefault("Returns", ("self", "The fitted aggregator."))
-    sections = {"Parameters": entries}
-    for name in ("Returns", "Raises"):
-        if name in said:
-            kind = said[name][0] or str(signature.return_annotation).replace(" | ", " or ")
-            sections[name] = [f"{kind}\n    {said[name][1]}"]
-    function.__doc__ = function.__doc__ and _page(words, sections)
-    return function
+def postpone(make: Callable[[], None]) -> None:
+    """Make a docstring when `make_docstrings` is called, or now if it has been called."""
+    if _postponed is None:
+        make()
+    else:
+        _postponed.append(make)
 
 
-def described(cls: C) -> C:
-    """Expand the docstring of a class, which describes its attributes, and those of its methods."""
-    words, said = _parse(cls.__doc__)
-    annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
-    code = {name: (str(annotations.get(name, "Any")), NO_DEFAULT) for each in said for name in each.split(", ")}
-    cls.__doc__ = cls.__doc__ and _page(words, {"Attributes": _entries(said, code)})
-    _document_methods(cls)
-    return cls
+def make_docstrings() -> None:
+    """Make the docstrings of all that has been imported, and from now on those of what is imported."""
+    global _postponed
+    waiting, _postponed = _postponed or [], None
+    for make in waiting:
+        make()
+
+
+def documented(thing: T, arguments: Said = VOTES, options: Any = None) -> T:
+    """Expand the docstring of a function, or that of a class, which describes attributes, and of its methods."""
+    # arguments: descriptions of arguments that several functions have. options: a dataclass of further keywords.
+    postpone(partial(_expand, thing, arguments, options))
+    return thing
+
+
+def _expand(thing: Any, arguments: Said, options: Any = None) -> None:
+    words, said = _parse(thing.__doc__)
+    if isinstance(thing, type):
+        annotations = {name: kind for base in thing.__mro__[::-1] for name, kind in get_annotations(base).items()}
+        code = {name: (str(annotations.get(name, "Any")), NO_DEFAULT) for each in said for name in each.split(", ")}
+        sections = {"Attributes": _entries(said, code)}
+        _expand_methods(thing, arguments)
+    else:
+        signature = inspect.signature(thing)
+        code = {each.name: (str(each.annotation), each.default) for each in signature.parameters.values()}
+        code |= {name: ("dict", NO_DEFAULT) for name in code if f"**{name}" in said}
+        known = {} if "X, data" in said else {name: arguments[name] for name in code if name in arguments}
+        sections = {"Parameters": _entries(known | said, code) + ([MORE] if "args" in code else [])}
+        if options is not None:
+            sections["Parameters"].append("\n" + list_options(options))
+        if returned := re.search(r"\(`(\w+_)`\)", words):
+            said.setdefault("Returns", (FRAMES.get(returned[1], "pandas.Series"), f"The attribute `{returned[1]}`."))
+        elif signature.return_annotation == "Self":
+            said.setdefault("Returns", ("self", "The fitted aggregator."))
+        for name in ("Returns", "Raises"):
+            if name in said:
+                kind = said[name][0] or str(signature.return_annotation).replace(" | ", " or ")
+                sections[name] = [f"{kind}\n    {said[name][1]}"]
+    thing.__doc__ = thing.__doc__ and _page(words, sections)  # Python may run without docstrings
+
+
+def _expand_methods(cls: type, arguments: Said = VOTES) -> None:
+    for name, member in vars(cls).items():
+        method = getattr(member, "__func__", member)  # also of a class method
+        if inspect.isfunction(method) and not name.startswith("_"):
+            _expand(method, arguments)
 
 
 class Documented:
@@ -68,20 +99,13 @@ class Documented:
         super().__init_subclass__()
         words, own = _parse(cls.__doc__)
         cls._said = {**cls._said, **own}
-        annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in inspect.get_annotations(base).items()}
+        annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in get_annotations(base).items()}
         code = {name: (kind, getattr(cls, name, NO_DEFAULT)) for name, kind in annotations.items()}
         attributes = {name: ("Any", NO_DEFAULT) for name in cls._said if name.endswith("_")}
         settings = {name: words for name, words in cls._said.items() if name not in attributes}
         sections = {"Parameters": _entries(settings, code), "Attributes": _entries(cls._said, attributes)}
         cls.__doc__ = cls.__doc__ and _page(words, sections)
-        _document_methods(cls)
-
-
-def _document_methods(cls: type) -> None:
-    for name, member in vars(cls).items():
-        method = getattr(member, "__func__", member)  # also of a class method
-        if inspect.isfunction(method) and not name.startswith("_"):
-            documented(method)
+        _expand_methods(cls)
 
 
 def _parse(text: str | None) -> tuple[str, Said]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
 from finegold.kernels.jit import in_threads
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up, rank_of
 from finegold.votes.hygiene import Hygiene
 
@@ -54,7 +54,7 @@ class Predictions:
         return np.asarray(self.probabilities.any(axis=2))
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Annotations:
     """Votes as integers, sorted by task, class and annotator.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finegold.errors import InputError
-from finegold.system.docstrings import described, documented
+from finegold.system.docstrings import documented
 from finegold.votes.annotations import MAX_CLASSES, Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
 
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
     label: Codes  # MISSING where there is no label
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """Votes with the truth behind them: the result of `finegold.simulate`.

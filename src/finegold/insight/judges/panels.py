@@ -17,7 +17,7 @@ from scipy.special import logit, ndtr
 from finegold.errors import InputError
 from finegold.insight.judges.answers import HALF, Share, mean_of
 from finegold.insight.votes import Flags, Floats, Integers
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
 BEAM = 20  # panels of each size that are extended
@@ -28,7 +28,7 @@ MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
 PRIOR_ANSWERS = 4.0  # answers by chance that are added to those of each judge
 
 
-@described
+@documented
 @dataclass(frozen=True)
 class Panel:
     """A panel: its members, what it costs per item, and its accuracy on the gold.
@@ -46,7 +46,7 @@ class Panel:
     n_gold: int
 
 
-@described
+@documented
 @dataclass(frozen=True)
 class Cascade:
     """Two cheap judges, and a dear one that is asked only where they disagree.
@@ -77,7 +77,7 @@ class Cascade:
         )
 
 
-@described
+@documented
 @dataclass(frozen=True)
 class JudgeComparison:
     """Two judges or panels on the same items.

@@ -15,7 +15,7 @@ from finegold.insight.judges.answers import NOTHING, Answers, Share, merge, pred
 from finegold.insight.judges.scores import MIN_GOLD
 from finegold.insight.votes import Floats, Integers
 from finegold.io.judge_logs import JudgeLog
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
@@ -177,7 +177,7 @@ class Standing:
         return row | {"n_verdicts": self.n_verdicts}
 
 
-@described
+@documented
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Systems in order of their strength: the result of `finegold.judges.rank`.

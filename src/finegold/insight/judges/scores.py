@@ -11,13 +11,13 @@ from scipy.special import bdtr
 from finegold.insight.judges.answers import HALF, NOTHING, UNDECIDED, Answers, Share, interval, mean_of
 from finegold.insight.votes import Flags, Floats, Integers
 from finegold.io.judge_logs import TIED, JudgeLog
-from finegold.system.docstrings import described
+from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING
 
 MIN_GOLD = 10  # items with a known truth from which an accuracy is shown; bench/trust/judges.py measures the coverage
 
 
-@described
+@documented
 @dataclass(frozen=True)
 class JudgeScore:
     """What one judge is worth. Shares have 95 % intervals; NaN means that the log cannot tell.
