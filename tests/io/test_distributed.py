@@ -13,7 +13,7 @@ from finegold.io.options import ReadOptions
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.tables import annotators_table, labels_for_users
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import refusal_of, succeed
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
@@ -48,13 +48,10 @@ def votes_of(kind):
     if kind == "text":
         return table.with_columns(pl.format("t{}", "task").alias("task"), pl.format("class {}", "label").alias("label"))
     if kind == "some text":  # in the second half only: parts of the first hold whole numbers
-        late = pl.int_range(pl.len()) > 800
-        task = (
-            pl.when(late & (pl.col("task") > 480))
-            .then(pl.format("x{}", "task"))
-            .otherwise(pl.col("task").cast(pl.String))
+        is_text = (pl.int_range(pl.len()) > 800) & (pl.col("task") > 480)
+        return table.with_columns(
+            task=pl.when(is_text).then(pl.format("x{}", "task")).otherwise(pl.col("task").cast(pl.String))
         )
-        return table.with_columns(task.alias("task"))
     return table
 
 
@@ -71,6 +68,15 @@ def local(source, method="ptbcc", **how):
     return fit(method_class(method)(), finegold.read(source, **how), engine=LocalEngine(2, fewest_votes=FEWEST))
 
 
+@pytest.fixture
+def source(tmp_path):
+    return write(votes_of("text"), tmp_path / "votes", ".csv")
+
+
+def is_as_local(out, source, method="ptbcc", probabilities=False):
+    return pl.read_parquet(out).equals(labels_for_users(local(source, method), probabilities=probabilities))
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", ["integers", "text", "some text"])
 def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeypatch):
@@ -79,7 +85,7 @@ def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeyp
     found = aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE)
     expected = local(source)
     assert engine.n_blocks > 4
-    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=True))
+    assert is_as_local(tmp_path / "out", source, probabilities=True)
     assert found.result.counts == expected.counts
     assert (found.n_votes, found.n_tasks) == (expected.annotations.n_votes, expected.annotations.n_tasks)
     assert found.result.unlabelled.to_list() == expected.unlabelled.to_list()
@@ -100,15 +106,13 @@ def test_gold_classes_and_the_last_vote(engine, tmp_path):
     assert (found.n_gold, found.result.counts) == (2, expected.counts)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
+def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path, source):
     aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, on_step=kill_at(client, 3), rows_per_range=RANGE)
-    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(local(source), probabilities=False))
+    assert is_as_local(tmp_path / "out", source)
 
 
 @pytest.mark.parametrize("name", ["hds", DEFAULT_METHOD])
-def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_path, name):
-    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
+def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_path, source, name):
     found = aggregate_files(source, tmp_path / "out", name, engine=engine, probabilities=True)
     expected = local(source, name)
     assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=True))
@@ -119,34 +123,31 @@ def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_
     assert found.annotators().columns == annotators_table(expected).columns
 
 
-def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
-    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
+def parts_of_others(folder):
+    """As Spark, Dask and Finegold 0.1 name them."""
+    folder.mkdir(exist_ok=True)
+    votes_of("text").write_parquet(folder / "part-00000.parquet")
+    return folder
+
+
+def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path, source):
+    out = tmp_path / "out"
     for method in ("ptbcc", "mv"):
         aggregate_files(source, out, method, engine=engine)
-    assert pl.read_parquet(out).equals(labels_for_users(local(source, "mv"), probabilities=False))
+    assert is_as_local(out, source, "mv")
     (out / "notes.txt").write_text("mine")
     with pytest.raises(OutputError, match=r"notes\.txt is not as Finegold wrote it"):
         aggregate_files(source, out, engine=engine)
     assert (out / "notes.txt").read_text() == "mine"
     (out / "notes.txt").unlink()
-    votes_of("text").write_parquet(out / "part-00000.parquet")
+    parts_of_others(out)
     with pytest.raises(OutputError, match=r"part-00000\.parquet is not as Finegold wrote it"):
         aggregate_files(source, out, engine=engine)
-
-
-def parts_of_others(folder):
-    """As Spark, Dask and Finegold 0.1 name them."""
-    folder.mkdir()
-    votes_of("text").write_parquet(folder / "part-00000.parquet")
-    return folder
-
-
-def test_a_folder_without_a_list_of_what_finegold_wrote_stays(engine, tmp_path):
-    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), parts_of_others(tmp_path / "out")
-    before = (out / "part-00000.parquet").read_bytes()
+    other = parts_of_others(tmp_path / "other")
+    before = (other / "part-00000.parquet").read_bytes()
     with pytest.raises(OutputError, match=r"has no list of files that Finegold wrote .* remove it"):
-        aggregate_files(source, out, "mv", engine=engine)
-    assert (out / "part-00000.parquet").read_bytes() == before
+        aggregate_files(source, other, "mv", engine=engine)
+    assert (other / "part-00000.parquet").read_bytes() == before
 
 
 @pytest.mark.parametrize("output", ["votes", "link", "votes/labels", "."])
@@ -157,14 +158,13 @@ def test_labels_never_take_the_place_of_the_votes(engine, tmp_path, output):
     for given in (source, tmp_path / "link", [str(source)]):
         with pytest.raises(InputError, match="the labels cannot go to"):
             aggregate_files(given, tmp_path / output, "mv", engine=engine)
-    done = run("aggregate", source, "--engine", "dask", "--method", "mv", "-o", f"{tmp_path / output}/")
-    assert done.exit_code == 2
-    assert "the labels cannot go to" in done.stderr
+    asked = ("aggregate", source, "--engine", "dask", "--method", "mv", "-o", f"{tmp_path / output}/")
+    assert "the labels cannot go to" in refusal_of(*asked)
     assert (source / "part-00000.parquet").read_bytes() == before
 
 
-def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypatch):
-    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
+def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, source, monkeypatch):
+    out = tmp_path / "out"
 
     def interfere(*given, **named):
         parts_of_others(out)
@@ -176,8 +176,8 @@ def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypat
     assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]
 
 
-def test_old_labels_of_a_run_killed_while_replacing_them_come_back(engine, tmp_path):
-    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
+def test_old_labels_of_a_run_killed_while_replacing_them_come_back(engine, tmp_path, source):
+    out = tmp_path / "out"
     aggregate_files(source, out, "mv", engine=engine)
     marker = tmp_path / ".out.0123456789ab.part"
     marker.touch()
@@ -186,12 +186,11 @@ def test_old_labels_of_a_run_killed_while_replacing_them_come_back(engine, tmp_p
     out.rename(shop / "old")
     with pytest.raises(InputError, match="no such"), replacing_folder(out):
         raise InputError("no such")
-    assert pl.read_parquet(out).equals(labels_for_users(local(source, "mv"), probabilities=False))
+    assert is_as_local(out, source, "mv")
     assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "votes"]
 
 
-def test_a_failure_leaves_nothing_behind(engine, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".csv")
+def test_a_failure_leaves_nothing_behind(engine, tmp_path, source):
     (source / "9.csv").write_text("task,worker,label\nt1,5,class 1\n,5,class 1\n")
     with pytest.raises(InputError, match=r"9\.csv, row 2 \(line 3\): there is a label but no task"):
         aggregate_files(source, tmp_path / "out", engine=engine)
@@ -209,19 +208,16 @@ def test_what_a_cluster_cannot_do_is_said(engine, tmp_path):
     assert [place.name for place in tmp_path.iterdir()] == ["votes"]
 
 
-def test_every_worker_must_see_the_folder(engine, tmp_path, monkeypatch):
+def test_every_worker_must_see_the_folder(engine, tmp_path, source, monkeypatch):
     monkeypatch.setattr(engine.cluster.client, "run", lambda _: {"tcp://far:1": False})
-    source = write(votes_of("text"), tmp_path / "votes", ".csv")
     with pytest.raises(InputError, match="tcp://far:1 does not see"):
         aggregate_files(source, tmp_path / "out", engine=engine)
 
 
-def test_the_command_line_writes_a_folder(client, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
+def test_the_command_line_writes_a_folder(client, tmp_path, source):
     address = client.scheduler.address
     options = ["--engine", "dask", "--scheduler", address, "--annotators", tmp_path / "people.csv", "--json"]
-    done = run("aggregate", source, "-o", f"{tmp_path}/out/", *options)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("aggregate", source, "-o", f"{tmp_path}/out/", *options)
     assert '"n_tasks": 500' in done.stdout
     assert "bytes moved per sweep" in done.stderr
     assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(finegold.aggregate(source), probabilities=False))
@@ -229,13 +225,13 @@ def test_the_command_line_writes_a_folder(client, tmp_path):
 
 
 def test_a_folder_is_for_a_cluster_only(tmp_path):
-    assert "add --engine dask" in run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/").stderr
-    done = run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/", "--engine", "dask", "--save", "model.finegold")
-    assert "--save cannot be combined with a folder of labels" in done.stderr
+    asked = ("aggregate", "votes.csv", "-o", f"{tmp_path}/out/")
+    assert "add --engine dask" in refusal_of(*asked)
+    said = refusal_of(*asked, "--engine", "dask", "--save", "model.finegold")
+    assert "--save cannot be combined with a folder of labels" in said
 
 
-def test_ranges_hold_about_equally_many_rows(engine, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".csv")
+def test_ranges_hold_about_equally_many_rows(engine, tmp_path, source):
     sizes = {"fewest_votes": 50, "rows_per_range": RANGE}
     found = folder_votes.read_votes(engine.cluster, source, ReadOptions(), tmp_path, **sizes)
     rows = [len(pl.read_ipc(folder / "tasks.arrow")) for folder in tmp_path.glob("range-*")]
