@@ -272,10 +272,6 @@ class Selected(Table):
     sql: str
     params: Mapping[str, Any]
 
-    @property
-    def is_text(self) -> bool:  # SQLite's columns have no types
-        return self.database.kind == "sqlite"
-
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
         with connect(self.database, read_only=True) as session:
             sql, values = _bind(session, self.sql, self.params)
@@ -319,7 +315,9 @@ def open_database(address: Any, query: str | None, table: str | None, params: Ma
         bound, values = _bind(session, sql, params)
         columns = session.columns(f"\n{bound}\n", values)
     source, scans = Source(database.name, b"", "database"), [pl.LazyFrame(schema=columns)]
-    return Selected(columns=list(columns), sources=[source], scans=scans, database=database, sql=sql, params=params)
+    is_text = database.kind == "sqlite"  # whose columns have no types
+    asked: dict[str, Any] = {"database": database, "sql": sql, "params": params}
+    return Selected(columns=list(columns), sources=[source], scans=scans, is_text=is_text, **asked)
 
 
 def _bind(session: Session, sql: str, params: Mapping[str, Any]) -> tuple[str, Any]:

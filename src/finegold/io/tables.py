@@ -80,6 +80,7 @@ class Table:
     frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
     sources: Sequence[Source] = ()
     scans: Sequence[pl.LazyFrame] = ()
+    is_text: bool = False  # every value is read as text, so that numbers are still to be recognised
     origin: str = ""  # the votes of an export; empty for the rows of files or of a data frame
     rows: Mapping[Any, Names] = field(default_factory=dict)  # of the columns that were loaded
     coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
@@ -90,11 +91,6 @@ class Table:
     @property
     def name(self) -> str:
         return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
-
-    @property
-    def is_text(self) -> bool:
-        """Whether every value is read as text, so that numbers are still to be recognised."""
-        return bool(self.origin) or any(source.is_delimited for source in self.sources)
 
     def where(self, row: int) -> str:
         """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
@@ -133,11 +129,11 @@ class Table:
         """Return the values of each column in the first rows."""
         if self.frame is None:
             with reading(self.sources[0]):
-                head = self.scans[0].head(rows).collect()
-            return [head.get_column(name).to_list() for name in self.columns]
-        table = self.frame.head(rows)
-        first = table.collect() if isinstance(table, nw.LazyFrame) else table
-        return [first.get_column(name).to_list() for name in self.columns]
+                head: Any = self.scans[0].head(rows).collect()
+        else:
+            head = self.frame.head(rows)
+            head = head.collect() if isinstance(head, nw.LazyFrame) else head
+        return [head.get_column(name).to_list() for name in self.columns]
 
     def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Table:
         """Read all rows of these columns, some of which are ids."""
@@ -279,7 +275,8 @@ def open_sources(sources: Sequence[Source]) -> Table:
         if differing := ", ".join(sorted(set(names) ^ set(columns[0]))):
             problem = f"{source.name} has other columns than {sources[0].name} ({differing})"
             raise InputError(f"{problem}; files read together must have the same columns")
-    return Table(columns[0], sources=sources, scans=scans)
+    is_text = any(source.is_delimited for source in sources)
+    return Table(columns[0], sources=sources, scans=scans, is_text=is_text)
 
 
 def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -98,8 +98,7 @@ def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bo
     OutputError
         If the file cannot be written. An existing file is left as it was.
     """
-    check_table_path(path)
-    write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
+    write_pieces(map(to_polars, [frame]), path, escape_formulas=escape_formulas)
 
 
 @documented
@@ -131,7 +130,6 @@ def write_labels(
     OutputError
         If the file cannot be written. An existing file is left as it was.
     """
-    check_table_path(path)
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path, escape_formulas=escape_formulas)
 

@@ -94,7 +94,7 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
             for part in common:
                 encoder.add(part.get_column(column))
         coded = {key: encoders.pop(key).finish() for key in list(encoders)}
-        table = Table(coded=coded, origin=f'{name}, question "{question}"' if question else name)
+        table = Table(coded=coded, is_text=True, origin=f'{name}, question "{question}"' if question else name)
         if len(questions) > 1 and wanted == ALL:
             cells = drop_missing(table.values("label"), options.no_vote)
             if not len(cells.names):  # the other questions can still be read
