@@ -105,19 +105,19 @@ def aggregate(
     summaries = {question: out.summary_of(each) for question, each in results.items()}
     is_printed = not (output or to_table)
     if every_question:
-        from finegold.results.tables import annotators_for_users
-
         labels = _concatenate(results, lambda each: _labels_of(each, probabilities=probabilities))
-        writers = {
-            output: out.frame_writer(lambda: labels, raw),
-            annotators: out.frame_writer(lambda: _concatenate(results, annotators_for_users), raw),
-        }
+        write_labels = out.frame_writer(lambda: labels, raw)
         summary: dict[str, Any] = {"questions": summaries, "files": {"labels": output, "annotators": annotators}}
     else:
-        writers = out.result_writers(result, output, annotators, save, raw, **columns)
+        write_labels = out.label_writer(result, raw, **columns)
         table = f"{to_table} in {parse(to_database or files[0]).name}" if to_table else None
         summary = summaries[""] | {"files": written, "table": table}
         summaries = {"": summary}
+
+    def table_of_annotators() -> pl.DataFrame:
+        from finegold.results.tables import annotators_for_users
+
+        return _concatenate(results, annotators_for_users) if every_question else annotators_for_users(result)
 
     def write_export(path: Path) -> None:
         from finegold.io.writeback import write_back
@@ -129,18 +129,15 @@ def aggregate(
     def write_table() -> None:
         result.to_table(to_database or files[0], to_table, probabilities=probabilities)
 
-    out.write_all({write_back: write_export, **writers}, then=write_table if to_table else None)
+    writers = {write_back: write_export, output: write_labels, annotators: out.frame_writer(table_of_annotators, raw)}
+    writers |= {} if save is None else {save: result.save}
+    out.write_all(writers, then=write_table if to_table else None)
+    if json and is_printed:
+        summary["labels"] = (labels if every_question else _labels_of(result, **columns)).to_dicts()
     if json:
-        shown = labels if every_question else _labels_of(result, **columns) if is_printed else None
-        out.print_json(summary | ({"labels": shown.to_dicts()} if is_printed and shown is not None else {}))
-    elif is_printed and every_question:
-        from finegold.io.writers import write_frame
-
-        write_frame(labels, "-", escape_formulas=not raw)
+        out.print_json(summary)
     elif is_printed:
-        from finegold.io.writers import write_labels
-
-        write_labels(result, "-", escape_formulas=not raw, **columns)
+        write_labels("-")
     for question, each in results.items():
         if every_question:
             say(f'question "{question}"')
@@ -232,6 +229,7 @@ def update(
     from finegold.api.result import Result
     from finegold.fitting.progress import on_terminal
     from finegold.results.archive import load
+    from finegold.results.tables import annotators_for_users
     from finegold.system.files import locked
 
     execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
@@ -249,7 +247,8 @@ def update(
             result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
         summary = out.summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
-        out.write_all(out.result_writers(result, labels, annotators, output, raw))
+        table = out.frame_writer(lambda: annotators_for_users(result), raw)
+        out.write_all({labels: out.label_writer(result, raw), annotators: table, output: result.save})
     if json:
         out.print_json(summary)
     out.print_summary(summary, result)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
 
-Write = Callable[[Path], None]
+Write = Callable[[Any], None]  # writes to a path, or to standard output if it is -
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 OS_ERROR_MESSAGES = {
     errno.ENOSPC: "cannot write: the disk is full; free some space",
@@ -186,18 +186,11 @@ def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
     return lambda path: write_frame(make(), path, escape_formulas=not raw)
 
 
-def result_writers(
-    result: Any, labels: str | None, annotators: str | None, model: str | None, raw: bool, **columns: bool
-) -> dict[str | None, Write]:
-    """Return the functions that write the labels, the annotators and the model of a result, by path."""
-    from finegold.io.writers import write_frame, write_labels
-    from finegold.results.tables import annotators_for_users
+def label_writer(result: Any, raw: bool, **columns: bool) -> Write:
+    """Return a function that writes the labels of a result; see --raw."""
+    from finegold.io.writers import write_labels
 
-    return {
-        labels: lambda path: write_labels(result, path, escape_formulas=not raw, **columns),
-        annotators: lambda path: write_frame(annotators_for_users(result), path, escape_formulas=not raw),
-        model: result.save,
-    }
+    return lambda path: write_labels(result, path, escape_formulas=not raw, **columns)
 
 
 def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
