@@ -28,13 +28,6 @@ def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, m
     assert sorted(votes.rows()) == sorted(zip(*(c.tolist() for c in expected.annotations.votes()), strict=True))
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        run("simulate", "--out", tmp_path / folder, *SMALL)
-    for name in ("votes.csv", "truth.csv"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
 def test_a_file_name_gets_the_truth_beside_it(tmp_path: Path) -> None:
     succeed("simulate", "--out", tmp_path / "mine.parquet", *SMALL)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine-truth.parquet", "mine.parquet"]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import finegold
-from finegold.crowdkit.aggregation import DawidSkene, MajorityVote, Wawa
+from finegold.crowdkit.aggregation import DawidSkene, MajorityVote
 
 BLOCK = {
     "basic vote": "result = MajorityVote().fit_predict(df)",
@@ -86,60 +86,26 @@ def test_the_example_runs_with_only_the_import_changed(example: str) -> None:
     assert result.dtype == np.int64
 
 
-def test_skills_decide_the_weighted_vote() -> None:
-    names: dict[str, Any] = {}
-    exec(HEAD + BLOCK["weighted vote"], names)
-    assert names["result"].to_dict() == {"t1": 0, "t2": 1}  # 0.5 + 0.4 against 0.7
-    model = MajorityVote().fit(names["df"], {"p1": 0.1, "p2": 0.7, "p3": 0.4})
-    assert model.labels_.to_dict() == {"t1": 0, "t2": 0}
-    assert model.probas_.loc["t2", 0] == pytest.approx(0.7 / 1.2)
-    assert model.skills_.to_dict() == {"p1": 0.5, "p2": 1.0, "p3": 0.0}
-
-
-def test_wawa_weighs_votes_by_agreement_with_the_majority() -> None:
-    rows = zip("abcdeadcdce", "xxxxxyyyzzz", [1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0], strict=True)
-    votes = pd.DataFrame(rows, columns=["worker", "task", "label"])
-    skill = MajorityVote().fit(votes).skills_
-    z = votes[votes.task == "z"].set_index("worker")["label"]
-    weight = {label: sum(skill[worker] for worker in z.index[z == label]) for label in (0, 1)}
-    assert Wawa().fit_predict_proba(votes).loc["z", 1] == pytest.approx(weight[1] / sum(weight.values()))
-
-
-def by_hand(votes: pd.DataFrame, n_iter: int, truths: dict[Any, Any], history: dict[Any, float]) -> pd.DataFrame:
-    """Dawid-Skene as the textbook says, with dictionaries: slow, and nothing of Finegold in it."""
-    tasks, labels = sorted(votes.task.unique()), sorted(votes.label.unique())
-    rows = list(zip(votes.task, votes.worker, votes.label, strict=True))
-    phi = {
-        (t, k): sum(a == t and c == k for a, _, c in rows) / sum(a == t for a, _, _ in rows)
-        for t in tasks
-        for k in labels
-    }
-
-    def known() -> None:
-        phi.update({(t, k): float(truths[t] == k) for t in truths for k in labels})
-
-    known()
-    for _ in range(n_iter):
-        prior = {k: sum(phi[t, k] for t in tasks) / len(tasks) for k in labels}
-        count: dict[Any, float] = dict(history)
-        for t, w, c in rows:
-            for k in labels:
-                count[w, c, k] = count.get((w, c, k), 0.0) + phi[t, k]
-        history = {}  # counts in the first step only
-        count = {key: max(value, 1e-10) for key, value in count.items()}
-        total: dict[Any, float] = {}
-        for (w, _, k), value in count.items():
-            total[w, k] = total.get((w, k), 0.0) + value
-        score = {(t, k): np.log(prior[k]) for t in tasks for k in labels}
-        for t, w, c in rows:
-            for k in labels:
-                score[t, k] += np.log(count[w, c, k] / total[w, k])
-        for t in tasks:
-            top = max(score[t, k] for k in labels)
-            weight = {k: np.exp(score[t, k] - top) for k in labels}
-            phi.update({(t, k): weight[k] / sum(weight.values()) for k in labels})
-        known()
-    return pd.DataFrame([[phi[t, k] for k in labels] for t in tasks], index=tasks, columns=labels)
+def by_hand(votes: pd.DataFrame, n_iter: int, truths: pd.Series | None, history: dict[Any, float]) -> pd.DataFrame:
+    """Dawid-Skene as the textbook says, with arrays of all tasks, workers and labels, and nothing of Finegold in it."""
+    codes, names = zip(*(pd.factorize(votes[name], sort=True) for name in ("task", "worker", "label")), strict=True)
+    said = np.zeros([len(each) for each in names])
+    np.add.at(said, codes, 1.0)
+    phi = said.sum(axis=1) / said.sum(axis=(1, 2))[:, None]
+    first = np.zeros(said.shape[1:] + said.shape[2:])  # by worker, label and truth; it counts in the first step only
+    for (worker, label, truth), n in history.items():
+        first[list(names[1]).index(worker), label, truth] = n
+    for step in range(n_iter + 1):
+        if step:
+            count = np.einsum("twl,tk->wlk", said, phi) + (first if step == 1 else 0)
+            count = np.where(count.sum(axis=2, keepdims=True) > 0, np.maximum(count, 1e-10), 0)
+            errors = np.where(said.sum(axis=0)[:, :, None] > 0, count / count.sum(axis=1, keepdims=True), 1)
+            score = np.log(phi.mean(axis=0)) + np.einsum("twl,wlk->tk", said, np.log(errors))
+            phi = np.exp(score - score.max(axis=1, keepdims=True))
+            phi /= phi.sum(axis=1, keepdims=True)
+        if truths is not None:
+            phi[names[0].get_indexer(truths.index)] = np.eye(phi.shape[1])[truths]
+    return pd.DataFrame(phi, index=names[0], columns=names[2])
 
 
 @pytest.mark.parametrize("with_truths", [False, True])
@@ -153,7 +119,7 @@ def test_dawid_skene_is_the_algorithm_of_the_textbook(with_truths: bool, with_hi
         error.index.names = ["worker", "label"]
     model = DawidSkene(4, tol=0, initial_error_strategy="addition" if with_history else None)
     found = model.fit_predict_proba(votes, truths, error)
-    expected = by_hand(votes, 4, {} if truths is None else truths.to_dict(), history)
+    expected = by_hand(votes, 4, truths, history)
     np.testing.assert_allclose(found.loc[expected.index, expected.columns], expected, atol=1e-9)
     assert found.columns.name == "label"
 
