@@ -68,18 +68,7 @@ def evaluate(
     out.print_figures(None, rows, ["method", *headings], caption=caption)
 
 
-FIGURES = {
-    "accuracy": "accuracy",
-    "log_loss": "log loss",
-    "flips": "flips",
-    "flips_right": "right",
-    "flips_wrong": "wrong",
-    "ties": "ties",
-    "mean_confidence": "confidence",
-    "bound": "bound",
-    "iterations": "iterations",
-    "seconds": "seconds",
-}
+FIGURES = ("accuracy", "log_loss", "flips", "flips_right", "flips_wrong", "ties", "mean_confidence", "bound")
 
 
 @o.with_groups
@@ -124,10 +113,11 @@ def compare(
             return ""
         return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.1f}"
 
-    shown = {name: title for name, title in FIGURES.items() if name in rows[0]}
+    shown = [name for name in (*FIGURES, "iterations", "seconds") if name in rows[0]]
+    headings = [name.removeprefix("flips_").removeprefix("mean_").replace("_", " ") for name in shown]
     figures = [[row["method"], *(figure(row[name]) for name in shown)] for row in rows]
     shares = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in zip(names, agreeing, strict=True)]
-    out.print_figures(f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *shown.values()])
+    out.print_figures(f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *headings])
     out.print_figures("Tasks that two methods give the same label, in %", shares, ["", *names])
 
 
