@@ -283,11 +283,8 @@ def change(view: View) -> Drawn:
     values = [value for _, value in steps]
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
     axis = {"values": [10.0**k for k in powers], "format": "~g"}
-    return Drawn(
-        "Convergence",
-        f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}.",
-        _curve(steps, number("value", title="biggest change", scale={"type": "log"}, axis=axis)),
-    )
+    words = f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
+    return Drawn("Convergence", words, _curve(steps, title="biggest change", scale={"type": "log"}, axis=axis))
 
 
 def bound(view: View) -> Drawn:
@@ -295,11 +292,19 @@ def bound(view: View) -> Drawn:
     steps = [(step.iteration, step.bound) for step in view.record.steps if step.bound is not None]
     if len(steps) < 2:
         return Drawn("Bound", "", None, f"{view.record.method} has no bound that increases with every iteration.")
-    return Drawn(
-        "Bound",
-        f"Line: the bound rises from {steps[0][1]:,.4g} to {steps[-1][1]:,.4g}.",
-        _curve(steps, number("value", title="bound", scale={"zero": False}, axis={"tickCount": 5})),
+    words = f"Line: the bound rises from {steps[0][1]:,.4g} to {steps[-1][1]:,.4g}."
+    return Drawn("Bound", words, _curve(steps, title="bound", scale={"zero": False}, axis={"tickCount": 5}))
+
+
+def _curve(steps: list[tuple[int, float]], **of_value: Any) -> Spec:
+    line = marks(
+        "line",
+        {"color": BLUE, "point": {"color": BLUE, "size": 18} if len(steps) <= MANY_BARS else False},
+        x=number("iteration", title="iteration", axis={"tickCount": 5, "tickMinStep": 1}, scale={"nice": False}),
+        y=number("value", **of_value),
+        tooltip=[number("iteration"), number("value", title="value", format=".4~g")],
     )
+    return spec_of(wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps])
 
 
 # The same keys as in finegold.report.KINDS, except "annotator", which needs a name.
@@ -379,64 +384,80 @@ def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells
     return {**wide(height, *layers), **({} if title is None else {"title": title})}
 
 
-def _curve(steps: list[tuple[int, float]], y: Spec) -> Spec:
-    line = marks(
-        "line",
-        {"color": BLUE, "point": {"color": BLUE, "size": 18} if len(steps) <= MANY_BARS else False},
-        x=number("iteration", title="iteration", axis={"tickCount": 5, "tickMinStep": 1}, scale={"nice": False}),
-        y=y,
-        tooltip=[number("iteration"), number("value", title="value", format=".4~g")],
-    )
-    return spec_of(wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps])
-
-
 JUDGE_HEIGHT = 26  # pixels per judge or system
 
 
 def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
     """Return the charts that can be drawn of what `JudgeReport.view` returns."""
     charts = {}
-    placed = [one for one in judges["judges"] if one["position_bias"] is not None]
-    if placed:
+    if placed := [one for one in judges["judges"] if one["position_bias"] is not None]:
         most = max(placed, key=lambda one: abs(one["position_bias"]))
         side, share = "first" if most["position_bias"] > 0 else "second", percent(abs(most["position_bias"]))
-        words = f"{most['judge']} follows the position most: {share} for the {side} answer."
-        note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
-        rows = [
-            {"judge": one["judge"], "value": one["position_bias"], "low": low, "high": high}
-            for one in placed
-            for low, high in [one["intervals"]["position_bias"]]
-        ]
-        axis = {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}
-        charts["judge-position"] = Drawn("Position bias", words, _intervals(rows, "judge", axis, ORANGE), note=note)
-    if judges["pairs"]:
+        charts["judge-position"] = Drawn(
+            "Position bias",
+            f"{most['judge']} follows the position most: {share} for the {side} answer.",
+            _intervals(
+                [(one["judge"], one["position_bias"], *one["intervals"]["position_bias"]) for one in placed],
+                *("judge", {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}, ORANGE),
+            ),
+            note="Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel.",
+        )
+    if judges["pairs"]:  # a map of pairs of judges
         alike = max(judges["pairs"], key=lambda pair: pair["excess"])
         pair = f"{alike['one']} and {alike['other']}"
-        words = f"Map of pairs of judges; {pair} agree most beyond their accuracy ({alike['excess']:.2f})."
-        note = "Agreement beyond what the accuracies explain; a stronger colour means more."
-        charts["judge-pairs"] = Drawn("Judges that err alike", words, _pairs(judges), note=note)
+        names = [one["judge"] for one in judges["judges"]]
+        excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
+        cells = marks(
+            "rect",
+            {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},
+            x=name("one", title=None, sort=None, axis={"labelAngle": -40, **ROW_NAMES}),
+            y=name("other", title=None, sort=None, axis=ROW_NAMES),
+            fillOpacity=number("excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None),
+            tooltip=[name("one"), name("other"), number("excess", format=".2f")],
+        )
+        rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
+        charts["judge-pairs"] = Drawn(
+            "Judges that err alike",
+            f"Map of pairs of judges; {pair} agree most beyond their accuracy ({alike['excess']:.2f}).",
+            spec_of(wide(max(JUDGE_HEIGHT * len(names), 80), cells), rows=rows),
+            note="Agreement beyond what the accuracies explain; a stronger colour means more.",
+        )
     if len(judges["panels"]) > 1:
         first, last = judges["panels"][0], judges["panels"][-1]
-        words = (
-            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g} per item to "
-            f"{percent(last['accuracy']['value'])} for {last['cost']:.3g}."
+        shared: Spec = {
+            "x": number("cost", title="cost per item", axis={"tickCount": 5, "format": "~g"}, scale={"zero": True}),
+            "tooltip": [name("judges"), number("cost", format=".3~g"), number("value", title="accuracy", format=".1%")],
+        }
+        low = number("low", title="accuracy", axis=SHARES, scale={"zero": False})
+        dot = {"color": BLUE, "filled": True, "opacity": 1, "size": 60}
+        chart = wide(
+            260,
+            marks("line", {"color": BLUE, "interpolate": "step-after", "opacity": 0.5}, y=number("value"), **shared),
+            marks("rule", {"color": BLUE, "opacity": 0.55, "strokeWidth": 3}, y=low, y2={"field": "high"}, **shared),
+            marks("point", dot, y=number("value"), **shared),
         )
-        note = "Every panel shown is more accurate than all cheaper ones."
-        charts["judge-panels"] = Drawn("Accuracy against cost", words, _panels(judges), note=note)
+        rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
+        charts["judge-panels"] = Drawn(
+            "Accuracy against cost",
+            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g} per item to "
+            f"{percent(last['accuracy']['value'])} for {last['cost']:.3g}.",
+            spec_of(chart, rows=rows),
+            note="Every panel shown is more accurate than all cheaper ones.",
+        )
     if ranking := judges["ranking"]:
-        words = f"{len(ranking)} systems by strength with intervals; {ranking[0]['system']} is first."
-        note = "Bradley-Terry strengths with 95 % intervals; 0 is the average system."
-        rows = [
-            {"system": one["system"], "value": one["strength"], "low": one["low"], "high": one["high"]}
-            for one in ranking
-        ]
-        spec = _intervals(rows, "system", {"title": "strength, in log-odds", "tickCount": 5}, BLUE)
-        charts["judge-ranking"] = Drawn("Strength of the systems", words, spec, note=note)
+        values = [(one["system"], one["strength"], one["low"], one["high"]) for one in ranking]
+        charts["judge-ranking"] = Drawn(
+            "Strength of the systems",
+            f"{len(ranking)} systems by strength with intervals; {ranking[0]['system']} is first.",
+            _intervals(values, "system", {"title": "strength, in log-odds", "tickCount": 5}, BLUE),
+            note="Bradley-Terry strengths with 95 % intervals; 0 is the average system.",
+        )
     return charts
 
 
-def _intervals(rows: list[dict[str, Any]], named: str, axis: Spec, colour: str) -> Spec:
-    """Return dots with intervals, one row each, and a line at zero."""
+def _intervals(values: list[tuple[Any, ...]], named: str, axis: Spec, colour: str) -> Spec:
+    """Return dots with intervals, one row for each name, value, low and high end, and a line at zero."""
+    rows = [dict(zip((named, "value", "low", "high"), value, strict=True)) for value in values]
     shared: Spec = {
         "y": name(named, sort=None, title=None, axis=ROW_NAMES),
         "tooltip": [name(named), *(number(end, format=".3f") for end in ("value", "low", "high"))],
@@ -449,35 +470,3 @@ def _intervals(rows: list[dict[str, Any]], named: str, axis: Spec, colour: str) 
         marks("point", {**dot, "size": 60}, x=number("value"), **shared),
     )
     return spec_of(chart, rows=rows, zero=[{"x": 0}])
-
-
-def _pairs(judges: dict[str, Any]) -> Spec:
-    """Return a map of pairs of judges: a stronger colour means more excess agreement."""
-    names = [one["judge"] for one in judges["judges"]]
-    excess = {(pair["one"], pair["other"]): pair["excess"] for pair in judges["pairs"]}
-    rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
-    cells = marks(
-        "rect",
-        {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},
-        x=name("one", title=None, sort=None, axis={"labelAngle": -40, **ROW_NAMES}),
-        y=name("other", title=None, sort=None, axis=ROW_NAMES),
-        fillOpacity=number("excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None),
-        tooltip=[name("one"), name("other"), number("excess", format=".2f")],
-    )
-    return spec_of(wide(max(JUDGE_HEIGHT * len(names), 80), cells), rows=rows)
-
-
-def _panels(judges: dict[str, Any]) -> Spec:
-    rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
-    accuracy = number("low", title="accuracy", axis=SHARES, scale={"zero": False})
-    shared: Spec = {
-        "x": number("cost", title="cost per item", axis={"tickCount": 5, "format": "~g"}, scale={"zero": True}),
-        "tooltip": [name("judges"), number("cost", format=".3~g"), number("value", title="accuracy", format=".1%")],
-    }
-    chart = wide(
-        260,
-        marks("line", {"color": BLUE, "interpolate": "step-after", "opacity": 0.5}, y=number("value"), **shared),
-        marks("rule", {"color": BLUE, "opacity": 0.55, "strokeWidth": 3}, y=accuracy, y2={"field": "high"}, **shared),
-        marks("point", {"color": BLUE, "filled": True, "opacity": 1, "size": 60}, y=number("value"), **shared),
-    )
-    return spec_of(chart, rows=rows)

@@ -207,7 +207,7 @@ def add_items(
 
     A folder holds files that are called as the tasks: images, sounds, videos or PDF.
     """
-    questions = Questions(json.loads(services.store.project(project)["options"] or "[]"))
+    questions = Questions(services.store.project(project)["options"])
     names = dict.fromkeys(questions.split(text_of(each))[0] for each in to_list(shown.result.task_names))
     tasks = pl.Series(list(names), dtype=pl.String)
     known = tasks.implode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,7 +82,7 @@ def export(
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
     store, row, path = services.store, services.store.project(project), services.files.new_path(Path(name).suffix)
     result = _result_for_users(services, project, shown)
-    options = Reading.model_validate_json(row["reading"] or "{}")
+    options = Reading.model_validate(row["reading"] or {})
 
     def write_texts(rows: Sequence[Row], *keys: str) -> None:
         names = {"task": shown.votes.columns[0], "label": "truth"}  # tasks as in the table of labels
@@ -157,7 +156,7 @@ def to_database(project: ProjectId, target: Target, shown: Shown, services: Serv
 
 def _result_for_users(services: Services, project: int, shown: Browser) -> Result:
     """Return the result; if votes are sets of labels, with the tasks of the file, whose labels are sets again."""
-    questions, result = Questions(json.loads(services.store.project(project)["options"] or "[]")), shown.result
+    questions, result = Questions(services.store.project(project)["options"]), shown.result
     if not questions.options:
         return result
     asked = [questions.split(text_of(name)) for name in to_list(result.task_names)]
@@ -191,7 +190,7 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
     """Return one row per task: its item, its votes if wanted, its label, and who decided what."""
     labelled, by_task, store = shown.labelled, shown.votes.columns[0], services.store
     row = store.project(project)
-    questions = Questions(json.loads(row["options"] or "[]"))
+    questions = Questions(row["options"])
     order = natural_order(labelled.task_names)
     codes = np.arange(len(labelled.label_codes)) if order is None else order
     tasks = labelled.task_names.take(codes.astype(np.int32)).to_list()
@@ -228,7 +227,7 @@ def _make_sheet(services: Services, project: int, shown: Browser, *, with_votes:
         wide = wide.rename({str(code): f"{VOTE_OF}{name}" for code, name in enumerate(people)})
         wanted = pl.DataFrame({KEY: codes}, schema={KEY: wide.schema[KEY]})
         parts.append(wanted.join(wide, on=KEY, how="left", maintain_order="left").drop(KEY))
-    if json.loads(row["reading"] or "{}").get("ordered"):
+    if (row["reading"] or {}).get("ordered"):
         scores = to_polars(scores_table(labelled)).select(pl.col("score").round(4))
         parts.append(scores[codes.tolist()])
     sheet = pl.concat([*parts, pl.DataFrame(decided, schema=DECIDED, orient="row")], how="horizontal")

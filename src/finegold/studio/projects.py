@@ -227,7 +227,6 @@ def describe(services: Services, project: int, visitor: Visitor | None = None) -
             message = f"The studio ended while it read this file. {CRASHED}"
             state = JobState(kind="read", state="failed", message=message)
         computed = {
-            **{name: json.loads(row[name] or "null") for name in ("reading", "options")},
             "template": row["template"] or "",
             "fits": fits_of(store, project),
             "n_gold": count_truths(store, project),

@@ -171,7 +171,7 @@ class Chart(BaseModel):
 def judges_view(project: ProjectId, services: ServicesDep) -> dict[str, Any]:
     """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
     row, kept = services.store.project(project), services.judge_views
-    options = Reading.model_validate_json(row["reading"] or "{}")
+    options = Reading.model_validate(row["reading"] or {})
     if options.shape != "judges":
         detail = "If its rows are calls of LLM judges, say so under Votes, then read the file again."
         raise Problem(409, "This project is not a log of LLM judges", detail)

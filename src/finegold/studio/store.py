@@ -103,7 +103,7 @@ class Store:
         row = self.row("SELECT * FROM project WHERE id = ?", project)
         if row is None:
             raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
-        return row
+        return row | {name: json.loads(row[name] or "null") for name in ("reading", "options")}
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         with self.lock:

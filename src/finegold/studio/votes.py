@@ -143,7 +143,7 @@ def preview_votes(
     """Return the first rows of the file, its format and the guessed columns; or what is wrong, and what to choose."""
     row = services.store.project(project)
     is_given = request.query_params.keys() - {"again"}
-    layout = wanted if is_given or not row["reading"] else Reading(**json.loads(row["reading"]))
+    layout = wanted if is_given or not row["reading"] else Reading(**row["reading"])
     with services.files.of(row, again=wanted.again) as path:
         return preview(path, layout)
 
@@ -266,7 +266,7 @@ def add_votes(
         facts = arrival.model_dump(exclude={"examples"})
         arrival.batch = _add_batch(services.store, project, votes, name, facts)
         if asked:
-            asked_before = json.loads(services.store.project(project)["options"] or "[]")
+            asked_before = services.store.project(project)["options"] or []
             every = json.dumps([*dict.fromkeys([*asked_before, *asked])])
             services.store.run("UPDATE project SET options = ? WHERE id = ?", every, project)
         keep_items(services, project, name, collect_content(path, options), batch=arrival.batch)
@@ -308,7 +308,7 @@ def _compare(before: Annotations | None, votes: Sequence[Sequence[Any]], options
 
 def read_options(store: Store, project: int) -> Reading | None:
     reading = store.project(project)["reading"]
-    return None if reading is None else Reading(**json.loads(reading))
+    return None if reading is None else Reading(**reading)
 
 
 def all_votes(services: Services, project: int) -> tuple[Annotations | None, list[int]]:

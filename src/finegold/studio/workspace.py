@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import OrderedDict, defaultdict
@@ -44,7 +43,6 @@ class Workspace:
     def __init__(self, store: Store, files: Files) -> None:
         self.store, self.files = store, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
-        self._contents: dict[tuple[int, ...], Contents] = {}
         self._lock = threading.RLock()
 
     def shown(self, project: int) -> Browser:
@@ -75,19 +73,14 @@ class Workspace:
     def contents(self, project: int) -> Contents:
         row = self.store.project(project)
         added = self.store.rows("SELECT file FROM layer WHERE project = ? ORDER BY id", project)
-        blobs = (*([] if row["content"] is None else [row["content"]]), *(each["file"] for each in added))
-        with self._lock:
-            if blobs not in self._contents:
-                # They stay in the scratch folder, where others may read them now.
-                self._contents[blobs] = Contents([self.files.stored(blob, "content.parquet") for blob in blobs])
-            self._contents[blobs].questions = Questions(json.loads(row["options"] or "[]"))
-            return self._contents[blobs]
+        blobs = [blob for blob in (row["content"], *(each["file"] for each in added)) if blob is not None]
+        return Contents([self.files.stored(blob, "content.parquet") for blob in blobs], Questions(row["options"]))
 
     def contents_for_tables(self, project: int) -> Contents:
         """Return the content of the tasks; nothing if it is damaged, because tables can do without it."""
         with suppress(FinegoldError):
             return self.contents(project)
-        return Contents([])
+        return Contents([], Questions(None))
 
     def remember(self, fit: int, browser: Browser) -> None:
         with self._lock:
@@ -226,9 +219,9 @@ class Browser:
 class Questions:
     """How tasks are called if votes are sets of labels: each task of the file and label (option) is a question."""
 
-    def __init__(self, options: Sequence[str]) -> None:
-        self.options = options
-        self._ends = {f": {option}": code for code, option in enumerate(options)}
+    def __init__(self, options: Sequence[str] | None) -> None:
+        self.options = options or []
+        self._ends = {f": {option}": code for code, option in enumerate(self.options)}
         self._longest_first = sorted(self._ends, key=len, reverse=True)
 
     def split(self, name: str) -> tuple[str, int]:
@@ -243,9 +236,8 @@ class Questions:
 class Contents:
     """The content of all tasks, in Parquet files that are read by need. The last file with a field of a task counts."""
 
-    questions = Questions([])
-
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], questions: Questions) -> None:
+        self.questions = questions
         self._files = [pl.scan_parquet(path) for path in paths]
         self._names = [[name for name in rows.collect_schema().names() if name != KEY] for rows in self._files]
         self.names = list(dict.fromkeys(name for names in self._names for name in names))
