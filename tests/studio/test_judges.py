@@ -82,10 +82,13 @@ def test_few_views_stay_in_memory(studio):
     assert len(studio.services.judge_views) == MAX_KEPT
 
 
-def test_truths_given_in_the_studio_correct_the_accuracies(studio):
+def test_truths_given_in_the_studio_correct_the_accuracies_if_they_are_of_this_log(studio):
     project, _ = opened(studio, "log.csv")
     before = studio.at(project, "GET", "/judges")
     assert not before["by_gold"]
+    for task, label in (("of another reading", "A"), (1, "no verdict")):
+        set_truth(studio.services.store, project, task, label)
+    assert studio.at(project, "GET", "/judges") == before
     for item in range(25):
         assert studio.judge(project, item, "A").status_code < 300
     after = studio.at(project, "GET", "/judges")
@@ -106,14 +109,6 @@ def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
     with_others.write_csv(studio.folder / "alike.csv")
     project, _ = opened(studio, "alike.csv")
     assert studio.at(project, "GET")["job"]["warnings"] == finegold.judges.read(with_others).notes != []
-
-
-def test_truths_that_are_not_of_this_log_are_left_aside(studio):
-    project, _ = opened(studio, "log.csv")
-    before = studio.at(project, "GET", "/judges")
-    for task, label in (("of another reading", "A"), (1, "no verdict")):
-        set_truth(studio.services.store, project, task, label)
-    assert studio.at(project, "GET", "/judges") == before
 
 
 def test_other_votes_have_no_view_of_judges(studio, project):

@@ -229,14 +229,6 @@ def test_truths_come_from_a_file_whose_columns_can_be_chosen(studio, project):
     assert studio.gold(project) == {5: "owl"}
 
 
-def test_the_overview_names_no_options_and_the_sample_is_one_click_away(studio):
-    project = studio.good("POST", "/api/sample")["id"]
-    studio.read(project)
-    quality = studio.at(project, "GET", "/results")["quality"]
-    assert quality["n_tasks"] == 300
-    assert not has_words_of_programs(" ".join(quality["sentences"]))
-
-
 # Findings and spellings
 
 
