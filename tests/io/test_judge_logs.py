@@ -1,7 +1,6 @@
 """Logs of judges: columns and verdicts in the usual forms, the swap undone, failed calls, and samples of each tool."""
 
-import json
-
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,6 +9,7 @@ from finegold.errors import InputError
 from finegold.io.judge_logs import read_judge_log as read
 from finegold.io.judge_logs import with_gold
 from finegold.io.verdicts import LogReading, Meaning, class_of
+from tests.support.exports_cases import check_each, put
 
 FORMS = {
     Meaning.FIRST: ["A", "1", "First", "[[A]]", "A>B", "A>>B", "B<<A", "1.2", "Output (a) is better.", "(a)",
@@ -43,19 +43,15 @@ CLASSES = {
 }
 
 
-def table(**columns):
-    return pl.DataFrame(columns)
-
-
 def calls(*said, **more):
     """A judge on items 1, 2, ... with the first answer shown first."""
     n = len(said)
     return {"item": list(range(1, n + 1)), "judge": ["j"] * n, "order": ["AB"] * n, "verdict": list(said)} | more
 
 
-def lines(path, *rows):
-    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
-    return path
+def twice(*said, **more):
+    """Two calls of a judge on an item."""
+    return {"item": [1, 1], "judge": ["j", "j"], "verdict": list(said)} | more
 
 
 def answers(log):
@@ -64,6 +60,37 @@ def answers(log):
     return [
         (str(item), judge, first, said) for (item, judge, said), first in zip(rows, log.first.tolist(), strict=True)
     ]
+
+
+def opened(folder, log):
+    """Columns, or a file and what is in it."""
+    return put(folder, *log) if isinstance(log, tuple) else log
+
+
+def gives(log, *expected, options=None, **about):
+    """Expect these answers, or only these verdicts, and these values of the log."""
+
+    def check(folder):
+        found = read(opened(folder, log), **options or {})
+        given = answers(found)
+        if expected and not isinstance(expected[0], tuple):
+            given = [said for *_, said in given]
+        assert given == list(expected) or not expected
+        for name, value in about.items():
+            own = getattr(found, name)
+            own = own() if callable(own) else own
+            assert (own.tolist() if isinstance(own, np.ndarray) else own) == value, name
+
+    return check
+
+
+def turns_down(log, *words, **options):
+    def check(folder):
+        with pytest.raises(InputError) as failure:
+            read(opened(folder, log), **options)
+        assert [word for word in words if word not in str(failure.value)] == [], str(failure.value)
+
+    return check
 
 
 @pytest.mark.parametrize(("text", "meaning"), [(text, meaning) for meaning, texts in FORMS.items() for text in texts])
@@ -76,175 +103,216 @@ def test_a_pointwise_verdict_is_understood(text, meaning):
     assert class_of(text) == meaning
 
 
-def test_prompt_model_order_verdict():
-    """The log of the issue: five kinds of text are two answers, a tie and two failures; the swap is undone."""
-    log = read(
-        table(
-            prompt=[1, 1, 1, 1, 2, 2, 2, 2],
-            model=["gpt", "gpt", "claude", "claude"] * 2,
-            order=["AB", "BA"] * 4,
-            verdict=["first", "second", "first", "ERROR: timeout", "second", "second", "tie", "I cannot answer that"],
-        )
-    )
-    assert answers(log) == [
-        ("1", "gpt", 0, "A"),
-        ("1", "gpt", 1, "A"),
-        ("1", "claude", 0, "A"),
-        ("1", "claude", 1, None),
-        ("2", "gpt", 0, "B"),
-        ("2", "gpt", 1, "A"),
-        ("2", "claude", 0, "tie"),
-        ("2", "claude", 1, None),
-    ]
-    assert log.failures() == {"claude": {"error": 1, "refusal": 1}, "gpt": {}}
-
-
-def test_a_b_verdicts_may_name_answers_instead_of_positions():
-    frame = table(item=[1, 1], judge=["j", "j"], swapped=[False, True], verdict=["A", "A"])
-    assert [row[3] for row in answers(read(frame))] == ["A", "B"]
-    assert [row[3] for row in answers(read(frame, verdicts="answer"))] == ["A", "A"]
-
-
-def test_arena_rows_name_the_systems_in_the_order_shown():
-    log = read(
-        table(
-            question_id=[1, 1, 1, 2],
-            judge=["a", "a", "b", "b"],
-            model_a=["x", "y", "x", "x"],
-            model_b=["y", "x", "z", "y"],
-            winner=["model_a", "x", "model_b", "tie (bothbad)"],
-        )
-    )
-    assert log.system_names == ["x", "y", "z"]
-    assert [(str(name), first, said) for name, _, first, said in answers(log)] == [
-        ("1, x vs y", 0, "A"),
-        ("1, x vs y", 1, "A"),
-        ("1, x vs z", 0, "B"),
-        ("2, x vs y", 0, "tie"),
-    ]
-
-
-def test_an_order_that_repeats_the_columns_of_systems_counts_once():
-    rows = {"item": [1, 1], "judge": ["j", "j"], "verdict": ["A", "B"]}
-    exchanged = read(table(**rows, model_a=["x", "y"], model_b=["y", "x"], order=["AB", "BA"]))
-    fixed = read(table(**rows, model_a=["x", "x"], model_b=["y", "y"], order=["AB", "BA"]))
-    assert answers(exchanged) == answers(fixed) == [("1", "j", 0, "x"), ("1", "j", 1, "x")]
-
-
-def test_mt_bench(tmp_path):
-    row = {"question_id": 1, "judge": ["gpt-4", "pair-v2"], "turn": 1}
-    one = row | {"model_1": "x", "model_2": "y", "g1_winner": "model_1", "g2_winner": "model_2"}
-    two = row | {"model_1": "y", "model_2": "x", "g1_winner": "tie", "g2_winner": "error"}
-    log = read(lines(tmp_path / "log.jsonl", one, two))
-    assert sorted(answers(log), key=str) == [
-        ("1", "gpt-4", 0, "x"),
-        ("1", "gpt-4", 0, None),
-        ("1", "gpt-4", 1, "tie"),
-        ("1", "gpt-4", 1, "y"),
-    ]
-
-
-def test_judge_bench_with_its_labels_as_gold(tmp_path):
-    def row(pair, label, *decisions):
-        games = [d and {"judgment": {"judge_model": "gpt-4o"}, "decision": d} for d in decisions]
-        return {"pair_id": pair, "judge_name": "arena_hard", "label": label, "judgments": games}
-
-    log = read(lines(tmp_path / "log.jsonl", row("p", "A>B", "A>B", "A>B"), row("q", "B>A", "B>A", None)))
-    assert answers(log) == [
-        ("p", "arena_hard gpt-4o", 0, "A"),
-        ("p", "arena_hard gpt-4o", 1, "B"),
-        ("q", "arena_hard gpt-4o", 0, "B"),
-        ("q", "arena_hard gpt-4o", 1, None),
-    ]
-    assert log.gold.tolist() == [0, 1]
-
-
-def test_arena_hard(tmp_path):
-    row = {"question_id": "q", "model": "new", "judge": "gpt-4", "baseline": "base"}
-    log = read(lines(tmp_path / "log.jsonl", row | {"games": [{"score": "A>>B"}, {"score": "A=B"}]}))
-    assert answers(log) == [("q", "gpt-4", 0, "base"), ("q", "gpt-4", 1, "tie")]
-
-
-def test_alpaca_eval(tmp_path):
-    row = {"instruction": "Say hi", "output_1": "a", "output_2": "b", "generator_1": "base", "annotator": "j"}
-    rows = [row | {"generator_2": "new", "preference": 1.97}, row | {"generator_2": "old", "preference": 1.0}]
-    log = read(lines(tmp_path / "annotations.json", rows))
-    assert answers(log) == [("Say hi, base vs new", "j", -1, "B"), ("Say hi, base vs old", "j", -1, "A")]
-
-
-def test_win_and_lose_against_a_baseline():
-    systems = {"model": ["new"] * 3, "baseline": ["base"] * 3}
-    frame = table(id=[1, 2, 3], judge=["j"] * 3, result=["win", "lose", "tie"], **systems)
-    assert [(first, said) for _, _, first, said in answers(read(frame))] == [(-1, "new"), (-1, "base"), (-1, "tie")]
-
-
-def test_scores_are_ordered_classes():
-    said = ["4", "4.0", "Score: 10", "I'm sorry, I cannot", "3/10", "-1"]
-    log = read(table(item=[1, 1, 2, 2, 3, 3], judge=["a", "b"] * 3, score=said))
-    assert (log.kind, log.class_names, log.is_ordered) == ("pointwise", ["3", "4", "10"], True)
-    assert [row[3] for row in answers(log)] == ["4", "4", "10", None, "3", None]
-
-
-def test_pass_and_fail_with_a_status_and_costs(tmp_path):
-    path = tmp_path / "log.csv"
-    rows = ["1,a,Pass,ok,0.1", "1,b,PASS.,ok,0.2", "2,a,fail,timeout,0.1", "2,b,Fail,,0.3"]
-    path.write_text("\n".join(["sample_id,grader,verdict,status,cost", *rows]))
-    log = read(path)
-    assert log.class_names == ["fail", "pass"]
-    assert [row[3] for row in answers(log)] == ["pass", "pass", None, "fail"]
-    assert log.cost.tolist() == [0.1, 0.2, 0.1, 0.3]
-
-
-def test_pointwise_verdicts_on_several_systems_are_items_of_their_own():
-    log = read(table(question_id=[1, 1], judge=["a", "a"], model=["x", "y"], score=[7, 9]))
-    assert log.item_names == ["1, x", "1, y"]
-
-
-def test_one_file_per_judge(tmp_path):
-    for name, verdict in (("gpt", "A"), ("claude", "B")):
-        (tmp_path / f"{name}.csv").write_text(f"item,order,verdict\n1,AB,{verdict}\n")
-    assert answers(read(tmp_path)) == [("1", "claude", 0, "B"), ("1", "gpt", 0, "A")]
-
-
-def test_inspect_logs_are_read_by_their_reader(tmp_path):
-    samples = [{"id": 1, "scores": {"judge_a": {"value": "C"}, "judge_b": {"value": "I"}}}]
-    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
-    assert answers(read(lines(tmp_path / "log.json", log))) == [("1", "judge_a", -1, "C"), ("1", "judge_b", -1, "I")]
-
-
-def test_a_call_made_again_for_the_same_repeat_replaces_the_first():
-    rows = {"item": [1, 1, 1], "judge": ["j"] * 3, "order": ["AB"] * 3, "verdict": ["ERROR: timeout", "A", "B"]}
-    assert [row[3] for row in answers(read(table(**rows, repeat=[1, 1, 2])))] == ["A", "B"]
-    assert [row[3] for row in answers(read(table(**rows)))] == [None, "A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "remedy"),
-    [
-        ({"item": [1], "who": ["j"], "verdict": ["A"]}, "use judge='who'"),
-        ({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "use item='text'"),
-        ({"item": [1], "judge": ["j"], "said": ["A"]}, "use verdict='said'"),
-        (
-            {"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["It depends on what you want, really."]},
-            "if they are pointwise, use kind='pointwise'",
-        ),
-    ],
+ISSUE = {  # five kinds of text are two answers, a tie and two failures
+    "prompt": [1, 1, 1, 1, 2, 2, 2, 2],
+    "model": ["gpt", "gpt", "claude", "claude"] * 2,
+    "order": ["AB", "BA"] * 4,
+    "verdict": ["first", "second", "first", "ERROR: timeout", "second", "second", "tie", "I cannot answer that"],
+}
+ARENA = {
+    "question_id": [1, 1, 1, 2],
+    "judge": ["a", "a", "b", "b"],
+    "model_a": ["x", "y", "x", "x"],
+    "model_b": ["y", "x", "z", "y"],
+    "winner": ["model_a", "x", "model_b", "tie (bothbad)"],
+}
+AGAINST = {
+    "id": [1, 2, 3], "judge": ["j"] * 3, "result": ["win", "lose", "tie"], "model": ["new"] * 3, "baseline": ["old"] * 3
+}  # fmt: skip
+STATUS = (
+    "sample_id,grader,verdict,status,cost\n1,a,Pass,ok,0.1\n1,b,PASS.,ok,0.2\n2,a,fail,timeout,0.1\n2,b,Fail,,0.3\n"
 )
-def test_a_wrong_log_is_refused_with_a_remedy(columns, remedy):
-    with pytest.raises(InputError) as error:
-        read(table(**columns))
-    assert remedy in str(error.value)
+SCORES = {
+    "item": [1, 1, 2, 2, 3, 3], "judge": ["a", "b"] * 3,
+    "score": ["4", "4.0", "Score: 10", "I'm sorry, I cannot", "3/10", "-1"],
+}  # fmt: skip
+AGAIN = {"item": [1, 1, 1], "judge": ["j"] * 3, "order": ["AB"] * 3, "verdict": ["ERROR: timeout", "A", "B"]}
+TWO_JUDGES = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2}
+SYSTEMS = {"model_a": ["x", "y"], "model_b": ["y", "x"]}
+OBJECTS = [{"winner": "A", "confidence": 1}, {"winner": "B", "confidence": 2}]
+
+test_logs_in_tables = check_each({
+    "prompt, model, order and verdict, and the swap undone": gives(
+        *(ISSUE, ("1", "gpt", 0, "A"), ("1", "gpt", 1, "A"), ("1", "claude", 0, "A"), ("1", "claude", 1, None)),
+        *(("2", "gpt", 0, "B"), ("2", "gpt", 1, "A"), ("2", "claude", 0, "tie"), ("2", "claude", 1, None)),
+        failures={"claude": {"error": 1, "refusal": 1}, "gpt": {}},
+    ),
+    "A and B name positions": gives(twice("A", "A", swapped=[False, True]), "A", "B"),
+    "A and B name answers": gives(
+        twice("A", "A", swapped=[False, True]), "A", "A", options={"verdicts": "answer"}
+    ),
+    "rows of an arena name the systems in the order shown": gives(
+        *(ARENA, ("1, x vs y", "a", 0, "A"), ("1, x vs y", "a", 1, "A"), ("1, x vs z", "b", 0, "B")),
+        ("2, x vs y", "b", 0, "tie"), system_names=["x", "y", "z"],
+    ),
+    **{
+        f"systems that are {how} beside an order": gives(
+            twice("A", "B", order=["AB", "BA"], **systems), ("1", "j", 0, "x"), ("1", "j", 1, "x")
+        )
+        for how, systems in {"exchanged": SYSTEMS, "fixed": {"model_a": ["x", "x"], "model_b": ["y", "y"]}}.items()
+    },
+    "win and lose against a baseline": gives(
+        AGAINST, ("1", "j", -1, "new"), ("2", "j", -1, "old"), ("3", "j", -1, "tie")
+    ),
+    "scores are ordered classes": gives(
+        *(SCORES, "4", "4", "10", None, "3", None), kind="pointwise", class_names=["3", "4", "10"], is_ordered=True
+    ),
+    "a status and costs": gives(
+        *(("log.csv", STATUS), "pass", "pass", None, "fail"), class_names=["fail", "pass"], cost=[0.1, 0.2, 0.1, 0.3]
+    ),
+    "pointwise verdicts on several systems": gives(
+        {"question_id": [1, 1], "judge": ["a", "a"], "model": ["x", "y"], "score": [7, 9]},
+        item_names=["1, x", "1, y"],
+    ),
+    "one file per judge": gives(
+        ("", {f"{judge}.csv": f"item,order,verdict\n1,AB,{said}\n" for judge, said in (("gpt", "A"), ("claude", "B"))}),
+        ("1", "claude", 0, "B"), ("1", "gpt", 0, "A"),
+    ),
+    "a call made again for the same repeat": gives({**AGAIN, "repeat": [1, 1, 2]}, "A", "B"),
+    "calls without a repeat": gives(AGAIN, None, "A", "B"),
+    "objects with a field": gives(calls(*OBJECTS), "A", "B"),
+    "truths of zero and one": turns_down(calls("A", "B", label=[0, 1]), "the truths are 0 and 1"),
+    "truths of zero and one with a meaning": gives(
+        calls("A", "B", label=[0, 1]), gold=[0, 1], options={"verdict_map": "0=A,1=B"}
+    ),
+    "a scale of preferences": turns_down(
+        calls(*"1762561271"), "10 of 10 verdicts cannot be read as pairwise ones"
+    ),
+    "first and second with an odd number": gives(calls(*"12" * 20, "7"), n_failed=1),
+    "a label beside another column of truths is the verdict": gives(
+        {**TWO_JUDGES, "label": list("ABBB"), "gold": list("AABB")}, answer=[0, 1, 1, 1], gold=[0, 1]
+    ),
+    "a column of labels on which judges differ": gives({**TWO_JUDGES, "label": list("ABAA")}, n_failed=0),
+    "a column of labels on which judges never differ": turns_down(
+        {**TWO_JUDGES, "label": list("AABB")}, 'found no column of verdicts; "label" seems to hold the truths'
+    ),
+    "a column of labels that is named": gives(
+        {**TWO_JUDGES, "label": list("AABB")}, answer=[0, 0, 1, 1], options={"verdict": "label"}
+    ),
+    **{
+        f"what numbers mean depends on those beside them: {said}": gives(calls(*said), "A", "B", "tie")
+        for said in (("1", "2", "3"), ("1", "2", "0"), ("1", "-1", "0"), ("1.0", "0.0", "0.5"))
+    },
+    "zeros and ones alone": turns_down(calls("0", "1"), "may mean several things"),
+    "zeros and ones with a meaning": gives(
+        calls("0", "1"), answer=[1, 0], options={"verdict_map": {"1": "A", "0": "B"}}
+    ),
+    "zeros and ones with a meaning in words": gives(calls("0", "1"), answer=[1, 0], options={"verdict_map": "1=A,0=B"}),
+    "a verdict without a judge": turns_down(
+        {"item": [1, 1], "judge": ["a", None], "verdict": ["pass", "fail"]}, "verdict 2 has no judge"
+    ),
+    "too many scores": turns_down(
+        {"item": list(range(100)), "judge": ["a"] * 100, "score": list(range(100))}, "100 different scores"
+    ),
+    "lists within lists": turns_down(
+        ("log.jsonl", '{"item": [[]], "judge": "j", "model_a": "m", "model_b": [null], "verdict": "B"}'),
+        "verdict 1 has no item",
+    ),
+    "no judge": turns_down({"item": [1], "who": ["j"], "verdict": ["A"]}, "use judge='who'"),
+    "no item": turns_down({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "use item='text'"),
+    "no verdict": turns_down({"item": [1], "judge": ["j"], "said": ["A"]}, "use verdict='said'"),
+    "no readable verdict": turns_down(
+        calls("It depends on what you want, really."), "if they are pointwise, use kind='pointwise'"
+    ),
+})  # fmt: skip
 
 
-def test_verdicts_without_a_judge_and_too_many_scores_are_refused():
-    with pytest.raises(InputError, match="verdict 2 has no judge"):
-        read(table(item=[1, 1], judge=["a", None], verdict=["pass", "fail"]))
-    with pytest.raises(InputError, match="100 different scores"):
-        read(table(item=list(range(100)), judge=["a"] * 100, score=list(range(100))))
+def judge_bench(pair, label, *decisions):
+    games = [said and {"judgment": {"judge_model": "gpt-4o"}, "decision": said} for said in decisions]
+    return {"pair_id": pair, "judge_name": "arena_hard", "label": label, "judgments": games}
+
+
+MT_BENCH = {"question_id": 1, "judge": ["gpt-4", "pair-v2"], "turn": 1}
+PAIRS = [
+    MT_BENCH | {"model_1": "x", "model_2": "y", "g1_winner": "model_1", "g2_winner": "model_2"},
+    MT_BENCH | {"model_1": "y", "model_2": "x", "g1_winner": "tie", "g2_winner": "error"},
+]
+ARENA_HARD = {"question_id": "q", "model": "new", "judge": "gpt-4", "baseline": "base"}
+ALPACA = {"instruction": "Say hi", "output_1": "a", "output_2": "b", "generator_1": "base", "annotator": "j"}
+INSPECT = {
+    "version": 2, "status": "success", "eval": {"task": "t", "model": "m"},
+    "samples": [{"id": 1, "scores": {"judge_a": {"value": "C"}, "judge_b": {"value": "I"}}}],
+}  # fmt: skip
+PARTS = [
+    {"pass": True, "score": 1, "assertion": {"type": "llm-rubric", "value": "is polite"}},
+    {"pass": False, "score": 0, "assertion": {"type": "factuality", "value": "Paris"}},
+]
+GRADED = {"provider": {"id": "openai:gpt"}, "gradingResult": {"pass": False, "componentResults": PARTS}}
+METRICS = [
+    {"name": "Correctness", "score": 0.9, "success": True, "evaluationModel": "gpt-4o"},
+    {"name": "Relevancy", "score": 0.1, "success": False, "evaluationModel": "gpt-4o"},
+]
+EVENT = {"run_id": "r", "type": "metrics", "data": {"choice": "Yes"}}
+BATTLE = {"model_a": "x", "model_b": "y", "judge": "gpt-4", "turn": 1}
+
+
+def sample(n_judges, *classes):
+    """What the sample of a tool holds: two items."""
+    return {"n_items": 2, "n_judges": n_judges, "n_failed": 0, "class_names": sorted(classes)}
+
+
+test_logs_of_tools = check_each({
+    "MT-bench": gives(
+        *(("log.jsonl", PAIRS), ("1", "gpt-4", 0, "x"), ("1", "gpt-4", 1, "y"), ("1", "gpt-4", 1, "tie")),
+        ("1", "gpt-4", 0, None),
+    ),
+    "JudgeBench with its labels as gold": gives(
+        ("log.jsonl", [judge_bench("p", "A>B", "A>B", "A>B"), judge_bench("q", "B>A", "B>A", None)]),
+        *(("p", "arena_hard gpt-4o", 0, "A"), ("p", "arena_hard gpt-4o", 1, "B")),
+        *(("q", "arena_hard gpt-4o", 0, "B"), ("q", "arena_hard gpt-4o", 1, None)), gold=[0, 1],
+    ),
+    "Arena-Hard": gives(
+        ("log.jsonl", [ARENA_HARD | {"games": [{"score": "A>>B"}, {"score": "A=B"}]}]),
+        ("q", "gpt-4", 0, "base"), ("q", "gpt-4", 1, "tie"),
+    ),
+    "AlpacaEval": gives(
+        ("annotations.json", [ALPACA | {"generator_2": "new", "preference": 1.97},
+                              ALPACA | {"generator_2": "old", "preference": 1.0}]),
+        ("Say hi, base vs new", "j", -1, "B"), ("Say hi, base vs old", "j", -1, "A"),
+    ),
+    "Inspect": gives(("log.json", INSPECT), ("1", "judge_a", -1, "C"), ("1", "judge_b", -1, "I")),
+    "promptfoo": gives(
+        ("log.json", {"evalId": "e", "results": {"results": [GRADED | {"testIdx": i} for i in range(2)]}}),
+        **sample(2, "pass", "fail"),
+    ),
+    "DeepEval": gives(
+        ("log.json", {"testCases": [{"name": f"case {i}", "metricsData": METRICS} for i in range(2)]}),
+        **sample(2, "pass", "fail"),
+    ),
+    "OpenAI evals": gives(
+        ("log.jsonl", [{"spec": {"eval_name": "humor", "run_config": {}}},
+                       *(EVENT | {"event_id": i, "sample_id": f"humor.{i}"} for i in range(2)),
+                       {"final_report": {"score": 1}}]),
+        **sample(1, "yes"),
+    ),
+    "LangSmith": gives(
+        ("log.csv", "run_id,key,score,comment,created_at\nr1,correctness,1,ok,2026-01-01T00:00:00\n"
+                    "r2,correctness,0,no,2026-01-02T00:00:00\n"),
+        **sample(1, "0", "1"),
+    ),
+    "Langfuse": gives(
+        ("log.csv", "id,timestamp,traceId,name,value,dataType\ns1,2026-01-01T00:00:00,t1,helpful,4,NUMERIC\n"
+                    "s2,2026-01-01T00:00:00,t2,helpful,5,NUMERIC\n"),
+        **sample(1, "4", "5"),
+    ),
+    "Hugging Face": gives(
+        ("log.jsonl", [BATTLE | {"question_id": i, "winner": said} for i, said in enumerate(["model_a", "tie"])]),
+        n_items=2, n_judges=1, n_failed=0, class_names=["x", "y", "tie"],
+    ),
+    **{
+        f"{next(iter(row))} with damaged judgements: {games}": turns_down(
+            ("log.jsonl", [{name: games if value is ... else value for name, value in row.items()}]), "log.jsonl"
+        )
+        for row in ({"pair_id": 1, "judgments": ...}, {"question_id": 1, "judge": "j", "model": "m", "games": ...})
+        for games in ("x", [], None, [{"said": 1}], [1])
+    },
+})  # fmt: skip
 
 
 def test_gold_names_systems_or_classes():
-    frame = table(item=[1, 2], judge=["j"] * 2, model_a=["x", "z"], model_b=["y", "y"], winner=["A", "A"])
+    frame = pl.DataFrame(
+        {"item": [1, 2], "judge": ["j"] * 2, "model_a": ["x", "z"], "model_b": ["y", "y"], "winner": ["A", "A"]}
+    )
     log = read(frame)
     assert with_gold(log, {1: "y", 2: "tie"}).gold.tolist() == [1, 2]
     with pytest.raises(InputError, match="the gold of item 1 is 'q'; expected one of x, y, tie"):
@@ -258,12 +326,14 @@ def both_orders(n, *, by_name):
     truths = [i % 2 for i in range(n)]
     chosen = [[side if (i + 3 * order) % 10 else 1 - side for order in (0, 1)] for i, side in enumerate(truths)]
     said = ["AB"[side if by_name or not order else 1 - side] for each in chosen for order, side in enumerate(each)]
-    frame = table(item=sorted([*range(n)] * 2), judge=["j"] * 2 * n, order=["AB", "BA"] * n, verdict=said)
+    frame = pl.DataFrame(
+        {"item": sorted([*range(n)] * 2), "judge": ["j"] * 2 * n, "order": ["AB", "BA"] * n, "verdict": said}
+    )
     return frame, dict(enumerate("AB"[side] for side in truths))
 
 
 def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
-    always = table(item=sorted([*range(30)] * 2), judge=["j"] * 60, order=["AB", "BA"] * 30, verdict=["A"] * 60)
+    always = both_orders(30, by_name=True)[0].with_columns(verdict=pl.lit("A"))
     for frame in (always, both_orders(30, by_name=True)[0]):
         assert 'set the option verdicts to "answer"' in read(frame).notes[0]
         assert read(frame, verdicts="answer").notes == []
@@ -310,97 +380,46 @@ def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
     assert finegold.judges.assess(named.drop("order")).judges() == expected
 
 
-def test_objects_are_verdicts_with_a_field_and_truths_of_zero_and_one_need_a_meaning():
-    said = [{"winner": "A", "confidence": 1}, {"winner": "B", "confidence": 2}]
-    assert read(calls(*said)).answer.tolist() == [0, 1]
-    with pytest.raises(InputError, match="the truths are 0 and 1"):
-        read(calls("A", "B", label=[0, 1]))
-    assert read(calls("A", "B", label=[0, 1]), verdict_map="0=A,1=B").gold.tolist() == [0, 1]
-
-
-def test_a_scale_of_preferences_is_not_taken_for_first_and_second():
-    with pytest.raises(InputError, match="10 of 10 verdicts cannot be read as pairwise ones"):
-        read(calls(*"1762561271"))
-    assert read(calls(*"12" * 20, "7")).n_failed == 1
-
-
 def test_truths_in_a_file_beside_the_log_are_gold(tmp_path):
     frame, truths = both_orders(20, by_name=False)
     frame.rename({"order": "a_first"}).with_columns(a_first=frame["order"] == "AB").write_csv(tmp_path / "log.csv")
-    table(item=list(truths), truth=list(truths.values())).write_csv(tmp_path / "gold.csv")
+    put(tmp_path, "gold.csv", "item,truth\n" + "".join(f"{item},{truth}\n" for item, truth in truths.items()))
     assert finegold.judges.assess(tmp_path).judges() == finegold.judges.assess(frame, gold=truths).judges()
 
 
-def test_a_label_beside_another_column_of_truths_is_the_verdict():
-    rows = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2, "label": list("ABBB"), "gold": list("AABB")}
-    assert (read(rows).answer.tolist(), read(rows).gold.tolist()) == ([0, 1, 1, 1], [0, 1])
-
-
 def test_what_is_not_used_is_said():
-    rows = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"], "cost": ["$0.5", "free"]}
-    log = read(table(**rows, order=["XY", "YX"]))
+    rows = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"], "order": ["XY", "YX"]}
+    rows |= {"cost": ["$0.5", "free"]}
+    log = read(rows)
     assert log.cost[0] == 0.5
     assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == ["1", 'the column "order"']
     with pytest.raises(InputError, match='the column "order" has other values than AB and BA'):
-        read(table(**rows, order=["XY", "YX"]), order="order")
-
-
-@pytest.mark.parametrize("games", ["x", [], None, [{"said": 1}], [1]])
-@pytest.mark.parametrize(
-    "row", [{"pair_id": 1, "judgments": ...}, {"question_id": 1, "judge": "j", "model": "m", "games": ...}]
-)
-def test_damaged_judgements_are_refused_in_words(tmp_path, row, games):
-    with pytest.raises(InputError, match=r"log\.jsonl"):
-        read(lines(tmp_path / "log.jsonl", {name: games if value is ... else value for name, value in row.items()}))
+        read(rows, order="order")
 
 
 def test_a_log_is_a_table_of_calls_with_times_and_lengths():
-    log = read(
-        table(
-            question_id=[1, 1, 2],
-            judge=["j", "k", "j"],
-            model_a=["y", "x", "x"],
-            model_b=["x", "y", "y"],
-            response_a=["four", "a", "a"],
-            response_b=["a", "four", "bb"],
-            winner=["A", "error", "tie"],
-            gold=["model_a", "y", None],
-            cost=[0.1, None, 0.3],
-            timestamp=["2026-01-02T03:04:05", "2026-01-02T03:04:06", None],
-        )
-    )
-    calls = log.calls()
-    assert calls["verdict"].to_list() == ["y", None, "tie"]
-    assert calls["failure"].to_list() == [None, "error", None]
-    assert calls["shown_first"].to_list() == ["y", "x", "x"]
-    assert calls["gold"].to_list() == ["y", "y", None]
-    assert calls["cost"].to_list() == [0.1, None, 0.3]
-    assert calls["time"].dt.second().to_list() == [5, 6, None]
-    assert calls.select("system_a", "system_b", "length_a", "length_b").rows()[::2] == [
-        ("x", "y", 1, 4),
-        ("x", "y", 1, 2),
+    log = {
+        "question_id": [1, 1, 2], "judge": ["j", "k", "j"], "model_a": ["y", "x", "x"], "model_b": ["x", "y", "y"],
+        "response_a": ["four", "a", "a"], "response_b": ["a", "four", "bb"], "winner": ["A", "error", "tie"],
+        "gold": ["model_a", "y", None], "cost": [0.1, None, 0.3],
+        "timestamp": ["2026-01-02T03:04:05", "2026-01-02T03:04:06", None],
+    }  # fmt: skip
+    calls = read(log).calls()
+    assert calls.select("verdict", "failure", "shown_first", "gold", "cost").rows() == [
+        ("y", None, "y", "y", 0.1),
+        (None, "error", "x", "y", None),
+        ("tie", None, "x", None, 0.3),
     ]
+    assert calls["time"].dt.second().to_list() == [5, 6, None]
+    lengths = calls.select("system_a", "system_b", "length_a", "length_b").rows()
+    assert lengths[::2] == [("x", "y", 1, 4), ("x", "y", 1, 2)]
 
 
 @pytest.mark.parametrize("times", [[1.7e9, 1.7e9 + 1], [1.7e12, 1.7e12 + 1000], ["noon", "later"]])
 def test_times_are_seconds_milliseconds_or_unknown(times):
-    log = read(table(item=[1, 2], judge=["j", "j"], verdict=["pass", "fail"], tstamp=times))
+    log = read({"item": [1, 2], "judge": ["j", "j"], "verdict": ["pass", "fail"], "tstamp": times})
     years = log.calls()["time"].dt.year().to_list()
     assert years == ([None, None] if isinstance(times[0], str) else [2023, 2023])
-
-
-@pytest.mark.parametrize(
-    "said", [("1", "2", "3"), ("1", "2", "0"), ("1", "-1", "0"), ("1.0", "0.0", "0.5")], ids=",".join
-)
-def test_what_numbers_mean_depends_on_those_beside_them(said):
-    assert [row[3] for row in answers(read(calls(*said)))] == ["A", "B", "tie"]
-
-
-def test_zeros_and_ones_alone_are_refused_with_a_remedy():
-    with pytest.raises(InputError, match="may mean several things"):
-        read(calls("0", "1"))
-    for meant in ({"1": "A", "0": "B"}, "1=A,0=B"):
-        assert read(calls("0", "1"), verdict_map=meant).answer.tolist() == [1, 0]
 
 
 def test_verdicts_that_cannot_be_read_are_listed_with_counts():
@@ -420,15 +439,6 @@ def test_a_field_with_the_name_of_a_truth_is_one_and_a_note_says_so(name):
     assert "is not used as truth" in texts.notes[0]
 
 
-def test_a_column_of_labels_holds_verdicts_only_if_judges_differ():
-    rows = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2}
-    assert finegold.judges.read(rows | {"label": ["A", "B", "A", "A"]}).n_failed == 0
-    truths = rows | {"label": ["A", "A", "B", "B"]}
-    with pytest.raises(InputError, match='found no column of verdicts; "label" seems to hold the truths'):
-        finegold.judges.read(truths)
-    assert finegold.judges.read(truths, verdict="label").answer.tolist() == [0, 0, 1, 1]
-
-
 def test_gold_of_pairs_is_understood_in_every_form():
     for gold in ({1: 1, 2: 2}, {1: "A>B", 2: "B>A"}, {1: "A", 2: "B"}, {1: "first", 2: "second"}):
         assert finegold.judges.read(calls("1", "2", "1"), gold=gold).gold.tolist() == [0, 1, -1]
@@ -446,31 +456,27 @@ def test_the_column_of_verdicts_is_honoured_in_several_files_named_after_judges(
     assert "named after the files: gpt, llama" in log.notes[0]
 
 
-def llm_bar(label, *winners):
+def llm_bar(label, *winners, asked="Why?"):
     games = {f"swap = {swap}": {"winner": said, "completion": ["Output (a)", "stop"]} for swap, said in winners}
-    return {"input": "Why?", "output_1": "so", "output_2": f"so {label}", "label": label, "results": [games]}
+    return {"input": asked, "output_1": "so", "output_2": f"so {label}", "label": label, "results": [games]}
 
 
 def test_raw_files_of_llmbar(tmp_path):
     for name, second in (("GPT.CoT", "1"), ("Falcon.CoT", "2")):
         for subset in ("Natural", "Adversarial"):
-            record = llm_bar(1, (False, "1"), (True, second)) | {"input": subset}
-            (tmp_path / subset).mkdir(exist_ok=True)
-            (tmp_path / subset / f"{name}.json").write_text(
-                json.dumps([record, llm_bar(2, (False, "2"), (True, None))])
-            )
+            first = llm_bar(1, (False, "1"), (True, second), asked=subset)
+            put(tmp_path, f"{subset}/{name}.json", [first, llm_bar(2, (False, "2"), (True, None))])
     log = finegold.judges.read(tmp_path)
     assert (log.judge_names, log.n_items, log.n_failed) == (["Falcon.CoT", "GPT.CoT"], 3, 4)
     assert sorted(log.gold.tolist()) == [0, 0, 1]
-    found = {one.judge: one for one in finegold.judges.assess(log).scores}
-    assert (found["GPT.CoT"].undecided.value, round(found["Falcon.CoT"].undecided.value, 3)) == (0, 0.667)
+    undecided = {one.judge: one.undecided.value for one in finegold.judges.assess(log).scores}
+    assert (undecided["GPT.CoT"], round(undecided["Falcon.CoT"], 3)) == (0, 0.667)
 
 
 def test_pandalm_with_votes_of_people_as_truths(tmp_path):
     log = [{"idx": i, "gpt_result": said, "gpt_reason": "..."} for i, said in enumerate(["1", "2", "Tie", "garbage"])]
     people = [{"idx": i, "annotator1": 1, "annotator2": i % 2, "annotator3": 1} for i in range(4)]
-    (tmp_path / "gpt.json").write_text(json.dumps(log))
-    (tmp_path / "testset.json").write_text(json.dumps(people))
+    put(tmp_path, "", {"gpt.json": log, "testset.json": people})
     found = finegold.judges.read(tmp_path)
     assert (found.answer.tolist(), found.gold.tolist(), found.unread) == ([0, 1, 2, -1], [0, 0, 0, 0], {"garbage": 1})
     alone = finegold.judges.read(tmp_path / "gpt.json", gold=tmp_path / "testset.json")
@@ -478,89 +484,9 @@ def test_pandalm_with_votes_of_people_as_truths(tmp_path):
 
 
 def test_scores_as_lines_of_queries_and_passages(tmp_path):
-    for name, scores in (("a", "0 3"), ("b", "1 3"), ("human_qrels", "0 2")):
-        lines = [f"q1 0 p{i} {score}\n" for i, score in enumerate(scores.split())]
-        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    scores = {"a": "03", "b": "13", "human_qrels": "02"}
+    put(tmp_path, "", {f"{name}.txt": f"q1 0 p0 {each[0]}\nq1 0 p1 {each[1]}\n" for name, each in scores.items()})
     log = finegold.judges.read(tmp_path)
     assert (log.judge_names, log.item_names) == (["a", "b"], ["q1 p0", "q1 p1"])
     assert [log.class_names[code] for code in log.gold] == ["0", "2"]
     assert log.is_ordered
-
-
-def promptfoo():
-    parts = [
-        {"pass": True, "score": 1, "assertion": {"type": "llm-rubric", "value": "is polite"}},
-        {"pass": False, "score": 0, "assertion": {"type": "factuality", "value": "Paris"}},
-    ]
-    rows = [
-        {"provider": {"id": "openai:gpt"}, "testIdx": i, "gradingResult": {"pass": False, "componentResults": parts}}
-        for i in range(2)
-    ]
-    return json.dumps({"evalId": "e", "results": {"version": 3, "results": rows, "stats": {}}})
-
-
-def deep_eval():
-    metrics = [
-        {"name": "Correctness", "score": 0.9, "success": True, "evaluationModel": "gpt-4o"},
-        {"name": "Relevancy", "score": 0.1, "success": False, "evaluationModel": "gpt-4o"},
-    ]
-    return json.dumps({"testCases": [{"name": f"case {i}", "metricsData": metrics} for i in range(2)]})
-
-
-def openai_evals():
-    events = [{"spec": {"eval_name": "humor", "run_config": {}}}]
-    events += [
-        {"run_id": "r", "event_id": i, "sample_id": f"humor.{i}", "type": "metrics", "data": {"choice": "Yes"}}
-        for i in range(2)
-    ]
-    return "".join(json.dumps(event) + "\n" for event in [*events, {"final_report": {"score": 1}}])
-
-
-TOOLS = {
-    "promptfoo": ("json", promptfoo(), 2, 2, {"pass", "fail"}),
-    "DeepEval": ("json", deep_eval(), 2, 2, {"pass", "fail"}),
-    "OpenAI evals": ("jsonl", openai_evals(), 2, 1, {"yes"}),
-    "LangSmith": (
-        "csv",
-        "run_id,key,score,comment,created_at\nr1,correctness,1,ok,2026-01-01T00:00:00\nr2,correctness,0,no,2026-01-02T00:00:00\n",
-        2,
-        1,
-        {"0", "1"},
-    ),
-    "Langfuse": (
-        "csv",
-        "id,timestamp,traceId,name,value,dataType\ns1,2026-01-01T00:00:00,t1,helpful,4,NUMERIC\n"
-        "s2,2026-01-01T00:00:00,t2,helpful,5,NUMERIC\n",
-        2,
-        1,
-        {"4", "5"},
-    ),
-    "Hugging Face": (
-        "jsonl",
-        "".join(
-            json.dumps({"question_id": i, "model_a": "x", "model_b": "y", "winner": w, "judge": "gpt-4", "turn": 1})
-            + "\n"
-            for i, w in enumerate(["model_a", "tie"])
-        ),
-        2,
-        1,
-        {"x", "y", "tie"},
-    ),
-}
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_sample_of_each_tool_is_read(tool, tmp_path):
-    ending, text, n_items, n_judges, classes = TOOLS[tool]
-    path = tmp_path / f"log.{ending}"
-    path.write_text(text)
-    log = finegold.judges.read(path)
-    assert (log.n_items, log.n_judges, log.n_failed) == (n_items, n_judges, 0)
-    assert set(log.class_names) == classes
-
-
-def test_lists_within_lists_are_refused_in_words(tmp_path):
-    path = tmp_path / "log.jsonl"
-    path.write_text('{"item": [[]], "judge": "j", "model_a": "m", "model_b": [null], "verdict": "B"}')
-    with pytest.raises(InputError, match="verdict 1 has no item"):
-        read(path)
