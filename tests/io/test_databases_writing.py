@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,12 @@ OLD = [("old", "x", 1)]
 TABLE = "CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, tied BOOLEAN{more})"
 
 
+ROWS = "task,worker,label\n" + "".join(f"{task},{annotator},{label}\n" for task, annotator, label in VOTES)
+
+
 @pytest.fixture
 def result(tmp_path: Path) -> finegold.Result:
-    return finegold.aggregate(write(tmp_path / "v.csv", "task,worker,label\n" + _csv()), "mv")
-
-
-def _csv() -> str:
-    return "".join(f"{task},{annotator},{label}\n" for task, annotator, label in VOTES)
+    return finegold.aggregate(write(tmp_path / "v.csv", ROWS), "mv")
 
 
 def put_old(place: Place, more: str = "") -> None:
@@ -45,10 +44,15 @@ def test_a_new_table_and_the_same_again(place: Place, result: finegold.Result) -
         result.to_table(place.address, "labels", probabilities=probabilities)
         assert labels_in(place) == LABELS
     assert place.rows("SELECT confidence, tied FROM labels WHERE task = 't1'") == [(0.75, False)]
+    write_frame_to_table(result.annotators(), place.address, "who is; who")
+    assert place.rows('SELECT count(*) FROM "who is; who"') == [(4,)]
+    for _ in range(2):  # no name of a table is one that Finegold uses itself
+        result.to_table(place.address, "finegold_new_rows")
+        assert labels_in(place, "finegold_new_rows") == LABELS
 
 
 @on()
-def test_from_the_command_line(place: Place, tmp_path: Path) -> None:
+def test_from_the_command_line_votes_come_from_a_database_or_a_file(place: Place, tmp_path: Path) -> None:
     place.put_votes()
     query = "SELECT task, annotator, label FROM votes WHERE task <> :no"
     done = run("aggregate", place.address, "--query", query, "--param", "no=t3", "--to-table", "labels")
@@ -56,10 +60,6 @@ def test_from_the_command_line(place: Place, tmp_path: Path) -> None:
     assert done.stdout == ""
     assert f"labels written to labels in {place.kind}:///" in done.stderr
     assert labels_in(place) == LABELS[:2]
-
-
-@on()
-def test_labels_of_a_file_go_into_a_database(place: Place, tmp_path: Path) -> None:
     votes, out = write(tmp_path / "v.csv", CSV), tmp_path / "labels.csv"
     done = run("aggregate", votes, "--to-table", "labels", "--to-database", place.address, "-o", out)
     assert done.exit_code == 0, done.stderr
@@ -92,12 +92,6 @@ def test_text_becomes_what_the_table_of_postgresql_holds(place: Place, tmp_path:
     assert place.rows("SELECT task::text, label::text, n_votes FROM labels") == [(task, "x", 2)]
     assert place.rows("SELECT has_table_privilege('reader', 'labels', 'SELECT')") == [(True,)]
     place.run("DROP OWNED BY reader", "DROP ROLE reader")
-
-
-@on()
-def test_any_data_frame_goes_into_a_table(place: Place, result: finegold.Result) -> None:
-    write_frame_to_table(result.annotators(), place.address, "who is; who")
-    assert place.rows('SELECT count(*) FROM "who is; who"') == [(4,)]
 
 
 @on()
@@ -139,11 +133,8 @@ def test_a_new_file_is_made_only_by_success(place: Place, result: finegold.Resul
 def test_two_at_once_do_not_mix_their_rows(place: Place, result: finegold.Result) -> None:
     put_old(place)
     sleep_on_insert(place, 0.3)
-    both = [threading.Thread(target=result.to_table, args=(place.address, "labels")) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda _: result.to_table(place.address, "labels"), range(2)))
     assert labels_in(place) == LABELS
 
 
@@ -182,7 +173,7 @@ def sleep_on_insert(place: Place, seconds: float) -> None:
 
 
 def start_writer(place: Place, folder: Path) -> subprocess.Popen[str]:
-    votes = write(folder / "votes.csv", "task,worker,label\n" + _csv())
+    votes = write(folder / "votes.csv", ROWS)
     options = ["--method", "mv", "--to-table", "labels", "--to-database", place.address]
     command = [sys.executable, "-m", "finegold", "aggregate", str(votes), *options]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -202,13 +193,6 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.kill()
     assert process.wait() != 0
     process.communicate()
-
-
-@on()
-def test_no_name_of_a_table_is_one_that_finegold_uses_itself(place: Place, result: finegold.Result) -> None:
-    for _ in range(2):
-        result.to_table(place.address, "finegold_new_rows")
-        assert labels_in(place, "finegold_new_rows") == LABELS
 
 
 @pytest.mark.parametrize("name", ["x.csv", ":memory:"])
