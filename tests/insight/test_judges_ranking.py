@@ -76,14 +76,8 @@ def test_the_gradient_is_that_of_the_loss(learn, control, n):
 def test_intervals_hold_known_strengths():
     theta, inside = np.linspace(0.8, -0.8, 5), []
     for seed in range(60):
-        games = draw(
-            np.random.default_rng(seed),
-            theta,
-            n_items=250,
-            position=(0.5, 0, 0),
-            tie=(-1, 0, -0.5),
-            log_s=(0.4, 0, -0.4),
-        )
+        judges = {"position": (0.5, 0, 0), "tie": (-1, 0, -0.5), "log_s": (0.4, 0, -0.4)}
+        games = draw(np.random.default_rng(seed), theta, n_items=250, **judges)
         low, high = np.quantile(fit_strengths(games, n_draws=300, seed=seed).draws, [0.025, 0.975], axis=0)
         inside.append((low <= theta) & (theta <= high))
     assert 0.90 < np.mean(inside) < 0.98
@@ -141,12 +135,6 @@ def test_strengths_may_leave_aside_what_lengths_explain(weights):
         finegold.judges.rank(frame.drop("response_a"), control_length=True)
 
 
-def test_systems_that_were_never_compared_are_named():
-    table = rows(("a", "b", "a"), ("c", "d", "d"), ("c", "e", "e"))
-    with pytest.raises(InputError, match=r"2 groups that were never compared with each other: \(a, b\); \(c, d, e\)"):
-        finegold.judges.rank(table)
-
-
 def test_a_system_that_always_wins_has_a_finite_strength_and_a_note():
     ranking = finegold.judges.rank(
         rows(*[("a", "b", "a")] * 20, *[("b", "c", "b"), ("b", "c", "c")] * 10), weights="equal"
@@ -156,10 +144,19 @@ def test_a_system_that_always_wins_has_a_finite_strength_and_a_note():
     assert "(a) has won or lost every verdict" in ranking.notes[0]
 
 
-def test_logs_without_systems_and_pointwise_logs_are_refused():
-    with pytest.raises(InputError, match="system_a=COLUMN system_b=COLUMN"):
-        finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["A"]}))
-    with pytest.raises(InputError, match="needs pairwise verdicts"):
-        finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "verdict": ["pass"]}))
-    with pytest.raises(InputError, match='weights must be "learned" or "equal"'):
-        finegold.judges.rank(rows(("a", "b", "a")), weights="none")
+APART = rows(("a", "b", "a"), ("c", "d", "d"), ("c", "e", "e"))
+ONE = {"item": [1], "judge": ["j"], "verdict": ["A"]}
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "words"),
+    [
+        (APART, {}, r"2 groups that were never compared with each other: \(a, b\); \(c, d, e\)"),
+        (ONE | {"order": ["AB"]}, {}, "system_a=COLUMN system_b=COLUMN"),
+        (ONE | {"verdict": ["pass"]}, {}, "needs pairwise verdicts"),
+        (APART, {"weights": "none"}, 'weights must be "learned" or "equal"'),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(log, options, words):
+    with pytest.raises(InputError, match=words):
+        finegold.judges.rank(log, **options)
