@@ -12,6 +12,7 @@ from finegold.errors import InputError
 from finegold.io.exports import export_named, find_export, format_names
 from finegold.io.source import sources_of
 from tests.support.cli_helpers import run
+from tests.support.exports_cases import check_each, reads, refuses
 from tests.support.exports_made import (
     ARGILLA,
     DOCCANO,
@@ -108,90 +109,66 @@ def test_standard_input_and_streams(tmp_path):
         assert votes_of(finegold.read(stream)) == votes_of(finegold.read(path))
 
 
-def test_a_folder_of_exports(tmp_path):
-    for number, tasks in enumerate([LABEL_STUDIO[:1], LABEL_STUDIO[1:]]):
-        write(tmp_path / f"part-{number}.json", json.dumps(tasks))
-    assert finegold.read(tmp_path).n_votes == 3
+TABLE = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"  # as Label Studio writes it, too
+SAID = {(1, "ann", "a"), (1, "bob", "b")}
+LS_VOTES = {(7, "3", "pos"), (7, "b@x.org", "neg"), (8, "3", "neg")}
+PRODIGY_VOTES = {(-11, "ann", "POS"), (-11, "bob", "NEG"), (22, "ann", "NEG")}
+MARKED = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
+LOG, FILE = SAMPLES["inspect"][1], "export.json"
 
-
-def test_files_of_different_tools_are_not_mixed(tmp_path):
-    paths = [write(tmp_path / SAMPLES[name][0], SAMPLES[name][1]) for name in ("label-studio", "prodigy")]
-    with pytest.raises(InputError, match=r"export.json is an export of Label Studio but .* is an export of Prodigy"):
-        finegold.read(paths)
-    paths[1] = write(tmp_path / "votes.csv", CSV)
-    with pytest.raises(InputError, match=r"votes\.csv is a plain table"):
-        finegold.read(paths)
-
-
-def test_the_format_can_be_named(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    assert finegold.read(path, format="label-studio").n_votes == 3
-    with pytest.raises(InputError, match=r"\(Argilla export\) holds no votes; export it again"):
-        finegold.read(path, format="argilla")
-    with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
-        finegold.read(path, format="labelstudio")
-    with pytest.raises(InputError, match=r"no task and no annotator and no label column.*use format='nested-json'"):
-        finegold.read(path, format="table")
-
-
-def test_table_means_none_of_them(tmp_path):
-    content = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"
-    path = write(tmp_path / "votes.csv", content)
-    assert export_of(path) == "label-studio"
-    assert votes_of(finegold.read(path, format="table", task="id")) == {(1, "ann", "a"), (1, "bob", "b")}
-    assert votes_of(finegold.read(path, task="id", label="label")) == {(1, "ann", "a"), (1, "bob", "b")}
-
-
-def test_columns_cannot_be_named_in_an_export(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match="has no columns to name; use question=NAME and leave out label"):
-        finegold.read(path, label="sent")
-
-
-def test_questions_are_for_exports(tmp_path):
-    path = write(tmp_path / "votes.csv", CSV)
-    with pytest.raises(InputError, match="question is for exports"):
-        finegold.read(path, question="q")
-    with pytest.raises(InputError, match="include is for exports"):
-        finegold.read(path, include="rejected")
-    assert {name: votes_of(votes) for name, votes in finegold.read_each(path).items()} == {"": VOTES}
-
-
-def test_what_a_tool_does_not_have_is_refused(tmp_path):
-    path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
-    with pytest.raises(InputError, match='no "predictions" to include from an export of Inspect; there is nothing'):
-        finegold.read(path, include="predictions")
-    with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
-        finegold.read(path, gold=True)
-    with pytest.raises(InputError, match="leave out task"):
-        finegold.read(path, task="id")
-
-
-def test_a_question_that_is_not_there(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match=r'no question "snt"; it has "sent" \(3 votes\); did you mean "sent"\?'):
-        finegold.read(path, question="snt")
-    with pytest.raises(InputError, match="read_each"):
-        finegold.read(path, question="all")
-
-
-def test_gold_from_a_file_goes_with_an_export(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    votes = finegold.read(path, gold={8: "pos"})
-    assert votes.gold.tolist() == [-1, 1]
-
-
-def test_gold_marks_that_contradict_each_other(tmp_path):
-    marked = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
-    path = write(tmp_path / "export.json", json.dumps([{"id": 5, "data": {}, "annotations": marked}]))
-    with pytest.raises(InputError, match=r"vote 1: task 5 has the truth 'a' here and 'b' in another row"):
-        finegold.read(path, gold=True)
-
-
-def test_a_label_outside_the_classes(tmp_path):
-    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match=r'question "sent", vote 1: label .pos. is not among the classes neg'):
-        finegold.read(path, classes=["neg"])
+test_what_the_user_can_ask = check_each({
+    "the format": reads(FILE, LABEL_STUDIO, LS_VOTES, format="label-studio"),
+    "another format": refuses(
+        FILE, LABEL_STUDIO, "(Argilla export) holds no votes; export it again", format="argilla"
+    ),
+    "an unknown format": refuses(
+        FILE, LABEL_STUDIO, 'no format "labelstudio"', "did you mean label-studio", format="labelstudio"
+    ),
+    "a table that is none": refuses(
+        *(FILE, LABEL_STUDIO, "no task and no annotator and no label column", "use format='nested-json'"),
+        format="table",
+    ),
+    "an export that could be a table": refuses(
+        "votes.csv", TABLE, "(Label Studio export): JSON-MIN and CSV hold no gold marks", gold=True
+    ),
+    "a table that could be an export": reads("votes.csv", TABLE, SAID, format="table", task="id"),
+    "columns of a table that could be an export": reads("votes.csv", TABLE, SAID, task="id", label="label"),
+    "columns of an export": refuses(
+        FILE, LABEL_STUDIO, "has no columns to name; use question=NAME and leave out label", label="sent"
+    ),
+    "a question of a table": refuses("votes.csv", CSV, "question is for exports", question="q"),
+    "to include something from a table": refuses("votes.csv", CSV, "include is for exports", include="rejected"),
+    "every question of a table": reads("votes.csv", CSV, {"": VOTES}),
+    "what a tool does not have": refuses(
+        *("log.json", LOG, 'no "predictions" to include from an export of Inspect; there is nothing'),
+        include="predictions",
+    ),
+    "gold that a tool does not have": refuses("log.json", LOG, "an export of Inspect has no gold marks", gold=True),
+    "tasks that have ids": refuses("log.json", LOG, "leave out task", task="id"),
+    "a question that is not there": refuses(
+        FILE, LABEL_STUDIO, 'no question "snt"; it has "sent" (3 votes); did you mean "sent"?', question="snt"
+    ),
+    "all questions at once": refuses(FILE, LABEL_STUDIO, "read_each", question="all"),
+    "gold from a file": reads(FILE, LABEL_STUDIO, LS_VOTES, truths={8: "pos"}, gold={8: "pos"}),
+    "gold marks that contradict each other": refuses(
+        *(FILE, [{"id": 5, "data": {}, "annotations": MARKED}]),
+        "vote 1: task 5 has the truth 'a' here and 'b' in another row", gold=True,
+    ),
+    "a label outside the classes": refuses(
+        *(FILE, LABEL_STUDIO, "question \"sent\", vote 1: label 'pos' is not among the classes neg"), classes=["neg"]
+    ),
+    # Images stand in some lines as text.
+    "long lines": reads("a.jsonl", [{"image": "x" * 200_000, **record} for record in PRODIGY], PRODIGY_VOTES),
+    "objects over several lines": reads(
+        "a.jsonl", "".join(json.dumps(record, indent=2) for record in PRODIGY), PRODIGY_VOTES
+    ),
+    "a folder of exports": reads("", {"0.json": LABEL_STUDIO[:1], "1.json": LABEL_STUDIO[1:]}, LS_VOTES),
+    "different tools": refuses(
+        "*", {"a.json": LABEL_STUDIO, "b.jsonl": PRODIGY},
+        "a.json is an export of Label Studio but ", " is an export of Prodigy",
+    ),
+    "an export and a table": refuses("*", {"a.json": LABEL_STUDIO, "votes.csv": CSV}, "votes.csv is a plain table"),
+})  # fmt: skip
 
 
 def test_the_command_line_shows_what_is_left_out(tmp_path):
@@ -238,17 +215,6 @@ def test_a_mark_in_front_and_blank_lines(tmp_path, name):
     file, content = SAMPLES[name]
     expected = votes_of(finegold.read(write(tmp_path / file, content)))
     assert votes_of(finegold.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
-
-
-def test_a_line_may_be_long(tmp_path):
-    """Images stand in some lines as text."""
-    records = [{"image": "x" * 200_000, **record} for record in PRODIGY]
-    assert finegold.read(write(tmp_path / "reviews.jsonl", lines(records))).n_votes == 3
-
-
-def test_objects_may_be_spread_over_lines(tmp_path):
-    content = "".join(json.dumps(record, indent=2) for record in PRODIGY)
-    assert finegold.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tests.support.exports_made import lines
+
 MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
 H1,T,A1,ann,Approved,u1,cat,,
 H1,T,A2,bob,Approved,u1,dog,,
@@ -72,7 +74,7 @@ SHEETS: dict[str, tuple[str, str]] = {
     "sagemaker": ("2018-11-26.json", json.dumps(SAGEMAKER)),
     "zooniverse": ("cats-classifications.csv", ZOONIVERSE),
     "alpaca-eval": ("annotations.json", json.dumps(ALPACA_EVAL)),
-    "judgebench": ("judges.jsonl", "".join(json.dumps(record) + "\n" for record in JUDGE_BENCH)),
-    "arena": ("llama.jsonl", "".join(json.dumps(record) + "\n" for record in ARENA_HARD)),
-    "mt-bench": ("gpt-4_pair.jsonl", "".join(json.dumps(record) + "\n" for record in MT_BENCH)),
+    "judgebench": ("judges.jsonl", lines(JUDGE_BENCH)),
+    "arena": ("llama.jsonl", lines(ARENA_HARD)),
+    "mt-bench": ("gpt-4_pair.jsonl", lines(MT_BENCH)),
 }
