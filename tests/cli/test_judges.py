@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_log_and_a_log_needs_a_folder(panel: Path, 
 
 def judge(panel: Path, *words: object) -> Any:
     """What `finegold judges` prints of the simulated log with its known truths, as JSON."""
-    return json_of("judges", panel / "log.csv", "--gold", panel / "gold.csv", "--json", *words)
+    return json_of("judges", panel / "log.csv", "--gold", panel / "gold.csv", *words)
 
 
 def test_people_get_tables(panel: Path) -> None:
