@@ -24,7 +24,7 @@ from bench.machine import SHARED
 from bench.real_data import RealSet, load
 from bench.trust.certify import ece
 from finegold.api.job import fit
-from finegold.fitting.updating import fit_with_prior
+from finegold.fitting import solve
 from finegold.kernels import anchored
 from finegold.methods.lookup import make_method
 from finegold.results.metrics import temper
@@ -92,7 +92,7 @@ def _fit(data: RealSet, golds: Any, weight: float) -> Any:
         shape = (votes.n_annotators, data.n_classes, data.n_classes)
         method.earlier = np.zeros(shape)
         np.add.at(method.earlier, (who, label, data.truth[task]), weight - anchored.GOLD_WEIGHT)
-        return fit_with_prior(method, votes, None)
+        return solve.fit(method, votes)
     return fit(method, votes)
 
 

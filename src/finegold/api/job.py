@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,12 +18,13 @@ import numpy as np
 
 from finegold.api.options import FitOptions
 from finegold.api.result import Result
-from finegold.engines.base import Engine, opened
+from finegold.engines import ENGINES
+from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, leave_out, use
+from finegold.fitting import solve
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.progress import in_notebook, on_terminal
-from finegold.fitting.solve import check_resumable
-from finegold.fitting.updating import check_takes_prior, fit_with_prior
+from finegold.fitting.progress import in_python
+from finegold.fitting.solve import check_resumable, check_takes_prior
 from finegold.io.options import ReadOptions
 from finegold.methods.base import Method
 from finegold.methods.lookup import make_method
@@ -53,16 +55,21 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
             raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
         from finegold.fitting.multi_label import fit_sets
 
-        fit_option = partial(fit_with_prior, method, prior=None, **keywords)
+        fit_option = partial(solve.fit, method, **keywords)
         return Result.of(fit_sets(method, annotations, fit_option, keywords.get("on_step")))
-    result = fit_with_prior(method, annotations, prior, **keywords)
+    fit_votes = partial(solve.fit, method)
+    if prior is not None:
+        from finegold.fitting.updating import fit_with_prior
+
+        fit_votes = partial(fit_with_prior, method, prior=prior)
+    result = fit_votes(annotations, **keywords)
     votes = result.annotations
     if method.name == DEFAULT_METHOD and votes is not None and (votes.gold >= 0).sum() >= MIN_GOLD:
         from finegold.insight.expected import calibration
 
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
         more = {name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")}
-        result = calibration(fit_with_prior(method, blind, prior, **more), votes.gold).apply(result)
+        result = calibration(fit_votes(blind, **more), votes.gold).apply(result)
     return Result.of(result)
 
 
@@ -73,13 +80,7 @@ class Progress(NamedTuple):
     fitting: Callable[[str], AbstractContextManager[OnStep | None]] = lambda name: nullcontext()
 
 
-@contextmanager
-def _in_python(name: str) -> Iterator[OnStep | None]:
-    with in_notebook(name) as in_cell, on_terminal(name) if in_cell is None else nullcontext(in_cell) as shown:
-        yield shown
-
-
-IN_PYTHON = Progress(fitting=_in_python)  # shown in a notebook or on a terminal
+IN_PYTHON = Progress(fitting=in_python)  # shown in a notebook or on a terminal
 
 
 @dataclass(frozen=True)
@@ -211,10 +212,21 @@ class Job(FitOptions):
             engine_of(methods[0].single)
             yield fit_method
 
-    def open_engine(self, single: bool) -> AbstractContextManager[Engine]:
-        """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits."""
+    @contextmanager
+    def open_engine(self, single: bool) -> Iterator[Engine]:
+        """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits, and close it at the end."""
+        if not isinstance(self.engine, str):  # it stays open
+            yield self.engine
+            return
+        if self.engine not in ENGINES:
+            raise InputError(f"there is no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+        module, _, class_name = ENGINES[self.engine].partition(":")
         scheduler = {} if self.scheduler is None else {"scheduler": self.scheduler}
-        return opened(self.engine, threads=self.threads, single=single, **scheduler)
+        engine: Engine = getattr(import_module(module), class_name)(threads=self.threads, single=single, **scheduler)
+        try:
+            yield engine
+        finally:
+            engine.close()
 
     def _check_sets(self, method: Method) -> None:
         given = {"prior": self.prior, "checkpoint": self.checkpoint, "predictions": self.predictions}

@@ -1,4 +1,4 @@
-"""Engines that run fits: local threads, a GPU or a Dask cluster. `base` opens them; nothing is imported before."""
+"""Engines that run fits: local threads, a GPU or a Dask cluster. `Job.open_engine` imports the one that it opens."""
 
 ENGINES = {
     "local": "finegold.engines.local:LocalEngine",

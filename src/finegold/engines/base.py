@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from importlib import import_module
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from finegold.engines import ENGINES
 from finegold.engines.blocks import Statistics
-from finegold.errors import InputError
 from finegold.votes.annotations import Annotations
 
 
@@ -47,22 +44,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release threads, workers and memory."""
-
-
-@contextmanager
-def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
-    """Open the engine of this name and close it at the end. An engine that is passed in stays open."""
-    if not isinstance(engine, str):
-        yield engine
-        return
-    if engine not in ENGINES:
-        raise InputError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}")
-    module, _, class_name = ENGINES[engine].partition(":")
-    made: Engine = getattr(import_module(module), class_name)(**options)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

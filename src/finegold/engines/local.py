@@ -33,7 +33,9 @@ class LocalEngine(Engine):
         self.blocks = split(annotations, self.posterior, fewest_votes)
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
-        if self.threads == 1 or len(self.blocks) == 1:
+        if len(self.blocks) == 1:
+            return step(self.blocks[0], *arguments)
+        if self.threads == 1:
             return add_up(step(block, *arguments) for block in self.blocks)
         return add_up(self.pool.map(lambda block: step(block, *arguments), self.blocks))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,16 @@ SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
 SECONDS_BETWEEN_LINES = 0.2
 
 
-@contextmanager
-def in_notebook(name: str) -> Iterator[OnStep | None]:
-    """Show progress in Jupyter; yield None elsewhere."""
+def in_python(name: str) -> AbstractContextManager[OnStep | None]:
+    """Show progress in Jupyter or on a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell but no kernel
-        yield None
-        return
+    # IPython on a terminal has a shell but no kernel.
+    return in_notebook(name) if hasattr(shell, "kernel") else on_terminal(name)
+
+
+@contextmanager
+def in_notebook(name: str) -> Iterator[OnStep]:
     from IPython.display import HTML, display
 
     output: Any = None

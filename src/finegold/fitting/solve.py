@@ -15,8 +15,9 @@ from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, interruptible
-from finegold.kernels.jit import WATCH, in_threads, ranges
+from finegold.kernels.jit import WATCH
 from finegold.methods.base import Method
+from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations, order_by_votes, reordered
@@ -61,8 +62,7 @@ def fit(
                     per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
             records = engine.records()
-            totals = in_threads(lambda run: float(posterior[slice(*run)].sum()), ranges(len(posterior)))
-            if not np.isfinite(totals).all():
+            if not np.isfinite(posterior.sum()):
                 defaults, settings = method.defaults(), method.settings.items()
                 changed = [f"{name}={value}" for name, value in settings if str(value) != str(defaults[name])]
                 given = f" with {', '.join(changed)}" if changed else ""
@@ -140,6 +140,12 @@ def check_resumable(method: Method) -> None:
             f"{method.name}: a fit with restarts cannot be resumed from a checkpoint",
             remedies=[leave_out("checkpoint"), use(text="choose another method")],
         )
+
+
+def check_takes_prior(method: Method) -> None:
+    if not method.takes_prior:
+        able = [name for name in method_names() if method_class(name).takes_prior]
+        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 
 def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:

@@ -20,9 +20,9 @@ from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, use
 from finegold.fitting import solve
-from finegold.fitting.solve import OnStep, time_without_compiling
+from finegold.fitting.solve import OnStep, check_takes_prior, time_without_compiling
 from finegold.methods.base import Method, SufficientStatistics
-from finegold.methods.lookup import method_class, method_names, method_of
+from finegold.methods.lookup import method_class, method_of
 from finegold.methods.ptbcc import PTBCC, Earlier
 from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
@@ -132,12 +132,8 @@ def _renumber(known: Learned, method: Method, annotators: Joined) -> Learned:
     return replace(known, statistics=statistics, **own)
 
 
-def fit_with_prior(
-    method: Method, votes: Annotations, prior: ResultData | str | Path | None, **keywords: Any
-) -> ResultData:
+def fit_with_prior(method: Method, votes: Annotations, prior: ResultData | str | Path, **keywords: Any) -> ResultData:
     """Fit a method with an earlier result, or the file of one, as prior knowledge about annotators."""
-    if prior is None:
-        return solve.fit(method, votes, **keywords)
     check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     refuse_sets(earlier, "matrices that could be a prior")
@@ -170,12 +166,6 @@ def fit_with_prior(
     known = int((annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], known_annotators=known)
-
-
-def check_takes_prior(method: Method) -> None:
-    if not method.takes_prior:
-        able = [name for name in method_names() if method_class(name).takes_prior]
-        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 
 def _of_annotators(values: Floats, codes: Codes) -> Floats:

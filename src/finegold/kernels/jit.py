@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from itertools import pairwise
 from threading import RLock, Timer
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
 from finegold.errors import InputError
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Given = ParamSpec("Given")
 Job = TypeVar("Job")
 Returned = TypeVar("Returned")
 
@@ -35,18 +35,19 @@ IN_ORDER = {"contract", "nsz"}
 MAX_UNROLLED = 8
 
 
-class Kernel:
+class Kernel(Generic[Given, Returned]):
     """A function that is compiled when it is first called, because importing Numba takes a third of a second."""
 
     # Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows no other functions.
 
-    def __init__(self, function: Callable[..., Any], **how: Any) -> None:
+    def __init__(self, function: Callable[Given, Returned], **how: Any) -> None:
         self.py_func, self.how = function, how
         self.compiled: Any = None
         update_wrapper(self, function)
 
-    def __call__(self, *given: Any) -> Any:
-        return (self.compiled or self.compile())(*given)
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Returned:
+        returned: Returned = (self.compiled or self.compile())(*given, **named)
+        return returned
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -68,24 +69,10 @@ class Kernel:
 _compiling = RLock()
 
 
-def kernel(function: Function) -> Function:
-    """Compile without the interpreter lock, cache the machine code on disk, and divide as NumPy does."""
-    return cast(Function, Kernel(function, fastmath=FAST_SUMS))
-
-
-def kernel_as_written(function: Function) -> Function:
-    """The same, but sums keep the order in which they are written."""
-    return cast(Function, Kernel(function, fastmath=IN_ORDER))
-
-
-def inlined(function: Function) -> Function:
-    """Copy the function into the kernels that call it, which takes less time than compiling it and then linking it."""
-    return cast(Function, Kernel(function, inlined=True))
-
-
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """Let the function write instructions for the compiler."""
-    return Kernel(function, intrinsic=True)
+# Decorators. Kernels run without the interpreter lock, are kept on disk, and divide as NumPy does.
+kernel = partial(Kernel, fastmath=FAST_SUMS)
+kernel_as_written = partial(Kernel, fastmath=IN_ORDER)  # sums keep the order in which they are written
+inlined = partial(Kernel, inlined=True)  # copied into its callers, which takes less time than compiling and linking it
 
 
 def fixed_length(n: int) -> Any:
@@ -146,10 +133,9 @@ def compiling(show: Callable[[str], None]) -> Iterator[None]:
 class Watch:
     """Add up the time of compilation. Numba compiles one kernel at a time, and calls these functions in between."""
 
-    def __init__(self) -> None:
-        self.depth, self.spent, self.began = 0, 0.0, 0.0  # a kernel compiles those that it calls
-        self.timer: Timer | None = None
-        self.is_logged = False
+    depth, spent, began = 0, 0.0, 0.0  # a kernel compiles those that it calls
+    timer: Timer | None = None
+    is_logged = False
 
     def start(self) -> None:
         self.depth += 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finegold.kernels import Floats, Known
-from finegold.kernels.jit import ONE, ZERO, intrinsic, kernel, kernel_as_written
+from finegold.kernels.jit import ONE, ZERO, Kernel, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -20,13 +20,15 @@ MIN_ARGUMENT = -708.0  # below, exp(x) is not a normal number; a posterior of 1e
 ROUNDING = 1.5 * 2.0**52  # adding it rounds a number to an integer, which the last bits then hold
 
 
-@intrinsic
-def recast(_: Any, number: Any) -> Any:
-    """Return the bits of a float as an integer, or the float with the bits of an integer."""
+def _recast(_: Any, number: Any) -> Any:
+    """Return the type, and the instructions, of the bits of a float as an integer, or of the opposite."""
     from numba import types
 
     to = types.int64 if isinstance(number, types.Float) else types.float64
     return to(number), lambda context, builder, _, given: builder.bitcast(given[0], context.get_value_type(to))
+
+
+recast: Any = Kernel(_recast, intrinsic=True)
 
 
 @kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel
