@@ -21,6 +21,7 @@ from finegold.methods.anchored import AnchoredVote, First
 from finegold.methods.cbcc import community_prior
 from finegold.system.child import ExhaustedError, run_in_child
 from finegold.system.memory import in_words
+from finegold.votes.annotations import Counts
 from finegold.votes.hygiene import Totals, examine_votes
 from finegold.votes.labels import hold_sets
 from tests.mutants import MUTANTS, ROOT, kills, register_all
@@ -230,9 +231,10 @@ def test_a_ranking_needs_a_seed_that_is_not_negative(tmp_path: Path) -> None:
 
 def found(**given: Any) -> list[str]:
     """Return the kinds of findings in votes of which nothing seems wrong, but for what is given."""
-    usual = {"n_votes": 100, "n_tasks": 30, "n_annotators": 5, "class_names": ["x", "y"], "tasks": ["1"]}
-    values: dict[str, Any] = {**usual, "annotators": ["2"], "votes_per_class": lambda: np.ones(60), **given}
-    return [finding.kind for finding in examine_votes(Totals(**values))]
+    usual = {"n_votes": 100, "n_tasks": 30, "n_annotators": 5, "class_names": ["x", "y"], "task_names": ["1"]}
+    counts = Counts(disagreeing=given.pop("disagreeing", 0))
+    values: dict[str, Any] = {**usual, "annotator_names": ["2"], "votes_per_class": np.ones(60), **given}
+    return [finding.kind for finding in examine_votes(Totals(**values, counts=counts))]
 
 
 HYGIENE = "votes/hygiene.py"
@@ -252,7 +254,7 @@ def test_twenty_votes_of_one_annotator_are_no_trial() -> None:
     assert found(n_annotators=1, n_votes=19) == []
 
 
-@kills(HYGIENE, "votes.disagreeing >= max(", "votes.disagreeing > max(")
+@kills(HYGIENE, "disagreeing >= max(", "disagreeing > max(")
 def test_ten_pairs_that_disagree_are_reported_unless_they_are_few_of_many() -> None:
     assert found(disagreeing=10) == ["disagreeing"]
     assert found(disagreeing=9) == []
@@ -262,9 +264,9 @@ def test_ten_pairs_that_disagree_are_reported_unless_they_are_few_of_many() -> N
 @kills(HYGIENE, "n_annotators >= TIMES_MORE_ANNOTATORS", "n_annotators > TIMES_MORE_ANNOTATORS")
 @kills(HYGIENE, "for name in names) > len(names)", "for name in names) >= len(names)")
 def test_columns_seem_swapped_if_most_tasks_are_called_like_people() -> None:
-    assert found(n_annotators=90, tasks=["worker1", "worker2", "7"]) == ["swapped"]
-    assert found(n_annotators=89, tasks=["worker1", "worker2", "7"]) == []
-    assert found(n_annotators=90, tasks=["worker1", "7"]) == []
+    assert found(n_annotators=90, task_names=["worker1", "worker2", "7"]) == ["swapped"]
+    assert found(n_annotators=89, task_names=["worker1", "worker2", "7"]) == []
+    assert found(n_annotators=90, task_names=["worker1", "7"]) == []
 
 
 @kills(HYGIENE, "all(label and occurs[label] > 1", "all(occurs[label] > 1")

@@ -124,14 +124,13 @@ def find_columns(columns: Sequence[Any], name_of: dict[Role, Any]) -> list[Any]:
     named = {role: named_column(columns, name, role) for role, name in name_of.items() if name is not None}
     free = [column for column in columns if column not in named.values()]
     matches = {role: candidates(free, role) for role in name_of if role not in named}
-    lost = [role for role, fitting in matches.items() if not fitting]
+    if all(len(fitting) == 1 for fitting in matches.values()):
+        return [named[role] if role in named else matches[role][0] for role in name_of]
     others = {role.name: column for role, column in named.items()}
     others |= {role.name: fitting[0] for role, fitting in matches.items() if len(fitting) == 1}
+    lost = [role for role, fitting in matches.items() if not fitting]
     if not lost:
-        for role, fitting in matches.items():
-            if len(fitting) > 1:
-                raise _several(fitting, role, others)
-        return [named[role] if role in named else matches[role][0] for role in name_of]
+        raise next(_several(fitting, role, others) for role, fitting in matches.items() if len(fitting) > 1)
     if not columns:
         raise InputError("there are no columns; expected a table with a header and at least one vote")
     brief = f"there is no {' and no '.join(role.name for role in lost)} column"

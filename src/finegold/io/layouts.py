@@ -32,7 +32,7 @@ from finegold.votes import encoding
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Coded, Codes, Names, text_of, to_list
 from finegold.votes.frames import names_like
-from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words, totals_of
+from finegold.votes.hygiene import Finding, Hygiene, examine_votes, find_doubtful_labels, find_doubtful_words
 from finegold.votes.labels import (
     NOTHING,
     Spellings,
@@ -132,7 +132,7 @@ def assemble(
     if truth:
         findings += find_shifted_truths(annotations, annotations.gold, annotations.class_names)
         findings += find_unvoted_gold(written.truths, written.labels.names if options.classes is None else classes)
-    findings += examine_votes(totals_of(annotations), options.repeated)
+    findings += examine_votes(annotations, options.repeated)
     return replace(annotations, hygiene=hygiene)
 
 

@@ -90,13 +90,8 @@ def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bo
     path (str or Path): The file to write; "-" is CSV on standard output.
     escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
         Finegold's readers remove it. The default is True.
-
-    Raises
-    ------
-    InputError
-        If the format is not known.
-    OutputError
-        If the file cannot be written. An existing file is left as it was.
+    Raises (InputError or OutputError): If the format is not known, or if the file cannot be written. An existing file
+        is left as it was.
     """
     write_pieces(map(to_polars, [frame]), path, escape_formulas=escape_formulas)
 
@@ -122,13 +117,8 @@ def write_labels(
     scores: Add the expected score and its interval, for ordered classes.
     escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
         Finegold's readers remove it. The default is True.
-
-    Raises
-    ------
-    InputError
-        If the format is not known.
-    OutputError
-        If the file cannot be written. An existing file is left as it was.
+    Raises (InputError or OutputError): If the format is not known, or if the file cannot be written. An existing file
+        is left as it was.
     """
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path, escape_formulas=escape_formulas)

@@ -32,7 +32,7 @@ from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
-from finegold.votes.hygiene import examine_votes, totals_of, warn_of
+from finegold.votes.hygiene import examine_votes, warn_of
 from finegold.votes.labels import find_look_alikes, fold_words, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
 
@@ -418,7 +418,7 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     joined = new if votes is None else merge(votes, new, repeated="last").votes
     # All votes are examined again; of what was noticed in the file, only what concerns the file is kept.
     findings = [] if options.normalise else find_look_alikes(joined.class_names, joined.votes_per_class)
-    findings += examine_votes(totals_of(joined), options.repeated)
+    findings += examine_votes(joined, options.repeated)
     warn_of(findings)
     before = [finding for finding in joined.hygiene.findings if finding.kind in OF_A_FILE]
     alias = {**joined.hygiene.alias, **(options.alias or {})}

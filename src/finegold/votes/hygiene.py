@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, Placeholder, Remedy, use
-from finegold.votes.encoding import text_of, to_list
+from finegold.votes.encoding import text_of
 
 if TYPE_CHECKING:
-    from finegold.votes.annotations import Annotations, Repeated
+    from finegold.votes.annotations import Annotations, Counts, Repeated
 
 Groups = list[list[tuple[str, int | None]]]  # spellings of one class and how often each occurs; None for a truth
 NAME = Placeholder("NAME")
@@ -182,32 +182,19 @@ ITEM = re.compile(
 
 
 class Totals(NamedTuple):
-    """The figures and names of votes that `examine_votes` needs."""
+    """What `examine_votes` needs of votes that are spread over machines, under the names that annotations have."""
 
     n_votes: int
     n_tasks: int
     n_annotators: int
-    class_names: list[Any]
-    votes_per_class: Callable[[], NDArray[Any]]
-    tasks: Sequence[Any]  # at most NAMES_EXAMINED names
-    annotators: Sequence[Any]
-    disagreeing: int = 0  # pairs of task and annotator whose repeated votes disagree
+    class_names: Sequence[Any]
+    votes_per_class: NDArray[Any]
+    task_names: Sequence[Any]  # at most NAMES_EXAMINED
+    annotator_names: Sequence[Any]
+    counts: Counts
 
 
-def totals_of(votes: Annotations) -> Totals:
-    return Totals(
-        votes.n_votes,
-        votes.n_tasks,
-        votes.n_annotators,
-        to_list(votes.class_names),
-        lambda: votes.votes_per_class,
-        to_list(votes.task_names[:NAMES_EXAMINED]),
-        to_list(votes.annotator_names[:NAMES_EXAMINED]),
-        votes.counts.disagreeing,
-    )
-
-
-def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
+def examine_votes(votes: Annotations | Totals, repeated: Repeated = "first") -> list[Finding]:
     """Report what looks wrong in votes that could be read, with the likely cause."""
     findings = []
     n_classes, n_votes, n_annotators = len(votes.class_names), votes.n_votes, votes.n_annotators
@@ -221,26 +208,32 @@ def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
         occurs = Counter(part for labels in parts for part in set(labels))
         are_known = [len(labels) > 1 and all(label and occurs[label] > 1 for label in labels) for labels in parts]
         several = [code for code, is_several in enumerate(are_known) if is_several]
-        if count := int(votes.votes_per_class()[several].sum()):
+        if count := int(votes.votes_per_class[several].sum()):
             text = f"{count:,} {'vote holds' if count == 1 else 'votes hold'} several labels, such as "
             text += f"{names[several[0]]}, which is read as a class of its own"
             remedy = use("if annotators may choose several labels", multi=True)
             findings.append(Finding("several labels", text, (remedy,)))
     if n_annotators == 1 and n_votes >= FEW_VOTES:
-        text = f"all {n_votes:,} votes are those of one annotator, {votes.annotators[0]}, so nothing can be compared"
+        text = (
+            f"all {n_votes:,} votes are those of one annotator, {votes.annotator_names[0]}, so nothing can be compared"
+        )
         remedy = use("if another column names the annotators", annotator=NAME)
         findings.append(Finding("one annotator", text, (remedy,)))
     seem_swapped = any(
         2 * sum(pattern.fullmatch(text_of(name)) is not None for name in names) > len(names)
-        for names, pattern in ((votes.tasks, PERSON), (votes.annotators, ITEM))
+        for names, pattern in (
+            (votes.task_names[:NAMES_EXAMINED], PERSON),
+            (votes.annotator_names[:NAMES_EXAMINED], ITEM),
+        )
     )
     if n_annotators >= TIMES_MORE_ANNOTATORS * votes.n_tasks and seem_swapped:
-        text = f"there are {n_annotators:,} annotators, such as {votes.annotators[0]}, for {votes.n_tasks:,} tasks"
-        text = f"{text}, such as {votes.tasks[0]}; perhaps the columns of tasks and annotators are swapped"
+        text = f"there are {n_annotators:,} annotators, such as {votes.annotator_names[0]}, for {votes.n_tasks:,} tasks"
+        text = f"{text}, such as {votes.task_names[0]}; perhaps the columns of tasks and annotators are swapped"
         findings.append(Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),)))
     # whoever chooses a rule for repeated votes knows of them
-    if repeated == "first" and votes.disagreeing >= max(MANY_DISAGREEING, SHARE_DISAGREEING * n_votes):
-        text = f"{votes.disagreeing:,} pairs of task and annotator have votes that disagree; perhaps ids of tasks or "
+    disagreeing = votes.counts.disagreeing
+    if repeated == "first" and disagreeing >= max(MANY_DISAGREEING, SHARE_DISAGREEING * n_votes):
+        text = f"{disagreeing:,} pairs of task and annotator have votes that disagree; perhaps ids of tasks or "
         text = f"{text}annotators are not unique, or several questions are in one table"
         remedy = use(repeated=Placeholder("RULE"), text="to say which votes count")
         findings.append(Finding("disagreeing", text, (remedy,)))

@@ -139,10 +139,10 @@ def read_votes(
         n_tasks,
         len(known.annotators),
         to_list(known.classes),
-        lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
+        np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
         passes[0].tasks.to_list(),
         known.annotators.head(NAMES_EXAMINED).to_list(),
-        disagreeing,
+        remote.counts,
     )
     findings = list(known.findings)
     if options.no_vote is None:
