@@ -80,16 +80,16 @@ def test_files_are_written(panel: Path, tmp_path: Path) -> None:
     assert "What is each judge worth?" in report.read_text()
 
 
-def test_labels_may_come_from_the_best_panel_or_from_named_judges(panel: Path, tmp_path: Path) -> None:
-    for chosen, n in (("best", 3), ("acme-mini,cirrus-70b", 2)):
-        judge(panel, "--labels", tmp_path / "labels.csv", "--panel", chosen)
-        assert pl.read_csv(tmp_path / "labels.csv")["n_judges"].max() == n
-
-
-def test_prices_change_the_panels_and_the_others_keep_theirs(panel: Path) -> None:
-    costs = {tuple(one["judges"]): one["cost"] for one in judge(panel, "--price", "acme-mini=2")["panels"]}
+def test_prices_change_the_panels_and_labels_may_come_from_the_best_or_from_named_judges(
+    panel: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "labels.csv"
+    for words, n in ((["best"], 3), (["acme-mini,cirrus-70b", "--price", "acme-mini=2"], 2)):
+        found = judge(panel, "--labels", out, "--panel", *words)
+        assert pl.read_csv(out)["n_judges"].max() == n
+    costs = {tuple(one["judges"]): one["cost"] for one in found["panels"]}
     assert all((cost >= 2) == ("acme-mini" in names) for names, cost in costs.items())
-    assert min(costs.values()) < 0.1
+    assert min(costs.values()) < 0.1  # others keep theirs
 
 
 @pytest.mark.parametrize(

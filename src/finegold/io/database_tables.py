@@ -164,23 +164,31 @@ class ArrowSession(Session):
         return {name: empty[name].dtype if name in empty else pl.String() for name in schema.names}
 
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
-        """Yield rows. The driver streams PostgreSQL queries without parameters only, so others use a cursor."""
-        if self.database.kind == "postgresql" and values:
-            self.run(f"DECLARE finegold NO SCROLL CURSOR FOR {sql}", values)
-            yield from _join_batches(self._fetch())
-            return
-        with self.cursor(sql, values) as cursor:
-            yield from _join_batches(cursor.fetch_record_batch())
+        """Yield rows. DuckDB returns 2,048 at a time, too few to process efficiently, so batches are joined."""
+        import pyarrow as pa
 
-    def _fetch(self) -> Iterator[Any]:
-        while True:
+        waiting: list[Any] = []
+        for batch in chain(self._batches(sql, values), [None]):
+            waiting += [] if batch is None else [batch]
+            if waiting and (batch is None or sum(map(len, waiting)) >= MOST_ROWS):
+                yield pl.DataFrame(pa.Table.from_batches(waiting))
+                waiting = []
+
+    def _batches(self, sql: str, values: Any) -> Iterator[Any]:
+        """Yield rows as the driver does, which streams PostgreSQL queries without parameters only."""
+        if self.database.kind != "postgresql" or not values:
+            with self.cursor(sql, values) as cursor:
+                yield from cursor.fetch_record_batch()
+            return
+        self.run(f"DECLARE finegold NO SCROLL CURSOR FOR {sql}", values)
+        n_rows = 1
+        while n_rows:
             with self.cursor() as cursor:
                 # FETCH is not a SELECT, so that COPY cannot be used.
                 cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
                 cursor.execute(f"FETCH {FETCHED} FROM finegold")
                 table = cursor.fetch_arrow_table()
-            if not table.num_rows:
-                return
+            n_rows = table.num_rows
             yield from table.to_batches()
 
     def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
@@ -205,18 +213,6 @@ def _driver(module: str) -> Any:
     except ImportError:
         missing = module.partition(".")[0]
         raise InputError(f"databases need {missing}; install it with: pip install 'finegold[databases]'") from None
-
-
-def _join_batches(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
-    """Join batches: DuckDB returns 2,048 rows at a time, too few to process efficiently."""
-    import pyarrow as pa
-
-    waiting: list[Any] = []
-    for batch in chain(batches, [None]):
-        waiting += [] if batch is None else [batch]
-        if waiting and (batch is None or sum(map(len, waiting)) >= MOST_ROWS):
-            yield pl.DataFrame(pa.Table.from_batches(waiting))
-            waiting = []
 
 
 # What drivers say, and what to do.

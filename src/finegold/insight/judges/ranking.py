@@ -221,13 +221,11 @@ class Ranking:
 
         Returns: Systems, win rates, judges and notes.
         """
+        figures = {"position": self.position, "discrimination": self.discrimination}
         return {
             "systems": [one.plain() for one in self.standings],
             "win_rates": self.win_rates.tolist(),
-            "judges": {
-                name: {"position": self.position[name], "discrimination": self.discrimination[name]}
-                for name in self.position
-            },
+            "judges": {name: {figure: of[name] for figure, of in figures.items()} for name in self.position},
             "length_effect": None if self.length_effect is NOTHING else self.length_effect._asdict(),
             "notes": self.notes,
         }
@@ -241,11 +239,9 @@ class Ranking:
 def rank_systems(
     log: JudgeLog,
     judge_weights: Floats,
-    *,
-    weights: Weights = "learned",
-    n_draws: int = 500,
-    seed: int = 0,
-    control_length: bool = False,
+    weights: Weights,
+    seed: int,
+    control_length: bool,
     answers: Answers | None = None,
 ) -> Ranking:
     """Rank the systems of a log. `judge_weights` discounts judges that err alike."""
@@ -254,7 +250,7 @@ def rank_systems(
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
     games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges), control_length)
-    fit = fit_strengths(games, learn_weights=weights == "learned", n_draws=n_draws, seed=seed)
+    fit = fit_strengths(games, learn_weights=weights == "learned", seed=seed)
     order = np.argsort(-fit.theta, kind="stable")
     ranks = np.argsort(np.argsort(-fit.draws, axis=1), axis=1) + 1
     low, high = np.quantile(fit.draws, [0.025, 0.975], axis=0)
@@ -267,8 +263,7 @@ def rank_systems(
     n = np.bincount(forward, minlength=S * S) + np.bincount(backward, minlength=S * S)
     wins, n = wins.reshape(S, S), n.reshape(S, S)
     # The expected score against a system of strength 0.
-    nu = float(np.exp(fit.tie).mean())
-    theta = np.stack([fit.theta, low, high])
+    nu, theta = float(np.exp(fit.tie).mean()), np.stack([fit.theta, low, high])
     average = (np.exp(theta / 2) + nu / 2) / (np.exp(theta / 2) + np.exp(-theta / 2) + nu)
     people = _people(log, answers)
     standings = [

@@ -73,8 +73,10 @@ def find_export(sources: Sequence[Source], format: str | None = None, *, may_be_
 
 def export_named(name: str) -> Export:
     """Return the reader of a format. Raise an InputError that lists all formats if there is none."""
-    if name in MARKS:
-        return _own(MARKS[name][0])[name]
+    if name in MARKS:  # a module has an EXPORT or, if it reads several formats, EXPORTS
+        reader = import_module(f"{__name__}.{MARKS[name][0]}")
+        exports: Sequence[Export] = getattr(reader, "EXPORTS", None) or [reader.EXPORT]
+        return next(export for export in exports if export.name == name)
     if (export := _outside().get(name)) is None:
         known = [TABLE, TRANSPOSED, *format_names()]
         raise InputError(f'there is no format "{name}"; Finegold knows {", ".join(known)}{did_you_mean(name, known)}')
@@ -146,13 +148,6 @@ def _export_of(seen: Source) -> Export | None:
             if export.fits(seen):
                 return export
     return export_named(LAST) if LAST in marked and export_named(LAST).fits(seen) else None
-
-
-@cache
-def _own(module: str) -> dict[str, Export]:
-    """Return the exports of a module of this folder, which has an EXPORT or, if it reads several formats, EXPORTS."""
-    reader = import_module(f"{__name__}.{module}")
-    return {export.name: export for export in getattr(reader, "EXPORTS", None) or [reader.EXPORT]}
 
 
 @cache

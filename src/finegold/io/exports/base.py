@@ -35,7 +35,6 @@ MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
-Answers = Mapping[str, pl.Series]  # by question
 Read = Callable[[Source, "ExportOptions"], Iterator[pl.DataFrame]]
 
 
@@ -312,12 +311,12 @@ def drop_rows(
 
 
 def votes_of_questions(
-    table: pl.DataFrame, task: str, annotator: str, labels: Answers, golds: Answers | None = None
+    table: pl.DataFrame, task: str, annotator: str, labels: Mapping[str, pl.Series], golds: Mapping[str, pl.Series]
 ) -> Iterator[pl.DataFrame]:
     """Yield the votes on each question. A question without answers is left out."""
     for question, label in labels.items():
         if label.null_count() < len(label):
-            gold = (golds or {}).get(question, pl.lit(None, pl.String))
+            gold = golds.get(question, pl.lit(None, pl.String))
             yield table.select(task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold)
 
 

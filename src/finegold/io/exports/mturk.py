@@ -51,13 +51,13 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table = base.drop_rows(table, marks, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
     if not items:
-        yield from base.votes_of_questions(table, task, "WorkerId", labels)
+        yield from base.votes_of_questions(table, task, "WorkerId", labels, {})
         return
     common = dict(labels)
     for number, column in items.items():  # Answer.mood1 is what Answer.mood says about the first item
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
         mine = {end.sub("", name): common.pop(name) for name in labels if end.search(name)}
-        yield from base.votes_of_questions(table, column, "WorkerId", mine)
+        yield from base.votes_of_questions(table, column, "WorkerId", mine, {})
     if common:
         n_answers = sum(len(label.drop_nulls()) for label in common.values())
         options.left_out["answers that are about a whole HIT"] += n_answers

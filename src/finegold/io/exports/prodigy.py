@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 from typing import Any
 
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
@@ -47,8 +47,7 @@ def without_dataset(names: Sequence[str]) -> Sequence[str]:
     """The names of annotators without "<dataset>-", which all of them begin with; several are needed to see it."""
     if len(names) < 2 or SESSION.match(names[0]):
         return names
-    pairs = zip(names[0], names[-1], strict=False)  # they are sorted, so these two differ most
-    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    common = os.path.commonprefix(list(names))  # noqa: RUF071 (names, not paths)
     return [name[common.rfind("-") + 1 :] for name in names]
 
 
