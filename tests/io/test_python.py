@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
 from finegold.io.truth import read_truth
@@ -109,7 +110,8 @@ def test_an_index_of_pandas_names_the_tasks_unless_a_column_does() -> None:
     assert votes_of(read(wide)) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
 
 
-def test_an_error_in_the_generator_of_the_user_is_raised_as_it_is() -> None:
+def test_a_generator_is_aggregated_and_its_error_is_raised_as_it_is() -> None:
+    assert finegold.aggregate(iter(ROWS), method="mv").annotations.n_tasks == 2
     with pytest.raises(TypeError, match="len"):
         read((len(number), "a", "x") for number in [1])  # type: ignore[arg-type]
 

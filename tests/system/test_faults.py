@@ -24,6 +24,8 @@ from click.testing import Result
 import finegold
 from finegold.paper import datasets
 from finegold.paper.datasets import register
+from finegold.system import files
+from finegold.system.files import LIST_SUFFIX, finish_moves
 from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import CSV, run, write
 
@@ -222,18 +224,16 @@ def few_descriptors(free: int) -> Any:
 
 
 def ctrl_c(function: str) -> Any:
+    wanted = getattr(files, function)
+
+    def pressed(*given: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return wanted(*given)
+
     @contextmanager
     def press(patch: pytest.MonkeyPatch) -> Iterator[None]:
-        import finegold.system.files
-
-        wanted = getattr(finegold.system.files, function)
-
-        def pressed(*given: Any) -> Any:
-            signal.raise_signal(signal.SIGINT)
-            return wanted(*given)
-
         with patch.context() as patched:
-            patched.setattr(finegold.system.files, function, pressed)
+            patched.setattr(files, function, pressed)
             yield
 
     return press
@@ -295,41 +295,29 @@ def test_a_run_that_is_killed_between_two_files_is_finished_by_the_next(here: Pa
 
 def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: Path) -> None:
     """Killed before the last of the lists was written, or forged by somebody who may write to the folder."""
-    from finegold.system.files import LIST_SUFFIX, finish_moves
-
     one, other = tmp_path / "one", tmp_path / "other"
-    lists = [str(folder / f".{'0' * 12}{LIST_SUFFIX}") for folder in (one, other)]
-    temporary = str(one / f".a.csv.{'1' * 12}.part.csv")
-    whole = json.dumps({"moves": [[temporary, str(one / "a.csv")]], "lists": lists})
-    forged = json.dumps({"moves": [[str(tmp_path / "secret"), str(one / "a.csv")]], "lists": lists})
-    elsewhere = str(tmp_path / f".a.csv.{'1' * 12}.part.csv")
-    forged_name = json.dumps({"moves": [[elsewhere, str(one / "a.csv")]], "lists": lists})
-    for texts in (
-        (forged_name, forged_name),
-        (whole,),
-        (whole, ""),
-        (whole, whole[:-9]),
-        (forged, forged),
-        ("", ""),
-        ("[]", "{}"),
-    ):
-        for folder in (one, other):
-            folder.mkdir(exist_ok=True)
-        write(tmp_path / "secret", "s")
-        write(Path(elsewhere), "s")
+    lists = [folder / f".{'0' * 12}{LIST_SUFFIX}" for folder in (one, other)]
+    temporary = one / f".a.csv.{'1' * 12}.part.csv"
+    foreign = [tmp_path / "secret", tmp_path / temporary.name]  # neither is a temporary file of this folder
+    for folder in (one, other):
+        folder.mkdir()
+
+    def listed(moved: Path) -> str:
+        return json.dumps({"moves": [[str(moved), str(one / "a.csv")]], "lists": list(map(str, lists))})
+
+    whole = listed(temporary)
+    forged = [(listed(path), listed(path)) for path in foreign]
+    for texts in (*forged, (whole,), (whole, ""), (whole, whole[:-9]), ("", ""), ("[]", "{}"), (whole, whole)):
+        for path in (*foreign, temporary):
+            write(path, "new")
         write(one / "a.csv", OLD)
-        write(Path(temporary), "new")
         for path, text in zip(lists, texts, strict=False):
-            write(Path(path), text)
-        assert finish_moves(one) == []
-        assert finish_moves(other) == []
-        assert (one / "a.csv").read_bytes() == OLD
-        assert (tmp_path / "secret").exists()
-        assert not [path for path in lists if Path(path).exists()]
-    for path in lists:
-        write(Path(path), whole)
-    assert finish_moves(other) == [one / "a.csv"]
-    assert (one / "a.csv").read_text() == "new"
+            write(path, text)
+        is_whole = texts == (whole, whole)
+        assert [*finish_moves(other), *finish_moves(one)] == [one / "a.csv"] * is_whole
+        assert (one / "a.csv").read_bytes() == (b"new" if is_whole else OLD)
+        assert foreign[0].exists()
+        assert not [path for path in lists if path.exists()]
 
 
 KILLED_AFTER_A_MOVE = """
@@ -347,8 +335,6 @@ with files.replacing("link.csv", "b.csv") as temporaries:
 
 
 def test_a_killed_run_is_finished_where_a_file_is_a_link(tmp_path: Path) -> None:
-    from finegold.system.files import finish_moves
-
     for name in ("real.csv", "b.csv"):
         write(tmp_path / name, OLD)
     (tmp_path / "link.csv").symlink_to("real.csv")
