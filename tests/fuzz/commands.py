@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from functools import cache
@@ -14,7 +13,7 @@ import polars as pl
 from finegold.cli.app import every_command
 from finegold.report import FORMATS, KINDS
 from tests.fuzz.case import OUTPUT, Case
-from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, mutated, samples
+from tests.fuzz.formats import BYTE_MUTATORS, HEADER, TEXT_MUTATORS, as_file, mutated, samples
 
 NUMBERS = ("1", "2", "3", "5", "-1", "0", "1", "2", "3", "0.5", "-0.5", "1e400", "nan", "inf", "x", "", "9" * 30)
 NAMES = ("task", "worker", "label", "w1", "x", "", "no such name", "é", "[bold]", "\x1b[31m", "a,b", "=1+1")
@@ -85,7 +84,7 @@ def _log(random: Random) -> tuple[str, bytes]:
         if frame.columns and random.random() < 0.5:
             column = random.choice(frame.columns)
             frame = frame.with_columns(_odd_column(column, random))
-        return name, _parquet(frame)
+        return name, as_file(frame, name)
     text = frame.write_csv()
     for _ in range(random.choice([0, 0, 1, 2])):
         text = random.choice(TEXT_MUTATORS)(text, ",", random)
@@ -115,12 +114,6 @@ def _odd_column(name: str, random: Random) -> pl.Expr:
     ).alias(name)
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
-
-
 def judged(random: Random) -> Case:
     name, content = _log(random)
     gold = random.choice([b"item,truth\nq0,m1\nq1,m2\n", b"item,truth\nq0,A\nq1,tie\n", b"", b"x\n1\n"])
@@ -148,16 +141,10 @@ def odd_votes(random: Random) -> tuple[str, bytes]:
     frame = pl.DataFrame(rows, schema=list(HEADER), orient="row")
     if random.random() < 0.3:
         frame = frame.with_columns(_odd_column(random.choice(HEADER), random))
-        return random.choice([("votes.parquet", _parquet(frame)), ("votes.arrow", _arrow(frame))])
-    name = random.choice(["votes.csv", "votes.jsonl", "votes.csv", "[v]*?.csv"])
-    text = frame.write_ndjson() if name.endswith("jsonl") else frame.write_csv()
-    return name, text.encode()
-
-
-def _arrow(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_ipc(buffer)
-    return buffer.getvalue()
+        name = random.choice(["votes.parquet", "votes.arrow"])
+    else:
+        name = random.choice(["votes.csv", "votes.jsonl", "votes.csv", "[v]*?.csv"])
+    return name, as_file(frame, name)
 
 
 def sets(random: Random) -> Case:

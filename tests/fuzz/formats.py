@@ -46,19 +46,17 @@ def aggregate(name: str, family: str, files: dict[str, bytes], path: str, **more
 @cache
 def samples() -> dict[str, bytes]:
     """A small valid file of every format, by file name."""
-    csv = _delimited([HEADER, *ROWS], ",")
-    wide = "task,ann,bob\n" + "".join(f"t{n},{n % 2},{n % 3}\n" for n in range(6))
-    found = {"votes.csv": csv, "votes.tsv": _delimited([HEADER, *ROWS], "\t"), "wide.csv": wide.encode()}
+    frame = pl.DataFrame(ROWS, schema=list(HEADER), orient="row")
+    plain = ("votes.csv", "votes.csv.gz", "votes.parquet", "votes.arrow", "stream.arrow")
+    found = {name: as_file(frame, name) for name in plain}
+    found["votes.tsv"] = found["votes.csv"].replace(b",", b"\t")
+    found["votes16.csv"] = found["votes.csv"].decode().encode("utf-16")
+    found["wide.csv"] = b"task,ann,bob\n" + b"".join(b"t%d,%d,%d\n" % (n, n % 2, n % 3) for n in range(6))
     found |= {name: _json_file(name, records) for name, records in RECORDS.values()}
     found |= {name: content.encode() for name, content in SHEETS.values()}
-    found |= {"votes.csv.gz": gzip.compress(csv, mtime=0), "votes16.csv": csv.decode().encode("utf-16")}
     found |= {"doccano.zip": zipped({name: lines(rows) for name, rows in DOCCANO.items()})}
-    found |= {"log.eval": zipped(_eval_log())} | _binary_tables() | _workbooks()
+    found |= {"log.eval": zipped(_eval_log())} | _workbooks()
     return {name: _packed(_unpacked(it)) if it.startswith(b"PK") else it for name, it in found.items()}
-
-
-def _delimited(rows: list[tuple[str, ...]], mark: str) -> bytes:
-    return "".join(mark.join(row) + "\n" for row in rows).encode()
 
 
 def _json_file(name: str, value: Any) -> bytes:
@@ -70,14 +68,13 @@ def _eval_log() -> dict[str, str]:
     return {"header.json": json.dumps({"version": 2, "status": "success", "eval": INSPECT["eval"]}), **parts}
 
 
-def _binary_tables() -> dict[str, bytes]:
-    frame = pl.DataFrame(ROWS, schema=list(HEADER), orient="row")
-    parquet, arrow, stream = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    frame.write_parquet(parquet)
-    frame.write_ipc(arrow)
-    frame.write_ipc_stream(stream)
-    found = {"votes.parquet": parquet, "votes.arrow": arrow, "stream.arrow": stream}
-    return {name: file.getvalue() for name, file in found.items()}
+def as_file(frame: pl.DataFrame, name: str) -> bytes:
+    """The table in the format of this file name."""
+    buffer = io.BytesIO()
+    forms = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet", "arrow": "write_ipc"}
+    how = "write_ipc_stream" if name == "stream.arrow" else forms[name.removesuffix(".gz").rpartition(".")[2]]
+    getattr(frame, how)(buffer)
+    return gzip.compress(buffer.getvalue(), mtime=0) if name.endswith(".gz") else buffer.getvalue()
 
 
 def _workbooks() -> dict[str, bytes]:
@@ -250,12 +247,4 @@ def counted_table(random: Random) -> Case:
     rows = [(f"t{random.randrange(5)}", f"w{random.randrange(4)}", random.choice(values)) for _ in range(n)]
     frame = pl.DataFrame(rows, schema=list(HEADER), orient="row")
     name = random.choice(["votes.csv", "votes.jsonl", "votes.parquet", "votes.csv.gz"])
-    buffer = io.BytesIO()
-    if name.endswith("jsonl"):
-        frame.write_ndjson(buffer)
-    elif name.endswith("parquet"):
-        frame.write_parquet(buffer)
-    else:
-        frame.write_csv(buffer)
-    content = gzip.compress(buffer.getvalue(), mtime=0) if name.endswith("gz") else buffer.getvalue()
-    return aggregate(name, "counted", {name: content}, name, votes=n)
+    return aggregate(name, "counted", {name: as_file(frame, name)}, name, votes=n)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import struct
-import zipfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,22 +19,7 @@ from finegold import Annotations, InputError
 from finegold.io.read import read
 from tests.support.exports_made import zipped
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
-from tests.support.workbooks import ods, xls, xlsx
-
-LONG: list[list[Any]] = [["task", "worker", "label"], ["t2", "ann", "cat"], ["t1", "bob", "dog"], ["t1", "ann", "cat"]]
-
-
-def changed(path: Path, part: str, old: str, new: str) -> Path:
-    """The same archive with a text of one part replaced."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    assert old.encode() in parts[part]
-    parts[part] = parts[part].replace(old.encode(), new.encode(), 1)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return path
-
+from tests.support.workbooks import LONG, ods, replace_in, xls, xlsx
 
 XLSX, ODS = "xl/worksheets/sheet1.xml", "content.xml"
 ODS_ROW = (
@@ -55,7 +39,7 @@ FAR: list[tuple[Any, str, str, str, str | None]] = [
 def test_cells_far_away_count_unless_they_are_empty(
     tmp_path: Path, make: Any, part: str, old: str, new: str, words: str | None
 ) -> None:
-    path = changed(make(tmp_path / f"v.{make.__name__}", {"A": LONG}), part, old, new)
+    path = replace_in(make(tmp_path / f"v.{make.__name__}", {"A": LONG}), part, old, new)
     if words is None:
         assert votes_of(read(path)) == VOTES
     else:

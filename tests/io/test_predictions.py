@@ -80,27 +80,12 @@ def test_weight_and_accuracy_are_learned():
     assert record.confidence > record.accuracy
 
 
-def test_a_model_at_random_changes_nothing_and_copies_share_the_weight():
-    votes, p, truth = draw()
-    noise = np.random.default_rng(1).dirichlet(np.ones(3), N)
-    alone, with_noise = finegold.aggregate(votes), fit(votes, noise)
-    assert with_noise.combined.records[0].weight < 0.2
-    assert share_right(with_noise, truth) > share_right(alone, truth) - 0.01
-    twice = finegold.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)})
-    once = fit(votes, p)
-    assert sum(record.weight for record in twice.combined.records) == pytest.approx(
-        once.combined.records[0].weight, abs=0.2
-    )
+def test_copies_share_the_weight():
+    votes, p, _ = draw()
+    once, twice = fit(votes, p), finegold.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)})
+    of_both = sum(record.weight for record in twice.combined.records)
+    assert of_both == pytest.approx(once.combined.records[0].weight, abs=0.2)
     assert (twice.label_codes == once.label_codes).mean() > 0.98
-
-
-def test_a_model_does_not_outvote_unanimous_annotators_without_earning_it():
-    votes, _, truth = draw(votes_per_task=7, skill=0.9)
-    noise = np.random.default_rng(2).integers(0, 3, N)
-    p = np.full((N, 3), 1e-9)
-    p[np.arange(N), noise] = 1
-    both = fit(votes, p)
-    assert share_right(both, truth) >= share_right(finegold.aggregate(votes), truth) - 0.005
 
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc"])
@@ -124,13 +109,6 @@ def test_tasks_with_predictions_only_are_labelled_and_marked():
     assert np.allclose(only.select(CLASSES).to_numpy(), result.combined.posterior)
     plan = result.next()
     assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
-
-
-def test_gold_stays_and_teaches():
-    votes, p, truth = draw()
-    gold = {i: CLASSES[(truth[i] + 1) % 3] for i in range(20)}
-    result = fit(votes, p, gold=gold)
-    assert result.label[:20].tolist() == list(gold.values())
 
 
 def test_forms_of_predictions_agree(tmp_path):
@@ -407,6 +385,7 @@ def test_what_is_wrong_with_a_bad_model_is_said_and_does_no_harm():
         for model in models:
             result = fit(votes, model)
             assert any(words in note for note in result.notes), result.notes
+            assert result.combined.records[0].weight < 0.2
             assert share_right(result, truth) >= alone - 0.01
     _, modest, _ = draw(votes_per_task=5, accuracy=0.8)
     certain = np.clip(np.eye(3)[modest.argmax(axis=1)], 0.001, 0.998)  # always certain, wrong on a fifth of the tasks

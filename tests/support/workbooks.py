@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from tests.support.exports_made import zipped
+
 Sheets = dict[str, list[list[Any]]]
+LONG: list[list[Any]] = [["task", "worker", "label"], ["t2", "ann", "cat"], ["t1", "bob", "dog"], ["t1", "ann", "cat"]]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -23,22 +26,19 @@ def xlsx(path: Path, sheets: Sheets) -> Path:
         f'<Relationship Id="r{n}" Type="{LINKS}/worksheet" Target="worksheets/sheet{n}.xml"/>'
         for n in range(1, len(sheets) + 1)
     )
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", f'{HEAD}<Types xmlns="{PARTS}/content-types"/>')
-        root = f'<Relationship Id="r" Type="{LINKS}/officeDocument" Target="xl/workbook.xml"/>'
-        archive.writestr("_rels/.rels", f'{HEAD}<Relationships xmlns="{PARTS}/relationships">{root}</Relationships>')
-        archive.writestr(
-            "xl/workbook.xml", f'{HEAD}<workbook xmlns="{MAIN}" xmlns:r="{LINKS}"><sheets>{listed}</sheets></workbook>'
+    root = f'<Relationship Id="r" Type="{LINKS}/officeDocument" Target="xl/workbook.xml"/>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{PARTS}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{PARTS}/relationships">{root}</Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{LINKS}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PARTS}/relationships">{links}</Relationships>',
+    }
+    for number, rows in enumerate(sheets.values(), 1):
+        data = "".join(f'<row r="{r}">{_cells(row, r)}</row>' for r, row in enumerate(rows, 1))
+        parts[f"xl/worksheets/sheet{number}.xml"] = (
+            f'<worksheet xmlns="{MAIN}"><sheetData>{data}</sheetData></worksheet>'
         )
-        archive.writestr(
-            "xl/_rels/workbook.xml.rels", f'{HEAD}<Relationships xmlns="{PARTS}/relationships">{links}</Relationships>'
-        )
-        for number, rows in enumerate(sheets.values(), 1):
-            data = "".join(f'<row r="{r}">{_cells(row, r)}</row>' for r, row in enumerate(rows, 1))
-            archive.writestr(
-                f"xl/worksheets/sheet{number}.xml",
-                f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>{data}</sheetData></worksheet>',
-            )
+    path.write_bytes(zipped({name: HEAD + part for name, part in parts.items()}))
     return path
 
 
@@ -62,11 +62,23 @@ def ods(path: Path, sheets: Sheets) -> Path:
         f'<table:table table:name="{name}">{"".join(map(_row, rows))}</table:table>' for name, rows in sheets.items()
     )
     body = f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        parts = 'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
-        archive.writestr("META-INF/manifest.xml", f"{HEAD}<manifest:manifest {parts}/>")
-        archive.writestr("content.xml", f"{HEAD}<office:document-content {spaces}>{body}</office:document-content>")
+    parts = 'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
+    content = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": f"{HEAD}<manifest:manifest {parts}/>",
+        "content.xml": f"{HEAD}<office:document-content {spaces}>{body}</office:document-content>",
+    }
+    path.write_bytes(zipped(content))
+    return path
+
+
+def replace_in(path: Path, part: str, old: str, new: str) -> Path:
+    """Replace a text of one part of an archive."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert old in parts[part]
+    parts[part] = parts[part].replace(old, new, 1)
+    path.write_bytes(zipped(parts))
     return path
 
 
