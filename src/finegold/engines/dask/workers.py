@@ -53,7 +53,7 @@ class Packed(NamedTuple):
     votes_per_cell: NDArray[Any]
     cell_class: NDArray[Any]
     annotator: NDArray[Any]
-    gold: NDArray[np.int32] | None  # None: no truth is known
+    gold: NDArray[Any] | None  # None: no truth is known
     n_annotators: int
     n_classes: int
     total_votes: int  # of all blocks
@@ -62,7 +62,7 @@ class Packed(NamedTuple):
         n_tasks, counts = len(self.cells_per_task), (self.cells_per_task, self.votes_per_cell)
         task_ptr, cell_ptr = (np.append(np.uint64(0), np.cumsum(sizes, dtype=np.uint64)) for sizes in counts)
         votes = Votes(task_ptr, cell_ptr, self.cell_class, self.annotator.astype(np.uint32))
-        gold = np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy()
+        gold = np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.astype(np.int32)
         posterior = np.zeros((n_tasks, self.n_classes), dtype)
         return Block(index, votes, gold, self.n_annotators, self.total_votes, posterior)
 

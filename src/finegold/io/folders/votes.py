@@ -6,7 +6,7 @@ Only names and counts come back to this machine:
 2. `make_vocabulary`: this machine makes one vocabulary of all names, and splits the tasks into ranges.
 3. `spread_part`: workers store the votes of every part in the codes of all parts, sorted by range.
 4. `gather_range`: workers join the parts of every range, sorted and grouped as in `Annotations`.
-5. `_cut_blocks`: ranges are cut into the blocks that one machine would make, which any worker can load.
+5. `cut_blocks`: ranges are cut into the blocks that one machine would make, which any worker can load.
 
 docs/guides/distributed.md compares this with the data frames of Dask.
 """
@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_c
 from finegold.kernels.sort_votes import count
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated
-from finegold.votes.encoding import MISSING, Codes, Names, encode_series, match, rank_of, renumber, text_of, to_list
+from finegold.votes.encoding import MISSING, Codes, Names, encode_series, match, rank_of, text_of, to_list
 from finegold.votes.hygiene import (
     NAMES_EXAMINED,
     Finding,
@@ -51,8 +51,8 @@ from finegold.votes.hygiene import (
 )
 from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
 
-ROWS_PER_RANGE = 2**22
-MOST_ROWS_PER_PART = 2**22  # of Parquet and Arrow files; text has to be read from its beginning
+ROWS_PER_RANGE = 2**21  # few, so that all workers are busy until the end
+MOST_ROWS_PER_PART = 2**21  # of Parquet and Arrow files; text has to be read from its beginning
 ROWS_SAMPLED = 200  # of a part, to estimate how its tasks are spread
 
 
@@ -121,7 +121,7 @@ def read_votes(
     )
     unused = 0 if truth is None else len(truth.task) - n_gold
     remote = RemoteVotes(
-        blocks=_cut_blocks(cluster, ranges, folders, known, fewest_votes),
+        blocks=cut_blocks(ranges, folders, known, fewest_votes),
         n_votes=n_votes,
         n_gold=n_gold,
         n_tasks=n_tasks,
@@ -193,8 +193,10 @@ def read_part(
     tasks, annotators, cells = table.ids(columns[0]), table.ids(columns[1]), table.values(columns[2])
     labels = drop_missing(cells, missing)
     refuse_lost_ids(labels.codes, where, task=tasks.codes, annotator=annotators.codes)
-    complete = np.flatnonzero((tasks.codes != MISSING) & (annotators.codes != MISSING))
-    task, annotator, label = (coded.codes[complete] for coded in (tasks, annotators, labels))
+    rows, (task, annotator, label) = len(labels.codes), (coded.codes for coded in (tasks, annotators, labels))
+    if rows and min(task.min(), annotator.min()) == MISSING:
+        complete = (task != MISSING) & (annotator != MISSING)
+        task, annotator, label = task[complete], annotator[complete], label[complete]
     task_names, people, classes = (coded.names.values for coded in (tasks, annotators, labels))
     for dtype in (task_names.dtype, people.dtype):
         if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):
@@ -202,10 +204,11 @@ def read_part(
             remedy = use(text="so that this machine reads the votes", output="labels.parquet")
             raise InputError(problem, source.name, [remedy])
     task_names, people = (ids if ids.dtype.is_integer() else ids.cast(pl.String) for ids in (task_names, people))
-    _store(folder, tasks=task_names, annotators=people, labels=classes, task=task, annotator=annotator, label=label)
+    codes = {"annotator": _small(annotator, len(people)), "label": _small(label, len(classes))}
+    _store(folder, tasks=task_names, annotators=people, labels=classes, task=task, **codes)
     return FirstPass(
         name=source.name,
-        rows=len(tasks.codes),
+        rows=rows,
         annotators=people,
         voted=np.flatnonzero(count(annotator[label != MISSING], len(people))).astype(np.int32),
         labels=classes,
@@ -300,9 +303,13 @@ def spread_part(folder: Path, known: Vocabulary, to: Path) -> None:
     annotator_of = _codes_in(known.annotators, _names(folder, "annotators"))
     class_of = known.class_of[_codes_in(known.labels, _names(folder, "labels"))]
     first_row = np.searchsorted(in_range[order], np.arange(len(first_name)))
-    task, annotator, label = task[order], annotator_of[annotator[order]], renumber(label[order], class_of)
+    annotator_of, class_of = _small(annotator_of, len(known.annotators)), _small(class_of, len(known.classes))
+    codes = {
+        "annotator": annotator_of[annotator[order]],
+        "label": np.append(class_of, class_of.dtype.type(MISSING))[label[order]],
+    }
     starts = {"first_name": np.array(first_name), "first_row": first_row}
-    _store(to, tasks=names, task=task, annotator=annotator, label=label, **starts)
+    _store(to, tasks=names, task=task[order], **codes, **starts)
 
 
 @dataclass(frozen=True)
@@ -329,7 +336,7 @@ def gather_range(
         task, annotator, label = (_array(part, name)[rows] for name in ("task", "annotator", "label"))
         columns.append((task - np.int32(first - before), annotator, label))
         before += end - first
-    task, annotator, label = (np.concatenate(column) for column in zip(*columns, strict=True))
+    task, annotator, label = (np.concatenate(column, dtype=np.int32) for column in zip(*columns, strict=True))
     names = encode_series(Names(pl.concat(pieces)))
     if not (label != MISSING).any():
         return Range(0, 0, 0, 0, names.names.values)
@@ -339,9 +346,11 @@ def gather_range(
     if truth is not None:
         of_truth = match(to_list(truth.task), votes.task_names)
         gold[of_truth[of_truth != MISSING]] = known.truths[of_truth != MISSING]
-    arrays = {name: getattr(votes, name) for name in ("task_ptr", "cell_ptr", "cell_class")}
-    people = np.asarray(votes.annotator_names)[votes.annotator]
-    _store(to, tasks=votes.task_names.values, annotator=people, gold=gold, **arrays)
+    pointer: Any = np.min_scalar_type(votes.n_votes)
+    pointers = {name: getattr(votes, name).astype(pointer) for name in ("task_ptr", "cell_ptr")}
+    people = _small(np.asarray(votes.annotator_names), len(everybody))[votes.annotator]
+    codes = {"annotator": people, "cell_class": votes.cell_class, "gold": _small(gold, len(known.classes))}
+    _store(to, tasks=votes.task_names.values, **codes, **pointers)
     unlabelled: Any = votes.unlabelled
     left_out, n_gold = votes.counts.repeated, int((gold != MISSING).sum())
     return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.values, votes.counts.disagreeing)
@@ -378,33 +387,30 @@ class StoredBlock(NamedTuple):
         return pl.concat([_names(folder, "tasks", first, end) for folder, first, end in self.slices])
 
 
-def _cut_blocks(
-    cluster: Cluster, ranges: Sequence[Range], folders: Sequence[Path], known: Vocabulary, fewest_votes: int
+def cut_blocks(
+    ranges: Sequence[Range], folders: Sequence[Path], known: Vocabulary, fewest_votes: int
 ) -> list[StoredBlock]:
     """Cut the ranges into the blocks that one machine would make."""
-    filled = [(part, folder) for part, folder in zip(ranges, folders, strict=True) if part.n_tasks]
-    first_vote = list(accumulate((part.n_votes for part, _ in filled), initial=0))
-    first_task = list(accumulate((part.n_tasks for part, _ in filled), initial=0))
-    wanted = cuts(first_vote[-1], first_task[-1], len(known.annotators), fewest_votes)
-    inside = [wanted[(wanted > first) & (wanted <= end)] for first, end in pairwise(first_vote)]
-    jobs = [(folder, first, inner) for (_, folder), first, inner in zip(filled, first_vote, inside, strict=False)]
-    starts = cluster.map(_find_starts, jobs)
-    bounds = {before + task for before, tasks in zip(first_task, starts, strict=False) for task in tasks}
-    blocks = []
-    for first, end in pairwise(sorted({0, *bounds, first_task[-1]})):
-        slices = [
-            (folder, max(first, start) - start, min(end, stop) - start)
-            for (_, folder), (start, stop) in zip(filled, pairwise(first_task), strict=True)
-            if max(first, start) < min(end, stop)
-        ]
-        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes), first_vote[-1]))
-    return blocks
-
-
-def _find_starts(folder: Path, votes_before: int, wanted: NDArray[np.float64]) -> list[int]:
-    """Return the tasks of a range at which blocks begin: the first with so many votes before it in the data set."""
-    first_vote = _array(folder, "cell_ptr")[_array(folder, "task_ptr")] + votes_before
-    return [int(task) for task in np.searchsorted(first_vote, wanted)]
+    n_votes, n_tasks = sum(part.n_votes for part in ranges), sum(part.n_tasks for part in ranges)
+    wanted = np.ceil(cuts(n_votes, n_tasks, len(known.annotators), fewest_votes)).astype(np.int64)
+    slices: list[list[tuple[Path, int, int]]] = [[]]  # of each block
+    votes_before = 0
+    for part, folder in zip(ranges, folders, strict=True):
+        if not part.n_tasks:
+            continue
+        # A block begins at the first task with so many votes before it. A search reads a few numbers from the disk.
+        task_ptr, cell_ptr = _array(folder, "task_ptr"), _array(folder, "cell_ptr")
+        inside = wanted[(wanted > votes_before) & (wanted <= votes_before + part.n_votes)] - votes_before
+        cells = np.searchsorted(cell_ptr, inside.astype(cell_ptr.dtype))
+        starts = np.searchsorted(task_ptr, cells.astype(task_ptr.dtype))
+        for number, (first, end) in enumerate(pairwise([0, *starts.tolist(), part.n_tasks])):
+            if number and slices[-1]:
+                slices.append([])
+            if first < end:
+                slices[-1].append((folder, first, end))
+        votes_before += part.n_votes
+    sizes = len(known.annotators), len(known.classes), n_votes
+    return [StoredBlock(tuple(some), *sizes) for some in slices if some]
 
 
 # ---- Arrays and names in folders that all machines see; each folder appears whole or not at all
@@ -425,6 +431,11 @@ def _store(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
         shutil.rmtree(temporary)
         if not folder.is_dir():
             raise
+
+
+def _small(codes: Codes, n: int) -> NDArray[Any]:
+    """Return codes below n in as few bytes as they and MISSING need."""
+    return codes.astype(np.min_scalar_type(-max(n, 1)), copy=False)
 
 
 def _array(folder: Path, name: str) -> NDArray[Any]:
