@@ -257,7 +257,13 @@ def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_bad_usage_is_exit_code_two(votes: Path) -> None:
-    for arguments in (["aggregate"], ["fly"], ["aggregate", votes, "--threads", "0"], ["evaluate", votes]):
+    for arguments in (
+        ["aggregate"],
+        ["fly"],
+        ["--traceback"],
+        ["aggregate", votes, "--threads", "0"],
+        ["evaluate", votes],
+    ):
         result = run(*arguments)
         assert result.exit_code == 2, arguments
         assert result.stdout == ""
