@@ -1,8 +1,6 @@
 """All methods on one file, side by side."""
 
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +15,7 @@ from finegold.insight.comparison import compare
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from tests.support.animals import VOTES as SAMPLE
-from tests.support.cli_helpers import CSV, json_of, succeed, without_seconds, write
+from tests.support.cli_helpers import CSV, database, json_of, succeed, without_seconds, write
 
 QUICK = ["mv", "ds", "ptbcc"]
 
@@ -97,11 +95,8 @@ def test_the_command_writes_its_tables(tmp_path):
 
 
 def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
-    place, truth = tmp_path / "votes.db", write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
-    with closing(sqlite3.connect(place)) as connection, connection:
-        connection.execute("CREATE TABLE votes (task, annotator, label)")
-        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in CSV.split()[1:]])
-    sources = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
+    truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
+    sources = (write(tmp_path / "votes.csv", CSV),), (database(tmp_path / "votes.db"), "--table", "votes")
     options = ("--truth", truth, "--method", "mv")
     of_file, of_table = (json_of("compare", *source, *options)["methods"] for source in sources)
     assert without_seconds(of_file) == without_seconds(of_table)

@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold.io.writers import write_frame
-from tests.support.cli_helpers import json_of, run, succeed, write
+from tests.support.cli_helpers import json_of, read_table, run, succeed, write
 
 VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
 COLUMNS = ["item", "label", "confidence", "n_votes", "tied", "is_gold"]
@@ -23,22 +23,12 @@ def aggregate(folder: Path, *arguments: object, votes: str = VOTES) -> None:
 def test_a_file_of_labels_keeps_the_name_of_the_task_and_the_natural_order(tmp_path: Path, name: str) -> None:
     write(tmp_path / "gold.csv", "task,truth\nt2,x\n")
     aggregate(tmp_path, "-o", tmp_path / name, "--annotators", tmp_path / f"a{name}", "--gold", tmp_path / "gold.csv")
-    labels, annotators = table(tmp_path / name), table(tmp_path / f"a{name}")
+    labels, annotators = read_table(tmp_path / name), read_table(tmp_path / f"a{name}")
     assert labels.columns == COLUMNS
     assert labels["item"].to_list() == ["t1", "t2", "t10"]
     assert [str(is_gold).lower() for is_gold in labels["is_gold"]] == ["false", "true", "false"]
     assert annotators.columns[:2] == ["rater", "n_votes"]
     assert annotators["rater"].to_list() == ["r1", "r2", "r10"]
-
-
-def table(path: Path) -> pl.DataFrame:
-    if path.suffix == ".xlsx":
-        return pl.read_excel(path, engine="calamine")
-    if path.suffix == ".parquet":
-        return pl.read_parquet(path)
-    if path.suffix == ".jsonl":
-        return pl.read_ndjson(path)
-    return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
 
 
 def test_printed_labels_have_the_same_columns(tmp_path: Path) -> None:
@@ -52,7 +42,7 @@ def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
     assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
     new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
     succeed("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
-    assert table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
+    assert read_table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
 
 
 @pytest.mark.parametrize("task", ["item", "thing"])
@@ -65,7 +55,7 @@ def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> Non
 @pytest.mark.parametrize("task", ["label", "tied", "is_gold"])
 def test_a_name_that_another_column_has_is_not_taken(tmp_path: Path, task: str) -> None:
     aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
-    assert table(tmp_path / "l.csv").columns[:2] == ["task", "label"]
+    assert read_table(tmp_path / "l.csv").columns[:2] == ["task", "label"]
 
 
 def test_a_workbook_holds_formulas_as_texts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import finegold
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.votes.encoding import to_list
 from finegold.votes.sample import VOTES
-from tests.support.cli_helpers import CSV, json_of, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
 
@@ -46,10 +46,7 @@ def test_the_summary_of_the_sample_says_how_many_votes_and_labels_are_tied_and_w
 def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str) -> None:
     result = succeed("aggregate", votes, "-o", tmp_path / name)
     assert result.stdout == ""
-    readers = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
-    separator = "\t" if name.endswith("tsv") else ","
-    reader = readers.get(name.split(".")[-1], lambda path: pl.read_csv(path, separator=separator))
-    assert reader(tmp_path / name)["task"].to_list() == ["t1", "t2", "t3", "t4"]
+    assert read_table(tmp_path / name)["task"].to_list() == ["t1", "t2", "t3", "t4"]
 
 
 def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """finegold convert: votes of any kind as a plain table, which Finegold reads back to the same votes."""
 
 import json
-import sqlite3
-from contextlib import closing
 
 import polars as pl
 import pytest
 
 import finegold
 from finegold import InputError
-from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, database, refusal_of, run, succeed, write
 from tests.support.exports_made import LABEL_STUDIO, annotation, choices
 from tests.support.readers_votes import votes_of
 
@@ -97,14 +95,16 @@ def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path, name):
 
 
 def test_a_table_of_a_database(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "votes.db")) as database, database:
-        database.execute("CREATE TABLE votes (task, annotator, label)")
-        database.execute("INSERT INTO votes VALUES (1, 'ann', 'a')")
-    done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-")
-    assert done.stdout == "task,annotator,label\n1,ann,a\n"
-    message = refusal_of(
-        "convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-", "--question", "all"
+    command = (
+        "convert",
+        database(tmp_path / "votes.db", "task,annotator,label\n1,ann,a"),
+        "--table",
+        "votes",
+        "-o",
+        "-",
     )
+    assert run(*command).stdout == "task,annotator,label\n1,ann,a\n"
+    message = refusal_of(*command, "--question", "all")
     assert "--table works with one question only" in message
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, database, refusal_of, run, succeed, write
 from tests.support.workbooks import xlsx
 
 GOLD = "task,truth\nt1,x\n"
@@ -25,10 +24,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "folder" / "link.csv").symlink_to("../aside.csv")
     (tmp_path / "link.csv").symlink_to("votes.csv")
     write(tmp_path / "gold.csv", GOLD)
-    with sqlite3.connect("votes.db") as database:
-        database.execute("CREATE TABLE votes (task, worker, label)")
-        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [line.split(",") for line in CSV.split()[1:]])
-    database.close()
+    database(tmp_path / "votes.db")
     succeed("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv")
     write(tmp_path / "prototypes.jsonl", "[[[0.9, 0.1], [0.1, 0.9]]]")
     write(tmp_path / "p.parquet", "")

@@ -9,10 +9,9 @@ import pytest
 
 import finegold.votes.simulation as module
 from finegold.votes.simulation import simulate
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import read_table, refusal_of, run, succeed, write
 
 SMALL = ["--tasks", "40", "--annotators", "8", "--classes", "3", "--votes-per-task", "4", "--seed", "2"]
-READERS = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -21,7 +20,7 @@ def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, m
     result = succeed("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
     assert result.stdout == ""
     assert "160 votes" in result.stderr
-    votes, truth = (READERS[kind](tmp_path / "new" / f"{name}.{kind}") for name in ("votes", "truth"))
+    votes, truth = (read_table(tmp_path / "new" / f"{name}.{kind}") for name in ("votes", "truth"))
     expected = simulate(40, 8, 3, votes_per_task=4, seed=2)
     assert truth["truth"].to_list() == expected.truth.tolist()
     assert votes.columns == ["task", "annotator", "label"]

@@ -2,12 +2,10 @@
 
 import csv
 import json
-import sqlite3
-from contextlib import closing
 
 import finegold
 from finegold.methods.registry import DEFAULT_METHOD
-from tests.support.cli_helpers import CSV, refusal_of, run, succeed, write
+from tests.support.cli_helpers import CSV, database, refusal_of, run, succeed, write
 from tests.support.exports_made import annotation, choices
 
 NEW = "task,worker,label\nt1,zoe,x\nt5,ann,y\nt5,bob,y\n"
@@ -65,13 +63,9 @@ def test_an_earlier_run_is_a_prior(tmp_path):
 
 
 def test_new_votes_from_a_database(tmp_path):
-    place = tmp_path / "new.db"
-    with closing(sqlite3.connect(place)) as connection, connection:
-        connection.execute("CREATE TABLE votes (task, annotator, label)")
-        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in NEW.split()[1:]])
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
     query = ["--query", "SELECT * FROM votes WHERE task <> :none", "--param", "none=x"]
-    for source in ([new], [f"sqlite:///{place}", *query]):
+    for source in ([new], [database(tmp_path / "new.db", NEW), *query]):
         succeed("update", saved, *source, "-o", tmp_path / "b.finegold", "--labels", tmp_path / f"{len(source)}.csv")
     assert (tmp_path / "1.csv").read_text() == (tmp_path / "5.csv").read_text()
 

@@ -7,7 +7,7 @@ from finegold.cli.options import CommandLine
 from finegold.cli.show import title_of
 from finegold.report import KINDS
 from finegold.report.charts import DRAWN
-from tests.support.cli_helpers import refusal_of, succeed, write
+from tests.support.cli_helpers import database, refusal_of, succeed, write
 from tests.support.report_helpers import SAMPLE, Page
 
 VOTES, TRUTH = SAMPLE / "votes.csv", SAMPLE / "truth.csv"
@@ -42,13 +42,7 @@ def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect(tmp_path / "votes.db")) as database, database:
-        database.execute("CREATE TABLE votes (task, annotator, label)")
-        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [("a", "w", "x"), ("b", "w", "y"), ("a", "v", "y")])
-    succeed("report", f"sqlite:///{tmp_path}/votes.db", "--table", "votes", "-o", tmp_path / "report.html")
+    succeed("report", database(tmp_path / "votes.db"), "--table", "votes", "-o", tmp_path / "report.html")
     assert "sqlite:///" in Page(tmp_path / "report.html").words
 
     address = "postgresql://me:secret@host/work?password=secret"

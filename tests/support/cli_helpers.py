@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -51,3 +55,19 @@ def without_seconds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def database(path: Path, votes: str = CSV) -> str:
+    """Put votes into the table votes of a new SQLite file, and return its address."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE votes (task, annotator, label)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in votes.split()[1:]])
+    return f"sqlite:///{path}"
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a table by the extension of its name."""
+    if path.suffix == ".xlsx":
+        return pl.read_excel(path, engine="calamine")
+    readers = {".parquet": pl.read_parquet, ".jsonl": pl.read_ndjson}
+    return readers.get(path.suffix, partial(pl.read_csv, separator="\t" if path.suffix == ".tsv" else ","))(path)
