@@ -11,10 +11,10 @@ from scipy.stats import beta
 
 import finegold
 from finegold import Annotations
-from finegold.insight import contested, correlated_pairs, correlation, majority, next_votes, overview
+from finegold.insight import contested, correlation, majority, next_votes, overview
 from finegold.insight import expected as reliability
-from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.correlation import Family
+from finegold.insight.measures import annotator_pairs
 from finegold.insight.spam import spam
 from finegold.report.views.quality import _bands
 from finegold.results.data import suggested_accuracies
@@ -71,15 +71,15 @@ def test_the_votes_of_a_spammer_begin_with_two_of_everybody() -> None:
     ids=["rho at 3 standard errors", "above them", "19 pairs", "20 pairs", "rho below a tenth", "rho above a tenth"],
 )
 def test_a_group_is_confirmed_by_twenty_pairs_and_a_rho_that_exceeds_a_tenth_by_three_standard_errors(
-    n: int, agreed: int, found: bool
+    n: int, agreed: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a hundred pairs the error of rho is 0.1: it has to exceed 0.1 + 3 * 0.1."""
-    group, _ = correlated_pairs._confirm(pairs_of((n, agreed)), np.zeros(2, np.int64), baseline=0.0)
-    assert (group >= 0).all() == found
+    monkeypatch.setattr(correlation, "_find_groups", lambda pairs, n: (np.zeros(n, np.int64), 0.0))
+    assert (correlation.correlated_groups(pairs_of((n, agreed)), 2) >= 0).all() == found
 
 
 def test_less_agreement_than_expected_is_usual_down_to_a_rho_of_minus_a_fifth() -> None:
-    apart, some = (correlated_pairs._find_groups(pairs_of((100, n)), 2)[1] for n in (20, 45))
+    apart, some = (correlation._find_groups(pairs_of((100, n)), 2)[1] for n in (20, 45))
     assert (apart, some) == pytest.approx((-0.2, -0.1))
 
 
@@ -88,13 +88,13 @@ def test_two_votes_of_everybody_are_added_to_the_matrix_of_an_annotator() -> Non
     task, who = np.indices((400, 4)).reshape(2, -1)
     task, who, label = np.append(task, [0, 2]), np.append(who, [4, 4]), np.append(task % 2, [1, 1])
     votes = Annotations.from_arrays(task, who, label)
-    found = correlated_pairs._matrices(votes, np.eye(2)[np.arange(400) % 2])
+    found = correlation._matrices(votes, np.eye(2)[np.arange(400) % 2])
     assert found[4] == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]), abs=0.01)
 
 
 def test_copies_are_worth_one_annotator_together() -> None:
     three = SimpleNamespace(one=np.array([0, 0, 1] * 40), other=np.array([1, 2, 2] * 40))
-    weights = correlated_pairs.discounts(three, np.zeros(3, np.int64), np.ones(1), np.full(3, 40.0))  # type: ignore[arg-type]
+    weights = correlation._weights(three, np.zeros(3, np.int64), np.ones(1), np.full(3, 40.0))  # type: ignore[arg-type]
     assert weights == pytest.approx(1 / 3)
 
 

@@ -12,7 +12,7 @@ import pytest
 import finegold
 from finegold import Annotations
 from finegold.insight import coefficients, correlated_annotators, next_votes
-from finegold.insight.correlated_pairs import annotator_pairs
+from finegold.insight.measures import annotator_pairs
 from finegold.report.views.quality import trust_of
 from finegold.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
 

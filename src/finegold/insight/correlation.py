@@ -1,10 +1,24 @@
-"""Find correlated annotators, and the number of independent annotators that all of them are worth.
+"""Find groups of annotators who agree more than the model explains, and how many independent ones they are worth.
 
-The posterior and the confusion matrices of two annotators give the expected number of tasks on which they agree
-(correlated_pairs). The excess is the share of the remaining tasks on which they agree anyway: 0 for independent
-annotators, 1 for copies. A pair is suspicious if chance produces such an excess in at most one of a hundred data sets
-like this one. A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more than
-two standard errors above zero.
+Every method here assumes that annotators are independent given the truth. If some are not, such as copies or judges of
+one family, the model mistakes their agreement for skill and becomes sure of wrong labels. According to the posterior
+phi and their confusion matrices c, two annotators j and j' agree on task i with the probability
+e = sum_k phi_ik sum_l c_jkl c_j'kl. Over the tasks of both,
+
+    S = sum (agree - e),  V = sum e (1 - e),  E = sum (1 - e),  rho = S / E
+
+rho, the excess, is the observed share of the possible agreement beyond e: 0 for independent annotators, 1 for copies.
+
+- A pair is suspicious if chance produces such an excess in at most one of a hundred data sets like this one.
+- A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more than two standard
+  errors above zero.
+- Annotators who share few tasks each are searched for groups on one half of the tasks: these maximise the sum of
+  S - (baseline + threshold) E over the pairs within groups, for two thresholds. The other half selects the better of
+  the two groupings and confirms its groups. Tasks that are hard for everybody raise rho for all pairs, and if the
+  posterior follows a group, rho falls outside of it, so the baseline is the rho of pairs from different groups.
+
+Annotators that any of these connects form a group. A vote of a member is worth w_j = 1 / (1 + rho g_j), where g_j is
+the mean number of other members who voted on the same task: Kish's design effect for clustered samples.
 
 If most annotators make the same errors, the errors look like the truth. Only known truths can reveal that.
 """
@@ -20,13 +34,17 @@ import numpy as np
 from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
-from finegold.insight.correlated_pairs import Pairs, correlated_groups, discounts, vote_pairs
+from finegold.insight.coefficients import add_up
 from finegold.insight.votes import Flags, Floats, Integers, truth_codes, votes_of
+from finegold.kernels.confusion import counts
+from finegold.kernels.insight import move
+from finegold.kernels.jit import fixed_length
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
-from finegold.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, Names, to_list
 from finegold.votes.frames import make_frame
+from finegold.votes.pairs import VotePairs, sample_vote_pairs
 
 MODELS = {
     *("claude", "command", "deepseek", "falcon", "gemini", "gemma", "glm", "gpt", "grok", "jamba", "kimi", "llama"),
@@ -58,10 +76,22 @@ MIN_SHARED_TASKS = 20  # pairs with fewer shared tasks are left out
 MIN_EXCESS = 0.1  # a smaller excess does little harm, even if it is significant
 FALSE_ALARM_PROBABILITY = 0.01  # probability of suspecting any pair if all annotators are independent
 COPYING_EXCESS = 0.4  # warnings speak of copying above this excess; tasks that are hard for all cause a smaller one
-MIN_STANDARD_ERRORS = 2.0  # above zero, for families, whose names are a reason to test them
-MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (finegold.votes.pairs)
+MIN_FAMILY_ERRORS = 2.0  # above zero, for families, whose names are a reason to test them
 MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5  # number of groups in a warning, and of members of each
 DOMINANT_FAMILY_SHARE = 2 / 3  # if one family has this share of the annotators, its errors may look like the truth
+MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (finegold.votes.pairs)
+LINK_THRESHOLDS = (0.2, 0.4)  # of rho above the baseline, for weak correlation and for copies; pairs above attract
+MIN_RHO = 0.1  # above the baseline, that a group must exceed on the half of the tasks that confirms it
+MIN_BASELINE_RHO = -0.2  # a lower baseline is raised to this
+MAX_ROUNDS = 3  # of finding groups and the baseline in turn
+MIN_GROUP_ERRORS = 3.0  # by which rho must exceed MIN_RHO on the half that confirms
+MIN_VOTE_PAIRS = 20  # of a group, in the half that confirms
+MAX_LEVELS, MAX_SWEEPS = 6, 20
+PRIOR_VOTES = 2.0  # from the pooled matrix, added to the votes of an annotator for each truth
+MIN_COUNT = 1e-9  # for classes without votes
+NEGLIGIBLE_PROBABILITY = 1e-6  # less probable truths are skipped
+MAX_MATRIX_NUMBERS = 2**26  # in the matrices of all annotators: half a gibibyte
+CHUNK_NUMBERS = 2**22  # processed at a time
 
 
 class Evidence(NamedTuple):
@@ -135,16 +165,57 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
         names = (votes.task_names, votes.annotator_names, votes.class_names)
         votes = Annotations.from_codes(task, annotator, label, *names, repeated="all")
         posterior = np.eye(votes.n_classes)[codes[known]]
-    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed), MAX_VOTE_PAIRS)
-    evidence = _evidence(pairs, votes.n_annotators)
-    llm_families = _families(votes.annotator_names, pairs)
-    group = _groups(correlated_groups(votes, posterior, seed).group, evidence, llm_families)
-    excess = _by_group(pairs, group).excess
-    weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
-    warnings = _warnings(votes.annotator_names, group, excess, weights, llm_families)
-    warnings += [sample.note] if sample.note else []
     n, who = votes.n_annotators, votes.annotator_names
+    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed))
+    evidence, llm_families = _evidence(pairs, n), _families(who, pairs)
+    group = _groups(correlated_groups(pairs, n), evidence, llm_families)
+    excess = _sums(pairs, _common_group(pairs, group), int(group.max()) + 1).excess
+    weights = _weights(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
+    warnings = _warnings(who, group, excess, weights, llm_families) + ([sample.note] if sample.note else [])
     return CorrelatedAnnotators(n, float(weights.sum()), weights, group, excess, evidence, who, warnings)
+
+
+class Pairs(NamedTuple):
+    """Pairs of votes of two annotators on the same task."""
+
+    one: Integers  # annotators
+    other: Integers
+    agree: Floats  # 1 where the votes are equal
+    expected: Floats  # the probability that they agree
+    half: Flags  # whether the task is in the half that forms the groups
+
+
+def vote_pairs(annotations: Annotations, posterior: Floats, rng: np.random.Generator) -> tuple[Pairs, VotePairs]:
+    """Return pairs of votes with their expected agreement, and the sample of votes that they are from."""
+    sample = sample_vote_pairs(annotations, rng, MAX_VOTE_PAIRS)
+    one, other, task = sample.one, sample.other, sample.task
+    a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
+    matrices, K, expected = _matrices(annotations, posterior), annotations.n_classes, np.zeros(len(task))
+    first, second = a % len(matrices), b % len(matrices)  # 0 if there is a single matrix
+    for k in range(K):  # very improbable truths are skipped, since there can be many classes
+        phi = posterior[task, k]
+        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
+        for rows in np.array_split(likely, max(len(likely) * K // CHUNK_NUMBERS, 1)):
+            expected[rows] += phi[rows] * (matrices[first[rows], k] * matrices[second[rows], k]).sum(axis=1)
+    half = (rng.random(annotations.n_tasks) < 0.5)[task]
+    agree = (annotations.label_of(one) == annotations.label_of(other)).astype(np.float64)
+    pairs = Pairs(a, b, agree, expected, half)
+    return Pairs(*(values[a != b] for values in pairs)), sample  # without repeated votes of one annotator
+
+
+def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
+    """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled matrix added."""
+    # If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
+    K, votes = annotations.n_classes, kernel_votes(annotations)
+    apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
+    by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # [W or 1, vote, truth]
+    votes = votes if apart else votes._replace(annotator=np.zeros_like(votes.annotator))
+    counts(fixed_length(K), votes, posterior, by_vote)
+    n = by_vote.transpose(0, 2, 1)
+    pooled = n.sum(axis=0) + MIN_COUNT
+    n += PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)  # in place, to allocate only one such array
+    n /= n.sum(axis=2, keepdims=True)
+    return n
 
 
 class Sums(NamedTuple):
@@ -153,32 +224,108 @@ class Sums(NamedTuple):
     n: Integers
     agreed: Floats
     expected: Floats
-    excess: Floats  # the observed share of the possible agreement beyond the expected agreement
-    z: Floats
+    variance: Floats
+
+    @property
+    def beyond(self) -> Floats:
+        """Agreement beyond the expected one: S."""
+        return self.agreed - self.expected
+
+    @property
+    def possible(self) -> Floats:
+        """What it can be at most: E."""
+        return np.maximum(self.n - self.expected, 1e-9)
+
+    @property
+    def excess(self) -> Floats:
+        return self.beyond / self.possible
+
+    @property
+    def z(self) -> Floats:
+        """The excess in standard errors."""
+        return self.beyond / np.sqrt(np.maximum(self.variance, 1e-9))
 
 
 def _sums(pairs: Pairs, key: Integers, n_keys: int) -> Sums:
     """Sum over the pairs of votes of each key; negative keys are left out."""
     counted = key >= 0
-    key, e, excess = key[counted], pairs.expected[counted], pairs.excess[counted]
-    sums = (np.bincount(key, values, minlength=n_keys).astype(np.float64) for values in (excess + e, e, e * (1 - e)))
-    agreed, expected, variance = sums
-    n, beyond = np.bincount(key, minlength=n_keys), agreed - expected
-    share, z = beyond / np.maximum(n - expected, 1e-9), beyond / np.sqrt(np.maximum(variance, 1e-9))
-    return Sums(n, agreed, expected, share, z)
+    key, e = key[counted], pairs.expected[counted]
+    agreed, expected, variance = (add_up(key, each, n_keys) for each in (pairs.agree[counted], e, e * (1 - e)))
+    return Sums(np.bincount(key, minlength=n_keys), agreed, expected, variance)
+
+
+def _key_of_annotators(pairs: Pairs, n: int) -> Integers:
+    """Return a number for each pair of two annotators of n."""
+    return np.minimum(pairs.one, pairs.other) * n + np.maximum(pairs.one, pairs.other)
+
+
+def _common_group(pairs: Pairs, group: Integers) -> Integers:
+    """Return the group that both annotators of a pair belong to, or -1."""
+    return np.where(group[pairs.one] == group[pairs.other], group[pairs.one], -1)
 
 
 def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
-    low, high = np.minimum(pairs.one, pairs.other), np.maximum(pairs.one, pairs.other)
-    who, key = np.unique(low * n_annotators + high, return_inverse=True)
-    key = np.where(low == high, -1, key)  # repeated votes of one annotator
-    enough = np.bincount(key[key >= 0], minlength=len(who)) >= MIN_SHARED_TASKS
-    place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # the key -1 selects the last entry
-    who, sums = who[enough], _sums(pairs, place[key], int(enough.sum()))
+    who, key, shared = np.unique(_key_of_annotators(pairs, n_annotators), return_inverse=True, return_counts=True)
+    enough = shared >= MIN_SHARED_TASKS
+    who, sums = who[enough], _sums(pairs, np.where(enough, np.cumsum(enough) - 1, -1)[key], int(enough.sum()))
     threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(who), 1))  # Bonferroni correction for the number of pairs
     suspicious = (sums.z > threshold) & (sums.excess > MIN_EXCESS)
     shares = sums.agreed / sums.n, sums.expected / sums.n
     return Evidence(*np.divmod(who, n_annotators), sums.n, *shares, sums.excess, sums.z, suspicious)
+
+
+def correlated_groups(pairs: Pairs, n: int) -> Integers:
+    """[W] Return the groups that one half of the tasks forms and the other confirms, from 0; -1 for no group."""
+    group, baseline = _find_groups(pairs, n)
+    sums = _sums(pairs, np.where(pairs.half, -1, _common_group(pairs, group)), n)
+    certain = sums.n >= MIN_VOTE_PAIRS
+    certain &= sums.excess - MIN_GROUP_ERRORS * np.sqrt(sums.variance) / sums.possible > baseline + MIN_RHO
+    return np.where(certain, np.cumsum(certain) - 1, -1)[group]
+
+
+def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
+    """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
+    # Of the groups of two thresholds, the second half of the tasks selects the better ones: a low threshold finds weak
+    # correlation, but adds unrelated annotators by chance if votes are sparse.
+    who, key = np.unique(_key_of_annotators(pairs, n), return_inverse=True)
+    one, other = np.divmod(who, n)
+    first, second = (_sums(pairs, np.where(half, key, -1), len(who)) for half in (pairs.half, ~pairs.half))
+    beyond, possible = first.beyond + second.beyond, first.possible + second.possible
+    group, baseline = np.arange(n), 0.0
+    for _ in range(MAX_ROUNDS):
+        outside = group[one] != group[other]
+        if outside.any():
+            baseline = max(float(beyond[outside].sum() / possible[outside].sum()), MIN_BASELINE_RHO)
+        gain = second.beyond - (baseline + min(LINK_THRESHOLDS)) * second.possible
+        groupings = [_cluster(one, other, first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
+        before, group = group, max(groupings, key=lambda each: float(gain[each[one] == each[other]].sum()))
+        if np.array_equal(before, group):
+            break
+    return group, baseline
+
+
+def _cluster(one: Integers, other: Integers, sums: Sums, n: int, threshold: float) -> Integers:
+    """Form groups, then groups of groups, until nothing changes: each moves to the group with the largest gain."""
+    group = np.arange(n)
+    for _ in range(MAX_LEVELS):
+        a, b, gain = group[one], group[other], sums.beyond - threshold * sums.possible
+        apart = a != b
+        a, b, gain = a[apart], b[apart], gain[apart]
+        key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
+        total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(np.float64)
+        moved = np.arange(n)
+        move(np.searchsorted(key, np.arange(n + 1) * n), key % n, total, moved, MAX_SWEEPS)
+        if np.array_equal(moved[group], group):
+            break
+        group = moved[group]
+    return group
+
+
+def _weights(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
+    """[W] Return the weight of each annotator's votes; `votes` counts theirs on the tasks of the pairs."""
+    inside = _common_group(pairs, group) >= 0
+    others = np.bincount(np.concatenate([pairs.one[inside], pairs.other[inside]]), minlength=len(group)) / votes
+    return np.asarray(1 / (1 + np.append(rho, 0.0)[group] * others))
 
 
 class Family(NamedTuple):
@@ -197,16 +344,10 @@ def _families(names: Names, pairs: Pairs) -> list[Family]:
     for stem, members in families(texts).items():
         group = np.full(len(texts), -1)
         group[members] = 0
-        sums = _by_group(pairs, group)
-        errs_alike = bool(sums.z[0] > MIN_STANDARD_ERRORS and sums.excess[0] > MIN_EXCESS)
+        sums = _sums(pairs, _common_group(pairs, group), 1)
+        errs_alike = bool(sums.z[0] > MIN_FAMILY_ERRORS and sums.excess[0] > MIN_EXCESS)
         found.append(Family(stem, members, [texts[m] for m in members], float(sums.excess[0]), errs_alike))
     return found
-
-
-def _by_group(pairs: Pairs, group: Integers) -> Sums:
-    """Sum over the pairs of votes within each group."""
-    inside = (group[pairs.one] == group[pairs.other]) & (pairs.one != pairs.other)
-    return _sums(pairs, np.where(inside, group[pairs.one], -1), int(group.max()) + 1)
 
 
 def _groups(copying: Integers, evidence: Evidence, llm_families: list[Family]) -> Integers:

@@ -17,26 +17,39 @@ Only the cells of `Annotations` are visited. The tests compare the results with 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from finegold.errors import InputError
 from finegold.insight import coefficients
 from finegold.insight.coefficients import by_annotator, by_class, cells_of, ranks
-from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
-from finegold.insight.votes import single_votes
+from finegold.insight.votes import Floats, Integers, single_votes
 from finegold.io.read import read
 from finegold.results.tables import own_name
 from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import make_frame
+from finegold.votes.pairs import sample_vote_pairs
 
 Level = Literal["nominal", "ordinal", "interval"]
 
 CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a normal distribution
 MIN_TASKS = 100  # of one real set, 60 % of the intervals of fewer contained the agreement: bench/trust/promises.py
+MIN_SHARED_TASKS = 10  # kappa of fewer tasks is mostly noise, and of one task it is 0 or NaN
+MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (finegold.votes.pairs)
+
+
+class AnnotatorPairs(NamedTuple):
+    """Pairs of annotators who share enough tasks, as codes."""
+
+    one: Integers
+    other: Integers
+    shared: Integers  # number of tasks
+    observed: Floats
+    kappa: Floats  # NaN if both always voted for the same class
+    note: str  # says which pairs of votes were left out; empty if none were
 
 
 @documented
@@ -173,3 +186,25 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         votes=single,
         pairs_found=pairs,
     )
+
+
+def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
+    one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MAX_VOTE_PAIRS)
+    who, label = votes.annotator.astype(np.int64), votes.votes()[2].astype(np.int64)
+    swap = who[one] > who[other]
+    one, other = np.where(swap, other, one), np.where(swap, one, other)
+    key, pair, shared = np.unique(who[one] * votes.n_annotators + who[other], return_inverse=True, return_counts=True)
+    enough = shared >= MIN_SHARED_TASKS
+    rows = enough[pair]
+    pair = (np.cumsum(enough) - 1)[pair[rows]]
+    n, K, one, other = int(enough.sum()), votes.n_classes, label[one[rows]], label[other[rows]]
+    n_shared = np.maximum(np.bincount(pair, minlength=n), 1)
+    observed = np.bincount(pair, one == other, minlength=n) / n_shared
+    # chance: the product of both annotators' vote counts, summed over classes without an array [n, K]
+    (code, counts), (other_code, other_counts) = (np.unique(pair * K + x, return_counts=True) for x in (one, other))
+    both, i, j = np.intersect1d(code, other_code, assume_unique=True, return_indices=True)
+    chance = np.bincount(both // K, counts[i] * other_counts[j], minlength=n) / n_shared**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kappa = np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
+    first, second = np.divmod(key[enough], votes.n_annotators)
+    return AnnotatorPairs(first, second, shared[enough].astype(np.int64), observed, kappa, note)
