@@ -22,7 +22,6 @@ from finegold.engines import ENGINES
 from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting import solve
-from finegold.fitting.checkpoint import Checkpoint
 from finegold.fitting.progress import in_python
 from finegold.fitting.solve import check_resumable, check_takes_prior
 from finegold.io.options import ReadOptions
@@ -176,6 +175,8 @@ class Job(FitOptions):
             raise InputError("with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")])
         checkpoints = {}
         for method in methods if self.checkpoint is not None else ():
+            from finegold.fitting.checkpoint import Checkpoint
+
             path = f"{self.checkpoint}" + ("" if len(methods) == 1 else f".{method.name}")
             checkpoints[method.name] = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
             checkpoints[method.name].inspect()

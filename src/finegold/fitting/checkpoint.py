@@ -10,8 +10,6 @@ holds unfinished work without `resume` or `overwrite`, raises an error.
 from __future__ import annotations
 
 import json
-import signal
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -154,24 +152,3 @@ def rebuild(template: Any, values: Iterator[NDArray[Any]]) -> Any:
 
 def _checksums(arrays: list[NDArray[Any]]) -> str:
     return "-".join(f"{zlib.crc32(np.ascontiguousarray(values).data):08x}" for values in arrays)
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one interrupts."""
-    # A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
-    pressed = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
-        yield pressed
-        return
-
-    def press(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGINT, before)
-        pressed.set()
-
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)

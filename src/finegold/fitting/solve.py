@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +16,6 @@ from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.blocks import on_host
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, leave_out, use
-from finegold.fitting.checkpoint import Checkpoint, interruptible
 from finegold.kernels.jit import WATCH
 from finegold.methods.base import Method
 from finegold.methods.lookup import method_class, method_names
@@ -22,6 +23,9 @@ from finegold.results.data import ResultData, Step, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
+
+if TYPE_CHECKING:
+    from finegold.fitting.checkpoint import Checkpoint
 
 OnStep = Callable[[Step], None]
 
@@ -126,6 +130,27 @@ def descend(
             if interrupted.is_set():
                 raise KeyboardInterrupt
     return Descent(method, parameters, steps, done)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one interrupts."""
+    # A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
+    pressed = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+
+    def press(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        pressed.set()
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def check_gold(method: Method, given: Any) -> None:

@@ -174,7 +174,7 @@ def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool =
             raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
         return method
     chosen = method_class(method)
-    known = chosen().settings
+    known = chosen.defaults()
     if unknown := sorted(set(settings) - set(known)):
         raise no_setting(chosen.name, unknown[0])
     if paper:
@@ -184,6 +184,6 @@ def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool =
 
 def no_setting(method: str, setting: str) -> InputError:
     """Return an error that lists the settings of the method, and the methods that have the requested one."""
-    others = [name for name in method_names() if setting in method_class(name)().settings]
+    others = [name for name in method_names() if setting in method_class(name).defaults()]
     hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
-    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")
+    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method).defaults())}{hint}")
