@@ -32,6 +32,7 @@ from finegold.kernels.cuda import compiled
 from finegold.kernels.cuda import ptbcc as kernels
 from finegold.methods.lookup import method_class
 from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import Names
 
 METHODS: dict[str, list[dict[str, Any]]] = {
     "anchored": [{}],
@@ -365,10 +366,9 @@ def on_host(votes: Votes, n_annotators: int, n_classes: int) -> Annotations:
         cell_class=cell_class,
         annotator=annotator.view(np.int32),
         gold=np.full(len(task_ptr) - 1, -1, np.int32),
-        task_names=np.arange(len(task_ptr) - 1),
-        annotator_names=np.arange(n_annotators),
-        class_names=np.arange(n_classes),
-        unlabelled=np.empty(0, np.int64),
+        task_names=Names(np.arange(len(task_ptr) - 1)),
+        annotator_names=Names(np.arange(n_annotators)),
+        class_names=Names(np.arange(n_classes)),
     )
 
 

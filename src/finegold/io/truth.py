@@ -78,7 +78,7 @@ def read_truth(
     label: The column of the truths. By default it is the one called truth, gold or ground truth, otherwise one that is
         called as columns of votes are.
     missing: Values that mean "not known", as in `finegold.read`.
-    prefix: Of the options that name the columns.
+    prefix: Of the options that name the columns; empty if there are none, as for gold.
     Returns: The tasks, each once, and the truth of each.
     Raises (InputError): If the truths cannot be read, or if a task has several.
     """
@@ -118,11 +118,6 @@ def read_truth(
             each for each in error.remedies if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
         )
         raise
-
-
-def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
-    """Read gold truths. No option names the columns of their file."""
-    return read_truth(gold, missing=missing, prefix="")
 
 
 def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
@@ -177,7 +172,7 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
     """Return the gold truths, from a column of the votes' own table or from another source."""
     if column is not None:
         return one_per_task(table, tasks, column, missing)
-    return None if gold is None or gold is False else read_gold(gold, missing)
+    return None if gold is None or gold is False else read_truth(gold, missing=missing, prefix="")
 
 
 def gold_codes(
@@ -313,7 +308,7 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
         annotations, findings = add_gold_sets(annotations, gold)
         warn_of(findings)
         return annotations
-    tasks, truths = map(to_list, read_gold(gold))
+    tasks, truths = map(to_list, read_truth(gold, prefix=""))
     key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
     if key.n_unvoted:
         problem = f"{key.n_unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}"

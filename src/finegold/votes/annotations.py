@@ -103,11 +103,6 @@ class Annotations:
     multi: bool = False
     gold_sets: tuple[tuple[int, ...], ...] = ()
 
-    def __post_init__(self) -> None:
-        for name in ("task_names", "annotator_names", "class_names", "unlabelled", "never_voted"):
-            if not isinstance(getattr(self, name), Names):
-                object.__setattr__(self, name, Names(getattr(self, name)))
-
     @property
     def n_tasks(self) -> int:
         """The number of tasks that have votes."""

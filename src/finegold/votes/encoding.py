@@ -8,7 +8,7 @@ Integers are never converted to float64, which cannot represent all integers abo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -343,12 +343,10 @@ def encode_series(column: Names) -> Coded:
     return Coded(codes, coded.names)
 
 
-def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
-    """Set the names for which `is_missing` is true to MISSING."""
-    keep = np.array([not is_missing(name) for name in coded.names], dtype=bool)
-    if keep.all():
-        return coded
-    return Coded(renumber(coded.codes, np.where(keep, np.cumsum(keep) - 1, MISSING)), coded.names[np.flatnonzero(keep)])
+def with_names(coded: Coded, keep: NDArray[np.bool_]) -> Coded:
+    """Return the column with these of its names; others become MISSING."""
+    new = np.where(keep, np.cumsum(keep) - 1, MISSING)
+    return Coded(renumber(coded.codes, new), coded.names[np.flatnonzero(keep)])
 
 
 def without_blanks(coded: Coded) -> Coded:
@@ -356,7 +354,8 @@ def without_blanks(coded: Coded) -> Coded:
     names = coded.names.values
     if names.dtype == pl.String and names.str.contains(NOT_BLANK).all():
         return coded
-    return without(coded, is_blank)
+    keep = np.array([not is_blank(name) for name in names.to_list()], dtype=bool)
+    return coded if keep.all() else with_names(coded, keep)
 
 
 def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:

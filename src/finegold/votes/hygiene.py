@@ -104,6 +104,7 @@ NO_ANSWER = re.compile(
     r"|(can['\u2019]?|canno)t (tell|say|decide)",
     re.I,
 )
+INTEGER = re.compile(r"-?[0-9]{1,9}")
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
 RARE = 0.2  # of the votes; a class with more of them is one
 MOST_NUMBERS = 50  # classes; 99 may be one of many numbers
@@ -119,11 +120,12 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
     findings, total = [], max(sum(labels.values()), 1)
     rare = [label for label, count in labels.items() if 0 < count <= RARE * total]
     words = [label for label in rare if NO_ANSWER.fullmatch(label.strip())]
-    others = [_integer(label) for label in labels if label not in words]
-    numbers = [number for number in others if number is not None and number not in SENTINELS and number != -1]
+    integers = {label: int(label) for label in labels if INTEGER.fullmatch(label.strip())}
+    others = [label for label in labels if label not in words]
+    numbers = [integers[label] for label in others if integers.get(label, -1) not in (-1, *SENTINELS)]
     if len(numbers) + 2 >= len(others) and 1 < len(numbers) <= MOST_NUMBERS and min(numbers) >= 0:
         suspects = {*(number for number in SENTINELS if abs(number) > 3 * max(numbers)), *([] if is_wide else [-1])}
-        words += [label for label in rare if _integer(label) in suspects]
+        words += [label for label in rare if integers.get(label) in suspects]
     if words:
         text = ", ".join(f"{word} ({labels[word]:,})" for word in words)
         given = [*words, *(word for word in no_vote if word.strip())]
@@ -131,7 +133,7 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
         findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
     texts = {label.strip().casefold() for label in labels}
-    words = sorted(text for text in texts if _integer(text) is None)
+    words = sorted(text for text in texts if not INTEGER.fullmatch(text))
     if {"0", "1"} <= texts and words and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words):
         text = f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be written in two ways"
         findings.append(Finding("spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)))
@@ -159,10 +161,6 @@ def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], 
         remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
         findings.append(Finding("dates", text, (remedy,)))
     return findings
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text.strip()) else None
 
 
 SEPARATOR = re.compile(r"[;|,]")

@@ -34,32 +34,30 @@ def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Ite
         raise InputError("missing and keep_missing contradict each other", remedies=remedies)
     if keep_missing:
         return []
-    named = set(map(_folded, labels))
-    if missing is not None or named.isdisjoint(map(_folded, MISSING_LABELS)):
+    named = fold_words(labels)
+    if missing is not None or named.isdisjoint(fold_words(None)):
         return missing
-    return [word for word in MISSING_LABELS if _folded(word) not in named]
+    return [word for word in MISSING_LABELS if word.casefold() not in named]
 
 
 def fold_words(missing: Iterable[Any] | None) -> frozenset[str]:
     """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual ones."""
-    return frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
+    return frozenset(text_of(word).strip().casefold() for word in (MISSING_LABELS if missing is None else missing))
 
 
 def is_missing(label: Any, words: frozenset[str] = frozenset()) -> bool:
     """Null, NaN, blank, or one of the words that mean "no vote"."""
-    if label is None or encoding.is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
+    if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:  # pandas' nulls, NaN
         return True
-    return label != label or _folded(label) in words  # only NaN differs from itself
-
-
-def _folded(label: Any) -> str:
-    return text_of(label).strip().casefold()
+    text = text_of(label).strip().casefold()
+    return not text or text in words
 
 
 def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
     """Labels that say "no vote" become MISSING."""
     words = fold_words(missing)
-    return encoding.without(labels, lambda name: is_missing(name, words))
+    is_vote = np.array([not is_missing(name, words) for name in labels.names], dtype=bool)
+    return labels if is_vote.all() else encoding.with_names(labels, is_vote)
 
 
 def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:

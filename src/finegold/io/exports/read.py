@@ -22,7 +22,7 @@ from finegold.io.source import Source, reading
 from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Coded, Encoder, to_list, without
+from finegold.votes.encoding import MISSING, Coded, Encoder, to_list, with_names
 from finegold.votes.labels import NOTHING, drop_missing
 
 COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}  # and whether they hold ids
@@ -163,7 +163,7 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
         if nobody.any():
             is_empty = np.isin(labels.coded.codes, np.flatnonzero(nobody.to_numpy()))
             annotators = Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names)
-            labels = labels._replace(coded=without(labels.coded, lambda name: name == NOTHING))
+            labels = labels._replace(coded=with_names(labels.coded, ~nobody.to_numpy()))
         export_options.left_out.update(export_options.empty)
     refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
     gold = "gold" if export_options.gold else None

@@ -35,7 +35,7 @@ from finegold.io.layouts import refuse_lost_ids
 from finegold.io.options import ReadOptions
 from finegold.io.source import Source, reading
 from finegold.io.tables import open_sources, open_table
-from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
+from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_truth
 from finegold.kernels.sort_votes import count
 from finegold.system.files import move, temporary_name
 from finegold.votes.annotations import Annotations, Counts, Repeated
@@ -82,7 +82,7 @@ def read_votes(
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
         named: dict[Role, Any] = {TASK: options.task, ANNOTATOR: options.annotator, LABEL: options.label}
         columns = find_columns(opened.columns, named)
-    truth = None if options.gold in (None, False) else read_gold(options.gold, options.no_vote)
+    truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.no_vote, prefix="")
     missing = None if options.no_vote is None else list(options.no_vote)
 
     first = opened.sources[0]
