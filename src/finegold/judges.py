@@ -189,7 +189,7 @@ class JudgeReport:
         Raises (InputError): If the log names no systems, or systems that no chain of comparisons connects.
         """
         known = np.ones(self.log.n_judges) if self.correlated is None else self._by_judge(self.correlated.weights, 1.0)
-        return rank_systems(self.log, known, weights, seed, control_length, self._answers)
+        return rank_systems(self.log, known, weights, seed=seed, control_length=control_length, answers=self._answers)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -425,5 +425,5 @@ def rank(
     """
     judged = read(log, **reading)
     if weights == "equal":
-        return rank_systems(judged, np.ones(judged.n_judges), weights, seed, control_length)
+        return rank_systems(judged, np.ones(judged.n_judges), weights, seed=seed, control_length=control_length)
     return assess(judged).rank(weights=weights, seed=seed, control_length=control_length)

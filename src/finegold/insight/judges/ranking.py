@@ -240,6 +240,7 @@ def rank_systems(
     log: JudgeLog,
     judge_weights: Floats,
     weights: Weights,
+    *,
     seed: int,
     control_length: bool,
     answers: Answers | None = None,
