@@ -11,7 +11,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.io.exports import export_named, find_export, format_names
 from finegold.io.source import sources_of
-from tests.support.cli_helpers import run
+from tests.support.cli_helpers import json_of, refusal_of, run, succeed
 from tests.support.exports_cases import check_each, reads, refuses
 from tests.support.exports_made import (
     ARGILLA,
@@ -73,8 +73,7 @@ def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
     file, content = SAMPLES[name]
-    done = run("aggregate", write(tmp_path / file, content), "--method", "mv")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("aggregate", write(tmp_path / file, content), "--method", "mv")
     assert done.stdout.startswith("task,label,confidence,n_votes,tied,is_gold\n")
 
 
@@ -114,6 +113,7 @@ SAID = {(1, "ann", "a"), (1, "bob", "b")}
 LS_VOTES = {(7, "3", "pos"), (7, "b@x.org", "neg"), (8, "3", "neg")}
 PRODIGY_VOTES = {(-11, "ann", "POS"), (-11, "bob", "NEG"), (22, "ann", "NEG")}
 MARKED = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
+RATING = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
 LOG, FILE = SAMPLES["inspect"][1], "export.json"
 
 test_what_the_user_can_ask = check_each({
@@ -176,37 +176,32 @@ def test_the_command_line_shows_what_is_left_out(tmp_path):
     done = run("aggregate", path, "--method", "mv", "--gold-from-export")
     assert "1 given by gold truths" in done.stderr
     assert "cancelled annotations (1), predictions of models (1), drafts (1)" in done.stderr
-    done = run("aggregate", path, "--method", "mv", "--json", "--include", "predictions")
-    assert json.loads(done.stdout)["rows"]["left_out"] == {"cancelled annotations": 1, "drafts": 1}
+    rows = json_of("aggregate", path, "--method", "mv", "--include", "predictions")["rows"]
+    assert rows["left_out"] == {"cancelled annotations": 1, "drafts": 1}
 
 
 def test_a_question_of_missing_words_does_not_end_all_of_them(tmp_path):
     answers = [annotation(who, choices("sent", "pos"), choices("other", "NA")) for who in (1, 2)]
     path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
-    done = run("aggregate", path, "--method", "mv", "--question", "all", "--json")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("aggregate", path, "--method", "mv", "--question", "all", "--json")
     assert list(json.loads(done.stdout)["questions"]) == ["sent"]
     assert 'the question "other" has no votes and is left out' in done.stderr
 
 
 def test_every_question_on_the_command_line(tmp_path):
-    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
-    answers = [annotation(1, choices("sent", "pos"), rating), annotation(2, choices("sent", "pos"))]
+    answers = [annotation(1, choices("sent", "pos"), RATING), annotation(2, choices("sent", "pos"))]
     path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
     out, annotators = tmp_path / "labels.csv", tmp_path / "annotators.csv"
-    done = run("aggregate", path, "--method", "mv", "--question", "all", "-o", out, "--annotators", annotators)
-    assert done.exit_code == 0, done.stderr
+    words = ["aggregate", path, "--method", "mv", "--question", "all"]
+    succeed(*words, "-o", out, "--annotators", annotators)
     assert out.read_text() == (
         "question,task,label,confidence,n_votes,tied,is_gold\n"
         "sent,1,pos,1.0,2,false,false\nstars,1,4,1.0,1,false,false\n"
     )
     assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
-    found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)
-    assert {name: about["n_votes"] for name, about in found["questions"].items()} == {"sent": 2, "stars": 1}
+    assert {name: about["n_votes"] for name, about in json_of(*words)["questions"].items()} == {"sent": 2, "stars": 1}
     for option in ("--save", "--prior", "--to-table"):
-        done = run("aggregate", path, "--question", "all", option, tmp_path / "model.finegold")
-        assert done.exit_code == 2
-        assert f"{option} works with one question only" in done.stderr
+        assert f"{option} works with one question only" in refusal_of(*words, option, tmp_path / "model.finegold")
 
 
 @pytest.mark.parametrize("name", ["label-studio", "prodigy", "argilla", "inspect"])
@@ -222,29 +217,18 @@ def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, na
     file, content = SAMPLES[name]
     data = content if isinstance(content, bytes) else content.encode()
     for length in range(1, len(data), max(1, len(data) // 25)):
-        check_words(write(tmp_path / file, data[:length]), format=name)
-
-
-def check_words(path, **options):
-    """It is read, or the refusal names the file."""
-    said = refusal(path, **options)
-    assert not said or str(path) in said or "there are no votes" in said
-
-
-def refusal(path, **options):
-    try:
-        finegold.read_each(path, **options)
-    except InputError as error:
-        return str(error)
-    return ""
+        path, message = write(tmp_path / file, data[:length]), "there are no votes"
+        try:
+            finegold.read_each(path, format=name)
+        except InputError as error:
+            message = str(error)
+        assert str(path) in message or "there are no votes" in message  # it is read, or the refusal names the file
 
 
 def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
-    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
-    answers = [annotation(who, choices("sent", "neg"), rating) for who in (8, 9)]
+    answers = [annotation(who, choices("sent", "neg"), RATING) for who in (8, 9)]
     new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
     old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
-    assert run("aggregate", old, "--save", tmp_path / "a.finegold").exit_code == 0
-    done = run("update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent")
-    assert done.exit_code == 0, done.stderr
+    succeed("aggregate", old, "--save", tmp_path / "a.finegold")
+    done = succeed("update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent")
     assert "5 votes by 4 annotators on 3 tasks" in done.stderr
