@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.io.read import read
 from finegold.votes.encoding import to_list
+from tests.support.exports_cases import Case, check_each, put, reads, refuses
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
 HEADER = "task,worker,label\n"
@@ -27,83 +27,59 @@ NAMES = [
     " task , worker , label ",
 ]
 LINES = '{"task":1,"worker":"a","label":true}\n{"task":2,"worker":7,"label":false}\n{"task":3,"worker":7}\n'
-READ: dict[str, tuple[str, dict[str, Any], set[Any]]] = {
-    **{f"the usual names are known: {names}": (CSV.replace(HEADER, f"{names}\n"), {}, VOTES) for names in NAMES},
-    "the user names the columns": (
-        CSV.replace(HEADER, "a,b,c\n"),
-        {"task": "a", "annotator": "b", "label": "C"},
-        VOTES,
-    ),
-    "a named column is no candidate for another role": (
-        "task,item,worker,label\nx,t1,ann,a\n",
-        {"task": "item"},
-        {("t1", "ann", "a")},
-    ),
-    **{
-        f"a name that is not a plain integer keeps a column text: {odd}": (
-            f"{HEADER}10,1,1\n9,1,0\n{odd},1,1\n",
-            {},
-            {("10", 1, 1), ("9", 1, 0), (odd, 1, 1)},
-        )
-        for odd in ("007", "+7", "1.0", "1e3", " 7", "-0", "99999999999999999999", "x")
-    },
-    "spaces in names are kept": (f"{HEADER} t1,ann , a b\n", {}, {(" t1", "ann ", " a b")}),
-    "a quoted blank is no vote": (f'{HEADER}t1,ann,""\nt1,bob,a\n', {}, {("t1", "bob", "a")}),
-    "what means missing can be chosen": (
-        f"{HEADER}t1,ann,NA\nt1,bob,-\nt1,cy,\n",
-        {"missing": ["-"]},
-        {("t1", "ann", "NA")},
-    ),
-    "ids beside a blank row are integers": (f"{HEADER}7,ann,a\n,,\n8,ann,b\n", {}, {(7, "ann", "a"), (8, "ann", "b")}),
-    "JSON keeps its types, and mixtures become text": (LINES, {}, {(1, "a", True), (2, "7", False)}),
-    "the first of repeated votes counts": (f"{HEADER}1,1,a\n1,1,b\n", {}, {(1, 1, "a")}),
-    "the last of repeated votes counts on request": (f"{HEADER}1,1,a\n1,1,b\n", {"repeated": "last"}, {(1, 1, "b")}),
-}
 
 
-@pytest.mark.parametrize(("text", "options", "votes"), READ.values(), ids=READ)
-def test_a_long_table_is_read(tmp_path: Path, text: str, options: dict[str, Any], votes: set[Any]) -> None:
-    path = write(tmp_path / ("v.jsonl" if text.startswith("{") else "v.csv"), text)
-    assert votes_of(read(path, **options)) == votes
+def long(text: str, votes: Any, **options: Any) -> Case:
+    return reads("v.csv", HEADER + text, votes, **options)
 
 
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    *(
-        (
-            f"{header}\n1,2,3,4\n",
-            {},
-            rf'the columns "\w+", "\w+" could each be the {role}. The columns are .*; use {role}=NAME to say which',
-        )
-        for header, role in [
-            ("task,item,worker,label", "task"),
-            ("task,worker,rater,label", "annotator"),
-            ("task,worker,label,rating", "label"),
-            ("task,Task,worker,label", "task"),
-        ]
-    ),
-    (
-        "task,worker,x\n1,2,3\n",
-        {},
-        r'v\.csv: there is no label column. The columns are "task" .*"worker" .*"x" \(1 value: 3\); use label',
-    ),
-    ("task,gpt,claude\n1,a,b\n", {}, "use wide=True"),
-    (CSV, {"label": "lable"}, r'no column "lable" for the label; .* did you mean "label"'),
-    ("task,worker,label\n1,2,NA\n", {}, "there are no votes"),
-    (CSV, {"classes": ["cat", "cow"]}, r"row 2 \(line 3\): label 'dog' is not among the classes cat, cow"),
-    (CSV, {"classes": ["cat", "cat"]}, "must be one or more different labels"),
-    *(
-        (f'{HEADER}"t\n0",ann,a\n{row}\n', {}, rf"v\.csv, row 2 \(line 4\): there is a label but no {role}")
-        for row, role in [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")]
-    ),
-]
+test_a_table_is_read = check_each({
+    **{f"the usual names are known: {names}": reads("v.csv", CSV.replace(HEADER, f"{names}\n"), VOTES)
+       for names in NAMES},
+    "the user names the columns": reads(
+        "v.csv", CSV.replace(HEADER, "a,b,c\n"), VOTES, task="a", annotator="b", label="C"),
+    "a named column is no candidate for another role": reads(
+        "v.csv", "task,item,worker,label\nx,t1,ann,a\n", {("t1", "ann", "a")}, task="item"),
+    **{f"a name that is not a plain integer keeps a column text: {odd}": long(
+        f"10,1,1\n9,1,0\n{odd},1,1\n", {("10", 1, 1), ("9", 1, 0), (odd, 1, 1)})
+       for odd in ("007", "+7", "1.0", "1e3", " 7", "-0", "99999999999999999999", "x")},
+    "spaces in names are kept": long(" t1,ann , a b\n", {(" t1", "ann ", " a b")}),
+    "a quoted blank is no vote": long('t1,ann,""\nt1,bob,a\n', {("t1", "bob", "a")}, missing=1),
+    "ids beside a blank row are integers": long("7,ann,a\n,,\n8,ann,b\n", {(7, "ann", "a"), (8, "ann", "b")}, rows=3),
+    "JSON keeps its types, and mixtures become text": reads("v.jsonl", LINES, {(1, "a", True), (2, "7", False)}),
+    "the first of repeated votes counts": long("1,1,a\n1,1,b\n", {(1, 1, "a")}),
+    "the last of repeated votes counts on request": long("1,1,a\n1,1,b\n", {(1, 1, "b")}, repeated="last"),
+})  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "options", "words"), REFUSED)
-def test_what_is_wrong_is_said_with_its_column_or_row(
-    tmp_path: Path, text: str, options: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(InputError, match=words):
-        read(write(tmp_path / "v.csv", text), **options)
+def test_what_means_missing_can_be_chosen(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", f"{HEADER}t1,ann,NA\nt1,bob,-\nt1,cy,\n")
+    assert votes_of(read(path, missing=["-"])) == {("t1", "ann", "NA")}
+
+
+test_what_is_wrong_is_said_with_its_column_or_row = check_each({
+    **{f"two candidates for a role: {header}": refuses(
+        "v.csv", f"{header}\n1,2,3,4\n", f'the columns "{names}" could each be the {role}. The columns are ',
+        f"; use {role}=NAME to say which")
+       for header, role, names in [
+           ("task,item,worker,label", "task", 'task", "item'),
+           ("task,worker,rater,label", "annotator", 'worker", "rater'),
+           ("task,worker,label,rating", "label", 'label", "rating'),
+           ("task,Task,worker,label", "task", 'task", "Task'),
+       ]},
+    "no label": refuses(
+        "v.csv", "task,worker,x\n1,2,3\n", 'v.csv: there is no label column. The columns are "task" ',
+        '"x" (1 value: 3); use label'),
+    "a column per annotator": refuses("v.csv", "task,gpt,claude\n1,a,b\n", "use wide=True"),
+    "a misspelt name": refuses("v.csv", CSV, 'no column "lable" for the label', 'did you mean "label"', label="lable"),
+    "no votes": refuses("v.csv", f"{HEADER}1,2,NA\n", "there are no votes"),
+    "another class": refuses(
+        "v.csv", CSV, "row 2 (line 3): label 'dog' is not among the classes cat, cow", classes=["cat", "cow"]),
+    "a class twice": refuses("v.csv", CSV, "must be one or more different labels", classes=["cat", "cat"]),
+    **{f"no {role} in {row}": refuses(
+        "v.csv", f'{HEADER}"t\n0",ann,a\n{row}\n', f"v.csv, row 2 (line 4): there is a label but no {role}")
+       for row, role in [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")]},
+})  # fmt: skip
 
 
 def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> None:
@@ -152,31 +128,18 @@ def test_python_keeps_the_users_name_of_the_column_of_tasks(tmp_path: Path) -> N
 
 
 LARGE = [1580661436132757506, 1580661436132757507]
-SEVERAL: dict[str, tuple[pl.Series, pl.Series, list[Any]]] = {
-    "large integers beside fractions become text": (
-        pl.Series(LARGE),
-        pl.Series([0.5]),
-        sorted(["0.5", *map(str, LARGE)]),
-    ),
-    "large unsigned integers beside fractions become text": (
-        pl.Series(LARGE, dtype=pl.UInt64),
-        pl.Series([0.5]),
-        sorted(["0.5", *map(str, LARGE)]),
-    ),
-    "small integers beside fractions become text": (
-        pl.Series([1, 2**53 - 1], dtype=pl.UInt64),
-        pl.Series([0.5]),
-        ["0.5", "1", str(2**53 - 1)],
-    ),
-    "unsigned and signed integers stay what they are": (
-        pl.Series(LARGE, dtype=pl.UInt64),
-        pl.Series([-3]),
-        [-3, *LARGE],
-    ),
-}
+AS_TEXT = sorted(["0.5", *map(str, LARGE)])
 
 
-@pytest.mark.parametrize(("first", "second", "names"), SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        (pl.Series(LARGE), pl.Series([0.5]), AS_TEXT),
+        (pl.Series(LARGE, dtype=pl.UInt64), pl.Series([0.5]), AS_TEXT),
+        (pl.Series([1, 2**53 - 1], dtype=pl.UInt64), pl.Series([0.5]), ["0.5", "1", str(2**53 - 1)]),
+        (pl.Series(LARGE, dtype=pl.UInt64), pl.Series([-3]), [-3, *LARGE]),  # which stay what they are
+    ],
+)
 def test_ids_of_two_files_are_never_rounded(
     tmp_path: Path, first: pl.Series, second: pl.Series, names: list[Any]
 ) -> None:
@@ -190,5 +153,4 @@ def test_ids_of_two_files_are_never_rounded(
 @pytest.mark.parametrize("name", ["v.jsonl", "v.json"])
 def test_large_integers_and_fractions_in_json_are_not_merged(tmp_path: Path, name: str) -> None:
     rows = [{"task": task, "worker": "w", "label": "a"} for task in (*LARGE, 0.5)]
-    text = "\n".join(map(json.dumps, rows)) if name == "v.jsonl" else json.dumps(rows)
-    assert to_list(read(write(tmp_path / name, text)).task_names) == sorted(["0.5", *map(str, LARGE)])
+    assert to_list(read(put(tmp_path, name, rows)).task_names) == AS_TEXT

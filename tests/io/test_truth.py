@@ -21,10 +21,11 @@ from finegold.io.truth import match_truth, read_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import native_column
-from tests.support.readers_votes import CSV, write
+from tests.support.exports_cases import check_each, reads
+from tests.support.readers_votes import CSV, VOTES, write
 
 GOLD = {"t1": "dog", "t2": "cat"}
-VOTES = Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1])
+ANNOTATIONS = Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1])
 
 
 def gold_of(annotations: Annotations) -> dict[Any, Any]:
@@ -34,6 +35,7 @@ def gold_of(annotations: Annotations) -> dict[Any, Any]:
 
 
 FRAME = pl.DataFrame({"task": ["t1", "t2"], "truth": ["dog", "cat"]})
+CODES = "task,worker,label\n1,1,0\n1,2,1\n"
 WITH_GOLD = "task,worker,label,gold\nt2,ann,cat,cat\nt1,bob,dog,dog\nt1,ann,cat,\n"
 
 
@@ -51,23 +53,16 @@ def test_gold_comes_from_a_file_a_frame_or_a_mapping_and_may_be_unknown(tmp_path
     assert gold_of(read(write(tmp_path / "v.csv", CSV + "t3,ann,cat\n"), gold=gold)) == GOLD
 
 
-@pytest.mark.parametrize(("gold", "expected"), [(True, GOLD), ("gold", GOLD), (None, {})])
-def test_gold_comes_from_a_column_of_the_votes(tmp_path: Path, gold: object, expected: dict[str, str]) -> None:
-    assert gold_of(read(write(tmp_path / "v.csv", WITH_GOLD), gold=gold)) == expected
-
-
-def test_gold_of_a_class_without_votes_is_a_new_class(tmp_path: Path) -> None:
-    annotations = read(write(tmp_path / "v.csv", CSV), gold={"t1": "bee"})
-    assert to_list(annotations.class_names) == ["bee", "cat", "dog"]
-    assert gold_of(annotations) == {"t1": "bee"}
-    assert sorted(annotations.votes()[2].tolist()) == [1, 1, 2]
-
-
-@pytest.mark.parametrize(("truth", "classes"), [("7", [0, 1, 7]), (7, [0, 1, 7]), ("x", ["0", "1", "x"])])
-def test_a_new_class_is_written_as_the_labels_of_a_text_file(tmp_path: Path, truth: Any, classes: list[Any]) -> None:
-    annotations = read(write(tmp_path / "v.csv", "task,worker,label\n1,1,0\n1,2,1\n"), gold={1: truth})
-    assert to_list(annotations.class_names) == classes
-    assert list(gold_of(annotations).values()) == [classes[2]]
+test_gold_comes_from_a_column_of_the_votes_and_may_be_a_new_class = check_each({
+    "a column of truths": reads("v.csv", WITH_GOLD, VOTES, truths=GOLD, gold=True),
+    "a named column": reads("v.csv", WITH_GOLD, VOTES, truths=GOLD, gold="gold"),
+    "a column that nobody asked for": reads("v.csv", WITH_GOLD, VOTES),
+    "a class without votes": reads("v.csv", CSV, VOTES, truths={"t1": "bee"}, gold={"t1": "bee"}),
+    "a class as text among integers": reads("v.csv", CODES, {(1, 1, 0), (1, 2, 1)}, truths={1: 7}, gold={1: "7"}),
+    "a class as an integer": reads("v.csv", CODES, {(1, 1, 0), (1, 2, 1)}, truths={1: 7}, gold={1: 7}),
+    "a word makes text of all classes": reads(
+        "v.csv", CODES, {(1, 1, "0"), (1, 2, "1")}, truths={1: "x"}, gold={1: "x"}),
+})  # fmt: skip
 
 
 def test_a_new_class_of_a_categorical_column_stays_categorical() -> None:
@@ -91,15 +86,15 @@ def test_007_is_not_7(tmp_path: Path) -> None:
         assert gold_of(read(votes, gold={7: "a"})) == {}
 
 
-CODES = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
+FRAME_OF_CODES = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (CSV, {"gold": {"t1": ["dog"]}}, "unhashable type: 'list'; expected text"),
     (CSV, {"gold": "task,truth\nt1,a\nt1,b\n"}, r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in"),
     (CSV, {"gold": "task,truth\nt1,a\n,b\n"}, r"row 2 \(line 3\): there is a truth but no task"),
     (CSV, {"gold": "task,x\nt1,a\n"}, r"no truth column. The columns are .*; name the column truth in the file"),
     (CSV, {"gold": {"t1": "bee"}, "classes": ["cat", "dog"]}, "gold truth 'bee' is not among the classes cat, dog"),
-    (CODES, {"gold": {1: "x"}}, r"'x' and the labels .such as 0. have different types"),
-    (VOTES, {"gold": {"b": 5}}, "1 gold truths are not among the classes"),
+    (FRAME_OF_CODES, {"gold": {1: "x"}}, r"'x' and the labels .such as 0. have different types"),
+    (ANNOTATIONS, {"gold": {"b": 5}}, "1 gold truths are not among the classes"),
 ]
 
 
@@ -154,7 +149,7 @@ def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(j
 
 def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> None:
     with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
-        found = read(VOTES, gold={"b": 0, "c": 1})
+        found = read(ANNOTATIONS, gold={"b": 0, "c": 1})
     assert found.counts.gold_unused == 1
     assert found.gold.tolist() == [-1, 0]
 

@@ -12,185 +12,129 @@ import pyarrow as pa
 import pytest
 
 import finegold
-from finegold.errors import FinegoldWarning, InputError
 from finegold.io.read import read
-from finegold.votes.encoding import to_list
 from finegold.votes.frames import native_column
+from tests.support.exports_cases import Case, check_each, reads, refuses
 from tests.support.readers_votes import votes_of, write
 
-BY_WIDE: dict[str, Any] = {"wide": True}
-BY_FORMAT: dict[str, Any] = {"format": "transposed"}
 WIDE = "task,gpt,claude,gold\nt1,a,b,a\nt2,,a,\nt3,NA,,b\n"
 TRANSPOSED = "worker,t1,t2,t3\ngpt,a,,NA\nclaude,b,a,\n"
 VOTES = {("t1", "gpt", "a"), ("t1", "claude", "b"), ("t2", "claude", "a")}
 FOUND = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"
 FOUND_VOTES = {(1, "gpt-4", "yes"), (1, "claude", "no"), (2, "gpt-4", "no"), (2, "claude", "no"), (3, "gpt-4", "yes")}
-CODES = "task,a,b\n1,0,-1\n2,1,1\n"
+MIXED = "id,prompt,gpt-4,claude,level\n1,why?,a,b,easy\n2,how?,b,b,hard\n3,who?,a,a,easy\n"
 SURVEY = "who,age,a1,a2,b1\nann,30,x,y,z\n"
 FORM = "Timestamp,Email Address,art?,war?\n2024/01/01 10:00,ann@x.org,yes,no\n10:05,bob@x.org,no,no\n"
-FORM_VOTES = {
-    ("art?", "ann@x.org", "yes"),
-    ("war?", "ann@x.org", "no"),
-    ("art?", "bob@x.org", "no"),
-    ("war?", "bob@x.org", "no"),
-}
+FORM_VOTES = {(task, who, "yes" if (task, who[0]) == ("art?", "a") else "no")
+              for task in ("art?", "war?") for who in ("ann@x.org", "bob@x.org")}  # fmt: skip
 MICROSOFT = "ID,Start time,Completion time,Email,Name,art\n1,8:00,8:01,anonymous,,yes\n2,8:00,8:02,anonymous,,no\n"
-READ: dict[str, tuple[str, dict[str, Any], set[Any]]] = {
-    "a gold column is not an annotator": (WIDE, BY_WIDE, VOTES),
-    **{
-        f"a column named {name} is not an annotator either": (WIDE.replace("gold", name), BY_WIDE, VOTES)
-        for name in ("truth", "ground_truth", "Gold")
-    },
-    **{
-        f"a column named {name} names the tasks": (WIDE.replace("task", name), BY_WIDE, VOTES)
-        for name in ("", "id", "index", "Unnamed: 0", "item_id")
-    },
-    "without a task column, tasks are named by their row from zero": (
-        "gpt,claude\na,b\n,a\n",
-        BY_WIDE,
-        {(0, "gpt", "a"), (0, "claude", "b"), (1, "claude", "a")},
-    ),
-    "minus one is no vote on request": (
-        CODES,
-        {"wide": True, "missing": [-1]},
-        {(1, "a", 0), (2, "a", 1), (2, "b", 1)},
-    ),
-    "with no word for a missing vote, minus one is a class": (
-        CODES,
-        {"wide": True, "missing": []},
-        {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)},
-    ),
-    "the columns of annotators can be chosen": (
-        "task,text,gpt,claude\nt1,hello,a,b\n",
-        {"wide": True, "annotator": ["gpt", "claude"]},
-        {("t1", "gpt", "a"), ("t1", "claude", "b")},
-    ),
-    "numbered annotators become integers": ("task,10,9\nt1,a,b\n", BY_WIDE, {("t1", 10, "a"), ("t1", 9, "b")}),
-    "rows are annotators in a transposed table": (TRANSPOSED, BY_FORMAT, VOTES),
-    "a transposed table is wide as well": (TRANSPOSED, {"format": "transposed", "wide": True}, VOTES),
-    "rows without a name are numbered": (
-        "t1,t2\na,b\nb,b\n",
-        BY_FORMAT,
-        {("t1", 0, "a"), ("t2", 0, "b"), ("t1", 1, "b"), ("t2", 1, "b")},
-    ),
-    "the time stamps of a form of Google are not a task": (FORM, BY_FORMAT, FORM_VOTES),
-    "one of several names of people in a form of Microsoft is chosen": (
-        MICROSOFT,
-        {"format": "transposed", "annotator": "ID"},
-        {("art", 1, "yes"), ("art", 2, "no")},
-    ),
-    "tasks are chosen by names and patterns": (
-        SURVEY,
-        {"format": "transposed", "annotator": "who", "task": "a?, b1"},
-        {("a1", "ann", "x"), ("a2", "ann", "y"), ("b1", "ann", "z")},
-    ),
-    "a pattern may fit no task beside one that does": (
-        SURVEY,
-        {"format": "transposed", "annotator": "who", "task": "*1,w*"},
-        {("a1", "ann", "x"), ("b1", "ann", "z")},
-    ),
-    "the classes of a transposed table may be numbers": (
-        "worker,1,2\n7,0,1\n8,1,-1\n",
-        {"format": "transposed", "missing": [-1]},
-        {(1, 7, 0), (2, 7, 1), (1, 8, 1)},
-    ),
-    **{
-        f"a wide table of {name} is found": (FOUND.replace("item", name), {}, FOUND_VOTES)
-        for name in ("item", "prompt_id", "sample_id")
-    },
-    "a wide table is found beside a named column": (FOUND, {"task": "item"}, FOUND_VOTES),
-    "a long table is never taken for another": (
-        "task,worker,label\n1,1,1\n2,2,2\n3,1,2\n",
-        {},
-        {(1, 1, 1), (2, 2, 2), (3, 1, 2)},
-    ),
-}
+UNUSED = "1 gold truths belong to tasks without votes"
 
 
-@pytest.mark.parametrize(("text", "options", "votes"), READ.values(), ids=READ)
-def test_a_table_is_read(tmp_path: Path, text: str, options: dict[str, Any], votes: set[Any]) -> None:
-    assert votes_of(read(write(tmp_path / "v.csv", text), **options)) == votes
+def wide(text: str, votes: Any, **more: Any) -> Case:
+    return reads("v.csv", text, votes, wide=True, **more)
 
 
-NOT_SURE = "no annotator and no label column"
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("task,a\n1,2\n", {"wide": True, "gold": True}, 'no gold column among "task", "a"'),
-    (
-        "task,a,b\n1,x,y\n2,x,z\n",
-        {"wide": True, "classes": ["x", "y"]},
-        r"row 2 \(line 3\), column \"b\": label 'z' is not among the classes x, y",
-    ),
-    ("task,a,b\n1,x,y\n,x,y\n", BY_WIDE, r"row 2 \(line 3\), column \"a\": there is a label but no task"),
-    (WIDE, {"wide": True, "label": "gpt"}, "a wide table has no label column"),
-    ("task,item,a\n1,2,x\n", BY_WIDE, "could each be the task"),
-    ("task,gold\n1,2\n", BY_WIDE, "no column is left for an annotator"),
-    (TRANSPOSED, {"format": "transposed", "label": "t1"}, "a transposed table has one column of annotators"),
-    (TRANSPOSED, {"format": "transposed", "question": "t1"}, "question is for exports"),
-    (TRANSPOSED, {"format": "transposed", "gold": True}, "has no row called gold or truth"),
-    (TRANSPOSED + ",a,,\n", BY_FORMAT, r'csv, row 3 \(line 4\), column "t1": there is a label but no annotator'),
-    ("worker\nann\n", BY_FORMAT, "there is no column of a task among worker"),
-    ("worker,t1\nann,\n", BY_FORMAT, "there are no votes"),
-    (
-        SURVEY,
-        {"format": "transposed", "annotator": "who", "task": "z*"},
-        r"there is no column of a task that fits z\* among who, age",
-    ),
-    (MICROSOFT, BY_FORMAT, r'the columns "ID", "Email", "Name" could each be the annotator; use annotator='),
-    ("item,person,score\n1,1,2\n1,2,1\n2,1,1\n", {}, NOT_SURE),  # a task in two rows: long
-    ("item,person,score\n1,7,2\n2,8,1\n3,9,1\n", {}, NOT_SURE),  # nothing in common
-    ("item,person,score\n1,1,3\n2,5,4\n3,6,5\n4,7,9\n", {}, NOT_SURE),  # but a five
-    ("item,a,b,c,d\n1,x,x,u,u\n2,y,x,v,u\n", {}, NOT_SURE),  # two sets of labels
-    ("a,b,c\nx,x,y\ny,x,x\n", {}, "no task and no annotator and no label column"),  # nothing names the rows
-    ("item,a\n1,x\n", {}, NOT_SURE),
-    ("item,id,a,b\n1,5,x,x\n", {}, NOT_SURE),
-    ("worker,item,score\nann,1,1\nbob,2,2\n", {}, "no label column"),
-]
+def transposed(text: str, votes: Any, **more: Any) -> Case:
+    return reads("v.csv", text, votes, format="transposed", **more)
 
 
-@pytest.mark.parametrize(("text", "options", "words"), REFUSED)
-def test_what_is_wrong_or_not_sure_is_said(tmp_path: Path, text: str, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        read(write(tmp_path / "v.csv", text), **options)
+test_a_table_is_read = check_each({
+    "a gold column is not an annotator": wide(WIDE, VOTES, missing=3, rows=6, unlabelled=["t3"]),
+    "a gold column has the truths on request": wide(WIDE, VOTES, truths={"t1": "a"}, gold=True, warns=UNUSED),
+    "a gold column is named": wide(WIDE, VOTES, truths={"t1": "a"}, gold="gold", warns=UNUSED),
+    "truths beside a gold column": wide(WIDE, VOTES, truths={"t2": "b"}, gold={"t2": "b"}),
+    **{f"a column named {name} is not an annotator either": wide(WIDE.replace("gold", name), VOTES)
+       for name in ("truth", "ground_truth", "Gold")},
+    **{f"a column named {name} names the tasks": wide(WIDE.replace("task", name), VOTES)
+       for name in ("", "id", "index", "Unnamed: 0", "item_id")},
+    "without a task column, tasks are named by their row from zero": wide(
+        "gpt,claude\na,b\n,a\n", {(0, "gpt", "a"), (0, "claude", "b"), (1, "claude", "a")}),
+    "the columns of annotators can be chosen": wide(
+        "task,text,gpt,claude\nt1,hi,a,b\n", {("t1", "gpt", "a"), ("t1", "claude", "b")}, annotator=["gpt", "claude"]),
+    "numbered annotators become integers": wide("task,10,9\nt1,a,b\n", {("t1", 10, "a"), ("t1", 9, "b")}),
+    "rows are annotators in a transposed table": transposed(
+        TRANSPOSED, VOTES, missing=3, rows=6, unlabelled=["t3"]),
+    "a transposed table is wide as well": transposed(TRANSPOSED, VOTES, wide=True),
+    "a row of truths is not an annotator": transposed(TRANSPOSED + "Gold,a,,b\n", VOTES, missing=3, rows=6),
+    "a row of truths is used on request": transposed(
+        TRANSPOSED + "Gold,a,,b\n", VOTES, truths={"t1": "a"}, gold=True, warns=UNUSED),
+    "truths beside a row of truths": transposed(
+        TRANSPOSED + "Gold,a,,b\n", VOTES, truths={"t2": "b"}, gold={"t2": "b"}),
+    "rows without a name are numbered": transposed(
+        "t1,t2\na,b\nb,b\n", {("t1", 0, "a"), ("t2", 0, "b"), ("t1", 1, "b"), ("t2", 1, "b")}),
+    "the time stamps of a form of Google are not a task": transposed(FORM, FORM_VOTES),
+    "one of several names of people in a form of Microsoft is chosen": transposed(
+        MICROSOFT, {("art", 1, "yes"), ("art", 2, "no")}, annotator="ID"),
+    "tasks are chosen by names and patterns": transposed(
+        SURVEY, {("a1", "ann", "x"), ("a2", "ann", "y"), ("b1", "ann", "z")}, annotator="who", task="a?, b1"),
+    "a pattern may fit no task beside one that does": transposed(
+        SURVEY, {("a1", "ann", "x"), ("b1", "ann", "z")}, annotator="who", task="*1,w*"),
+    "the classes of a transposed table may be numbers": transposed(
+        "worker,1,2\n7,0,1\n8,1,-1\n", {(1, 7, 0), (2, 7, 1), (1, 8, 1), (2, 8, -1)}, warns="the label -1 "),
+    **{f"a wide table of {name} is found": reads("v.csv", FOUND.replace("item", name), FOUND_VOTES)
+       for name in ("item", "prompt_id", "sample_id")},
+    "a wide table is found beside a named column": reads("v.csv", FOUND, FOUND_VOTES, task="item"),
+    "the truths of a wide table that is found": reads("v.csv", FOUND, FOUND_VOTES, truths={1: "yes"}, gold="gold"),
+    "a transposed table is found": reads("v.csv", FORM, FORM_VOTES, warns=(
+        r"a transposed table, whose tasks are art\?, war\?; Timestamp left aside")),
+    "columns that hold no votes are left aside": reads(
+        "v.csv", MIXED, {(1, "gpt-4", "a"), (1, "claude", "b"), (2, "gpt-4", "b"), (2, "claude", "b"),
+                         (3, "gpt-4", "a"), (3, "claude", "a")},
+        warns="a wide table, whose annotators are gpt-4, claude; prompt, level left aside"),
+    "a long table is never taken for another": reads(
+        "v.csv", "task,worker,label\n1,1,1\n2,2,2\n3,1,2\n", {(1, 1, 1), (2, 2, 2), (3, 1, 2)}),
+})  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "options"), [(WIDE, BY_WIDE), (TRANSPOSED + "Gold,a,,b\n", BY_FORMAT)])
-@pytest.mark.filterwarnings("ignore:1 gold truths belong to tasks without votes")
-def test_truths_beside_the_votes_are_used_on_request(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
-    path = write(tmp_path / "v.csv", text)
-    found = read(path, **options)
-    assert votes_of(found) == VOTES
-    assert to_list(found.unlabelled) == ["t3"]
-    assert (found.counts.rows, found.counts.missing) == (6, 3)
-    assert found.gold.tolist() == [-1, -1]
-    taught = read(path, gold=True, **options)
-    assert (taught.gold.tolist(), taught.counts.gold_unused) == ([0, -1], 1)
-    assert read(path, gold={"t2": "b"}, **options).gold.tolist() == [-1, 1]
+def not_sure(text: str, words: str = "no annotator and no label column") -> Case:
+    return refuses("v.csv", text, words)
 
 
-def test_a_column_of_truths_can_be_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", FOUND)
-    assert read(path, gold="gold").gold.tolist() == read(path, gold=True).gold.tolist() == [1, -1, -1]
+test_what_is_wrong_or_not_sure_is_said = check_each({
+    "no gold column": refuses("v.csv", "task,a\n1,2\n", 'no gold column among "task", "a"', wide=True, gold=True),
+    "another class": refuses(
+        "v.csv", "task,a,b\n1,x,y\n2,x,z\n", "row 2 (line 3), column \"b\": label 'z' is not among the classes x, y",
+        wide=True, classes=["x", "y"]),
+    "a row without a task": refuses(
+        "v.csv", "task,a,b\n1,x,y\n,x,y\n", 'row 2 (line 3), column "a": there is a label but no task', wide=True),
+    "a label column": refuses("v.csv", WIDE, "a wide table has no label column", wide=True, label="gpt"),
+    "two columns of tasks": refuses("v.csv", "task,item,a\n1,2,x\n", "could each be the task", wide=True),
+    "no annotator": refuses("v.csv", "task,gold\n1,2\n", "no column is left for an annotator", wide=True),
+    "a label column of a transposed table": refuses(
+        "v.csv", TRANSPOSED, "a transposed table has one column of annotators", format="transposed", label="t1"),
+    "a question": refuses("v.csv", TRANSPOSED, "question is for exports", format="transposed", question="t1"),
+    "no row of truths": refuses(
+        "v.csv", TRANSPOSED, "has no row called gold or truth", format="transposed", gold=True),
+    "a row without an annotator": refuses(
+        "v.csv", TRANSPOSED + ",a,,\n", 'v.csv, row 3 (line 4), column "t1": there is a label but no annotator',
+        format="transposed"),
+    "no task": refuses("v.csv", "worker\nann\n", "there is no column of a task among worker", format="transposed"),
+    "no votes": refuses("v.csv", "worker,t1\nann,\n", "there are no votes", format="transposed"),
+    "no task of this pattern": refuses(
+        "v.csv", SURVEY, "there is no column of a task that fits z* among who, age", format="transposed",
+        annotator="who", task="z*"),
+    "several names of people": refuses(
+        "v.csv", MICROSOFT, 'the columns "ID", "Email", "Name" could each be the annotator; use annotator=',
+        format="transposed"),
+    "a task in two rows": not_sure("item,person,score\n1,1,2\n1,2,1\n2,1,1\n"),
+    "columns with nothing in common": not_sure("item,person,score\n1,7,2\n2,8,1\n3,9,1\n"),
+    "columns with little in common": not_sure("item,person,score\n1,1,3\n2,5,4\n3,6,5\n4,7,9\n"),
+    "two sets of labels": not_sure("item,a,b,c,d\n1,x,x,u,u\n2,y,x,v,u\n"),
+    "nothing names the rows": not_sure("a,b,c\nx,x,y\ny,x,x\n", "no task and no annotator and no label column"),
+    "one column beside the tasks": not_sure("item,a\n1,x\n"),
+    "two columns that could be the tasks": not_sure("item,id,a,b\n1,5,x,x\n"),
+    "annotators, tasks and scores": not_sure("worker,item,score\nann,1,1\nbob,2,2\n", "no label column"),
+})  # fmt: skip
 
 
-LEFT_ASIDE = {
-    FORM: r"a transposed table, whose tasks are art\?, war\?; Timestamp left aside",
-    "id,prompt,gpt-4,claude,level\n1,why?,a,b,easy\n2,how?,b,b,hard\n3,who?,a,a,easy\n": (
-        "a wide table, whose annotators are gpt-4, claude; prompt, level left aside"
-    ),
-}
+@pytest.mark.parametrize(("missing", "of_none"), [([-1], set()), ([], {(1, "b", -1)})])
+def test_minus_one_is_no_vote_on_request(tmp_path: Path, missing: list[int], of_none: set[Any]) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,0,-1\n2,1,1\n")
+    assert votes_of(read(path, wide=True, missing=missing)) == {(1, "a", 0), (2, "a", 1), (2, "b", 1)} | of_none
 
 
-@pytest.mark.parametrize(("text", "words"), LEFT_ASIDE.items())
-def test_columns_that_hold_no_votes_are_left_aside_and_said(tmp_path: Path, text: str, words: str) -> None:
-    path = write(tmp_path / "v.csv", text)
-    with pytest.warns(FinegoldWarning, match=words):
-        found = read(path)
-    if text == FORM:
-        assert votes_of(found) == FORM_VOTES
-    else:
-        assert (to_list(found.annotator_names), found.n_votes) == (["claude", "gpt-4"], 6)
-
-
+BY_WIDE, BY_FORMAT = {"wide": True}, {"format": "transposed"}
 COLUMNS = {"task": ["t1", "t2"], "gpt": ["a", None], "claude": ["b", "a"]}
 ROWS = {"worker": ["gpt", "claude"], "t1": ["a", "b"], "t2": [None, "a"]}
 LIBRARIES = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table, "lazy": pl.LazyFrame}
