@@ -145,13 +145,13 @@ class GPUEngine:
         if not self.resident:
             pieces = max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces)
         blocks = cut(annotations, self.posterior, np.linspace(0, annotations.n_votes, pieces + 1)[1:-1])
-        self.blocks = [self._uploaded(block, fresh=True) for block in blocks] if self.resident else blocks
+        self.blocks = [self._upload(block, fresh=True) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         parts = []
         for block in self.blocks:
             block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another
-            there = block if self.resident else self._uploaded(block)
+            there = block if self.resident else self._upload(block)
             parts.append(step(there, *arguments))
             if not self.resident:
                 block.posterior[:] = self.device.download(there.posterior)
@@ -160,7 +160,7 @@ class GPUEngine:
                 self.device.clear()
         return add_up(parts)
 
-    def _uploaded(self, block: Block, *, fresh: bool = False) -> Block:
+    def _upload(self, block: Block, *, fresh: bool = False) -> Block:
         """Return the block on the device. The posteriors of a fresh one are zero."""
         upload, zeros, pointer = self.device.upload, self.device.zeros, self.device.pointer
         task_ptr, cell_ptr, cell_class, annotator = block.own_votes()
@@ -191,9 +191,9 @@ class GPUEngine:
         """Return posteriors as float64 with rows that sum to one."""
         if name != "posterior":
             return np.concatenate([self._to_host(block.state[name]) for block in self.blocks])
-        return _join([self._to_host(self._normalised(block)) for block in self.blocks])
+        return _join([self._to_host(self._normalise(block)) for block in self.blocks])
 
-    def _normalised(self, block: Block) -> Any:
+    def _normalise(self, block: Block) -> Any:
         if self.precision == np.float64:
             return block.posterior
         rows = block.posterior.astype(np.float64)  # on the device, if the block is there
@@ -203,7 +203,7 @@ class GPUEngine:
         """Compute labels, ties, and counts by annotator on the device, if the blocks are there."""
         if not self.resident:
             return None
-        kernels, posteriors = self.device.kernels("votes"), [self._normalised(block) for block in self.blocks]
+        kernels, posteriors = self.device.kernels("votes"), [self._normalise(block) for block in self.blocks]
         preference = preference_of(np.sum([sum_tasks(rows) for rows in posteriors], axis=0))
         n = self.blocks[0].n_annotators
         cast, agreed, expected = (self.device.zeros((n,), dtype) for dtype in (np.int64, np.int64, np.float64))

@@ -127,9 +127,9 @@ def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
     step, parts = max(MAX_TABLE_SIZE // K, 1), []
     for first in range(0, W, step):  # as many annotators at a time as fit in a table [annotators, K]
         last = min(first + step, W)
-        place = by_annotator[end[first - 1] if first else 0 : end[last - 1]]
-        cell = np.searchsorted(votes.cell_ptr, place, side="right") - 1
-        who, task, label = votes.annotator[place].astype(np.int64) - first, cells.task[cell], cells.label[cell]
+        own_votes = by_annotator[end[first - 1] if first else 0 : end[last - 1]]
+        cell = np.searchsorted(votes.cell_ptr, own_votes, side="right") - 1
+        who, task, label = votes.annotator[own_votes].astype(np.int64) - first, cells.task[cell], cells.label[cell]
         same, all_votes, some = cells.m[cell], cells.n[cell], last - first
         several, others, shape = all_votes >= 2, np.maximum(all_votes - 1, 1), (some, K)
         shared, weight = np.bincount(who[several], minlength=some), np.where(several, 1 / others, 0.0)

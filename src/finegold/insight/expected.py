@@ -24,11 +24,11 @@ def expected_accuracy(result: ResultData) -> float | None:
 
     Also None for sets of labels: there are no real data on which to show that their confidences hold.
     """
-    found = result.gold == MISSING
-    if result.label_sets is not None or not found.any():
+    unknown = result.gold == MISSING
+    if result.label_sets is not None or not unknown.any():
         return None
-    if not found.all():
-        return float(result.confidence[found].mean())
+    if not unknown.all():
+        return float(result.confidence[unknown].mean())
 
     def total(first: int, end: int) -> Any:
         """Sum as NumPy does, half by half, but without an array of all confidences."""
@@ -40,7 +40,7 @@ def expected_accuracy(result: ResultData) -> float | None:
         middle = first + (end - first) // 2 // 8 * 8
         return total(first, middle) + total(middle, end)
 
-    return float(total(0, len(found)) / len(found))
+    return float(total(0, len(unknown)) / len(unknown))
 
 
 def in_words(expected: float) -> str:

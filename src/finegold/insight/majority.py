@@ -71,7 +71,7 @@ def flips(result: ResultData) -> Any:
         own_votes = slice(end[row - 1] if row else 0, end[row])
         parts = [(w, names[j]) for w, j in zip(weight[own_votes], who[own_votes], strict=True)]
         pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
-        sides = [f"{side}: {_listed(some)}" for side, some in (("for", pro), ("against", contra)) if some]
+        sides = [f"{side}: {_list_parts(some)}" for side, some in (("for", pro), ("against", contra)) if some]
         reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
     return make_frame(
         {
@@ -149,10 +149,10 @@ def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) ->
     """Return the votes on these tasks: which task, annotator, class, and how strongly it supports the task's label."""
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
-    place = np.repeat(np.arange(len(tasks)), n)
-    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[place]
+    row = np.repeat(np.arange(len(tasks)), n)
+    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[row]
     annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
-    return place, annotator, voted, evidence(result, annotator, voted, label[place], other[place])
+    return row, annotator, voted, evidence(result, annotator, voted, label[row], other[row])
 
 
 def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
@@ -160,7 +160,7 @@ def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
     return np.asarray(shares[label] - shares[other])
 
 
-def _listed(parts: list[tuple[float, str]]) -> str:
+def _list_parts(parts: list[tuple[float, str]]) -> str:
     shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
     rest = parts[MAX_NAMED:]
     return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")

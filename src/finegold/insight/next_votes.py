@@ -99,13 +99,13 @@ class Plan:
 
         Returns (DataFrame): With one row per annotator: their votes, their accuracy and the reason.
         """
-        result, who = self.result, np.array([one.annotator for one in self.advice], dtype=np.int64)
+        result, who = self.result, np.array([each.annotator for each in self.advice], dtype=np.int64)
         columns = {
             "annotator": result.annotator_names.take(who.astype(np.int32)),
-            "advice": [one.action for one in self.advice],
+            "advice": [each.action for each in self.advice],
             "n_votes": result.votes_per_annotator[who],
             "accuracy": result.accuracy[who],
-            "why": [one.why for one in self.advice],
+            "why": [each.why for each in self.advice],
         }
         return own_name(make_frame(columns, like=result.annotator_names), result.annotations, 1)
 
@@ -151,8 +151,8 @@ def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) 
     n_groups = int(group.max()) + 1
     matrices = np.ascontiguousarray(group_matrices(result, activity, group, n_groups).transpose(0, 2, 1))
     task, annotator, _ = votes_of(result).votes()
-    n_tasks, place = len(result.posterior), task * np.int64(n_groups) + group[annotator]
-    voted = np.bincount(place, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
+    n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
+    voted = np.bincount(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
     left: Floats = np.bincount(group, activity, n_groups).astype(np.float64) - voted  # [T, G] of a vote from each group
     left[left < MIN_PROBABILITY] = 0.0
     gain = np.empty(n_tasks)

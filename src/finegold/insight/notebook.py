@@ -104,13 +104,13 @@ def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[st
     """Return a table of judges, the best first."""
     rows = [
         [
-            escape(one["judge"]),
-            meter_html(one["accuracy"]["value"]) if one["accuracy"] else "",
-            *map(cell_html, (figure_of(one, "accuracy"), percent(one["undecided"]), figure_of(one, "position_bias"))),
-            *(cell_html(percent(one[name])) for name in ("swap_consistency", "failed")),
-            cell_html("–" if one["cost"] is None else f"{one['cost']:.2g}"),
+            escape(row["judge"]),
+            meter_html(row["accuracy"]["value"]) if row["accuracy"] else "",
+            *map(cell_html, (figure_of(row, "accuracy"), percent(row["undecided"]), figure_of(row, "position_bias"))),
+            *(cell_html(percent(row[name])) for name in ("swap_consistency", "failed")),
+            cell_html("–" if row["cost"] is None else f"{row['cost']:.2g}"),
         ]
-        for one in judges[:ROWS_SHOWN]
+        for row in judges[:ROWS_SHOWN]
     ]
     return page_html(title, table_html(HEADS, rows, len(judges)), *(escape(note) for note in notes))
 
@@ -128,14 +128,14 @@ def ranking_html(ranking: Ranking) -> str:
     """Return a table of systems, the best first."""
     rows = [
         [
-            cell_html(str(one.rank)),
-            escape(one.system),
-            cell_html(f"{one.rank_low}" if one.rank_low == one.rank_high else f"{one.rank_low}-{one.rank_high}"),
-            cell_html(f"{one.strength.value:+.2f} ({one.strength.low:+.2f} to {one.strength.high:+.2f})"),
-            meter_html(one.win_rate.value),
-            cell_html(percent(one.win_rate.value)),
+            cell_html(str(row.rank)),
+            escape(row.system),
+            cell_html(f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high}"),
+            cell_html(f"{row.strength.value:+.2f} ({row.strength.low:+.2f} to {row.strength.high:+.2f})"),
+            meter_html(row.win_rate.value),
+            cell_html(percent(row.win_rate.value)),
         ]
-        for one in ranking.standings[:ROWS_SHOWN]
+        for row in ranking.standings[:ROWS_SHOWN]
     ]
     heads = ("rank", "system", "possible ranks", "strength", "", "wins against the average")
     table = table_html(heads, rows, len(ranking.standings))

@@ -47,16 +47,16 @@ def spammers(result: ResultData) -> Any:
     than by chance, and empty otherwise.
     """
     result = single_labels(result)
-    found = spam(result)
-    order = np.lexsort((found.score, -found.evidence, found.kind == ""))
+    suspicion = spam(result)
+    order = np.lexsort((suspicion.score, -suspicion.evidence, suspicion.kind == ""))
     columns = {
         "annotator": result.annotator_names.take(order.astype(np.int32)),
         "n_votes": result.votes_per_annotator[order],
-        "score": found.score[order],
-        "evidence": found.evidence[order],
-        "kind": found.kind[order],
-        "favourite": result.class_names.take(found.favourite[order]),
-        "favourite_share": found.favourite_share[order],
+        "score": suspicion.score[order],
+        "evidence": suspicion.evidence[order],
+        "kind": suspicion.kind[order],
+        "favourite": result.class_names.take(suspicion.favourite[order]),
+        "favourite_share": suspicion.favourite_share[order],
     }
     return make_frame(columns, like=result.annotator_names)
 

@@ -244,14 +244,14 @@ def write_sheet(data: Path | bytes, output: IO[bytes], name: str, sheet: str | N
     """Write the text of a sheet; without a name, there must be one that is not empty."""
     book = _open(data)
     if sheet is not None and sheet not in book.sheet_names:
-        raise InputError(f'{name} has no sheet "{sheet}"; it has {_quoted(book.sheet_names)}')
+        raise InputError(f'{name} has no sheet "{sheet}"; it has {_quote(book.sheet_names)}')
     if not book.sheet_names:
         raise InputError(f"{name} is a workbook without sheets; expected one with a table of votes")
     tables = {title: _rows(name, book, title) for title in ([sheet] if sheet is not None else book.sheet_names)}
     filled = [title for title, rows in tables.items() if not rows.is_empty()]
     if len(filled) > 1:
         path = "FILE" if isinstance(data, bytes) else name
-        raise InputError(f"{name} holds the sheets {_quoted(filled)}; choose one: {path}{SHEET}{filled[0]}")
+        raise InputError(f"{name} holds the sheets {_quote(filled)}; choose one: {path}{SHEET}{filled[0]}")
     if not filled:
         raise InputError(f'{name}: the sheet "{next(iter(tables))}" is empty; expected a table with a header')
     output.write(tables[filled[0]].write_csv(include_header=False).encode())
@@ -284,5 +284,5 @@ def _rows(name: str, book: Any, sheet: str) -> Any:
     return rows.select(column for column in rows if column.null_count() < len(column))
 
 
-def _quoted(names: list[str]) -> str:
+def _quote(names: list[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)

@@ -66,7 +66,7 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
         }
     if not by_name:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    return align([_checked(_model(name, model, votes), votes) for name, model in by_name.items()], votes)
+    return align([_check_output(_model(name, model, votes), votes) for name, model in by_name.items()], votes)
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
@@ -129,7 +129,7 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     return Model(name, source, tasks, classes, array)
 
 
-def _checked(model: Model, votes: Annotations) -> ModelOutput:
+def _check_output(model: Model, votes: Annotations) -> ModelOutput:
     """Return the probabilities in the order of the classes of the votes, after tasks and values were checked."""
     first: dict[str, int] = {}
     for row, task in enumerate(model.tasks):

@@ -126,8 +126,8 @@ def _column(name: Any, values: Any) -> pl.Series:
     try:
         return polars_column(nw.from_native(values, series_only=True))
     except TypeError:
-        found = f'"{name}" is of type {type(values).__name__}'
-        raise InputError(f"{found}; expected a list, an array or a series of values: a dict of columns") from None
+        words = f'"{name}" is of type {type(values).__name__}'
+        raise InputError(f"{words}; expected a list, an array or a series of values: a dict of columns") from None
 
 
 def _of_rows(rows: list[Any]) -> pl.DataFrame:
@@ -142,11 +142,11 @@ def _of_rows(rows: list[Any]) -> pl.DataFrame:
         raise InputError(f"{problem}. Finegold reads {ACCEPTED}")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, kind):
-            found, expected = f"row {number:,} is of type {type(row).__name__}", f"is of type {type(first).__name__}"
-            raise InputError(f"{found}, but row 1 {expected}; rows must be alike")
+            words, expected = f"row {number:,} is of type {type(row).__name__}", f"is of type {type(first).__name__}"
+            raise InputError(f"{words}, but row 1 {expected}; rows must be alike")
         if kind is not Mapping and len(row) != len(first):
-            found = f"row {number:,} has {len(row)} values"
-            raise InputError(f"{found}, but row 1 has {len(first)}; rows must be alike")
+            words = f"row {number:,} has {len(row)} values"
+            raise InputError(f"{words}, but row 1 has {len(first)}; rows must be alike")
     if kind is Mapping:
         keys = dict.fromkeys(name for row in rows for name in row)
         return pl.DataFrame({str(name): series_of([row.get(name) for row in rows]) for name in keys})

@@ -60,7 +60,7 @@ def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **r
     >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
     Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
-    options = _checked(gold, watch, reading)
+    options = _check_options(gold, watch, reading)
     if isinstance(votes, Annotations):
         accepted = {"repeated", "multi"} if votes.multi or not options.multi else {"repeated"}
         given = [name for name in options.given() if name not in accepted]
@@ -95,12 +95,12 @@ def read_each(
     >>> finegold.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
-    questions = _read(votes, _checked(gold, watch, {"question": ALL, **reading}))
+    questions = _read(votes, _check_options(gold, watch, {"question": ALL, **reading}))
     warn_of(finding for annotations in questions.values() for finding in annotations.hygiene.findings)
     return questions
 
 
-def _checked(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) -> ReadOptions:
+def _check_options(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) -> ReadOptions:
     """Return the options, with one list of classes and with the alias read."""
     options = ReadOptions(gold=gold, watch=watch, **{"multi": False, **reading})
     if options.classes is not None and options.ordered is not None:

@@ -140,14 +140,14 @@ def read_answers(
     if isinstance(checks, Mapping):
         rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
     else:
-        opened, found = open_table(checks), []
+        opened, columns = open_table(checks), []
         for name, role in ((task, TASK), (truth, TRUTH)):  # by its name, ignoring case, or else by a usual name
             alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
-            found += alike or candidates(opened.columns, role)
-            if len(found) != (1 if role is TASK else 2):
+            columns += alike or candidates(opened.columns, role)
+            if len(columns) != (1 if role is TASK else 2):
                 listed = ", ".join(map(str, opened.columns))
                 raise InputError(f'the sheet has no column "{name}"; its columns are {listed}', opened.name)
-        by_task, by_truth = found
+        by_task, by_truth = columns
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
         table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
         cells = [table.rows[column].to_list() for column in (by_task, by_truth, *ids)]

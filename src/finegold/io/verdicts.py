@@ -102,14 +102,14 @@ def meaning_of(text: str | None) -> Meaning:
                 return meaning
         if (number := number_of(said)) is not None and 1 < number < 2:  # AlpacaEval: 1 is the first, 2 the second
             return Meaning.FIRST if number < 1.5 else Meaning.SECOND
-    return _failed(text)
+    return _failure_of(text)
 
 
 def class_of(text: str | None) -> str | Meaning:
     """Return the class that a pointwise verdict names, in lower case, or how the call failed."""
     if text is None or text.strip().casefold() in NOTHING:
         return Meaning.EMPTY
-    said, failed = next(iter(_candidates(text)), ""), _failed(text)
+    said, failed = next(iter(_candidates(text)), ""), _failure_of(text)
     is_failed = failed != Meaning.UNREADABLE and said == _plain(text)
     is_class = said and len(said) <= LONGEST_CLASS and len(said.split()) <= MOST_WORDS
     return said if is_class and not is_failed else failed
@@ -205,8 +205,8 @@ class LogReading:
 
 def number_of(text: str) -> float | None:
     """Return the number that a pointwise verdict is, as in 4, 4.0 and 4/5."""
-    found = NUMBER.fullmatch(text)
-    return float(found[1]) if found else None
+    number = NUMBER.fullmatch(text)
+    return float(number[1]) if number else None
 
 
 def is_clearly_pairwise(texts: Iterable[str]) -> bool:
@@ -233,7 +233,7 @@ def _plain(text: Any) -> str:
     return " ".join(str(text).casefold().strip(" \t\r\n\"'`*[](){}<>.,:;!").split())
 
 
-def _failed(text: str) -> Meaning:
+def _failure_of(text: str) -> Meaning:
     if ERROR.search(text[:300]):
         return Meaning.ERROR
     return Meaning.REFUSAL if REFUSAL.search(text) else Meaning.UNREADABLE

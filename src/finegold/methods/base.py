@@ -188,7 +188,7 @@ class Method(ABC):
 
     def __dir__(self) -> list[str]:
         """Return the settings and the names that users need, without those that only a fit uses."""
-        contract = {name for one in type(self).__mro__ if issubclass(one, Method) for name in vars(one)}
+        contract = {name for each in type(self).__mro__ if issubclass(each, Method) for name in vars(each)}
         shown = {*self.settings, *PUBLIC}
         return [name for name in super().__dir__() if name.startswith("__") or name in shown or name not in contract]
 
@@ -316,21 +316,21 @@ def with_settings(method: type[M]) -> type[M]:
     """Make a dataclass of a method; its docstring gets the settings, and an example unless it has one of its own."""
     made = dataclass(kw_only=True)(method)
     parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
-    about = {one.name: one.metadata for base in parents for one in fields(base) if one.metadata}
+    about = {each.name: each.metadata for base in parents for each in fields(base) if each.metadata}
     limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
-    literals = {one.name: str(one.type) for one in fields(made) if str(one.type).startswith("Literal[")}
+    literals = {each.name: str(each.type) for each in fields(made) if str(each.type).startswith("Literal[")}
     made.limits = {**limits, **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()}}
 
     def describe() -> None:
         text, _, example = inspect.cleandoc(made.__doc__ or "").partition("\n\nExamples\n--------")
         entries = [text, "", "Parameters", "----------"]
-        for one in (one for one in fields(made) if one.init):
-            stated, allowed = about[one.name], made.limits.get(one.name)
-            kind = stated["kind"] or str(one.type).removesuffix(" | None")
+        for each in (each for each in fields(made) if each.init):
+            stated, allowed = about[each.name], made.limits.get(each.name)
+            kind = stated["kind"] or str(each.type).removesuffix(" | None")
             if allowed is not None and not isinstance(allowed, Range):
                 kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
-            default = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
-            entries.append(f"{one.name} : {kind}, {'optional' if one.default is None else f'default {default}'}")
+            default = f'"{each.default}"' if isinstance(each.default, str) else repr(each.default)
+            entries.append(f"{each.name} : {kind}, {'optional' if each.default is None else f'default {default}'}")
             entries.append(textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    "))
         made.__doc__ = "\n".join([*entries, "", "Examples", "--------"]) + (example or EXAMPLE.format(name=made.name))
 

@@ -133,7 +133,7 @@ class PTBCC(Method):
     def first_prototypes(self, n_classes: int) -> Floats:
         """[S, K, K] Return a skilled annotator, a confused one, and further ones that are random or uniform."""
         if self.prototypes is not None:
-            return _checked(self.prototypes, n_classes)
+            return _check_prototypes(self.prototypes, n_classes)
         identity = np.eye(n_classes)
         skilled = self.e + (self.f - self.e) * identity
         confused = self.m + (self.e - self.m) * identity
@@ -223,7 +223,7 @@ class PTBCC(Method):
         return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 
 
-def _checked(given: ArrayLike, n_classes: int) -> Floats:
+def _check_prototypes(given: ArrayLike, n_classes: int) -> Floats:
     try:
         prototypes = np.array(given, dtype=float)
     except (TypeError, ValueError):

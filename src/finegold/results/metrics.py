@@ -42,7 +42,7 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
     >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
     0.8333333333333334
     """
-    return float(credit(*_judged(posterior, truth)).mean())
+    return float(credit(*_rows_with_truth(posterior, truth)).mean())
 
 
 @documented
@@ -63,7 +63,7 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     >>> metrics.macro_f1(posterior[:2], np.array([0, 1]))
     1.0
     """
-    rows, truths = _judged(posterior, truth)
+    rows, truths = _rows_with_truth(posterior, truth)
     true = np.bincount(truths, minlength=rows.shape[1])
     right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
     occurs = true > 0
@@ -86,7 +86,7 @@ def log_loss(posterior: Floats, truth: Codes) -> float:
     >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
     0.308
     """
-    rows, truths = _judged(posterior, truth)
+    rows, truths = _rows_with_truth(posterior, truth)
     p = rows[np.arange(len(rows)), truths]
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
 
@@ -111,7 +111,7 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
     >>> round(metrics.calibration_error(posterior, np.array([0, 1, -1])), 3)
     0.25
     """
-    rows, truths = _judged(posterior, truth)
+    rows, truths = _rows_with_truth(posterior, truth)
     confidence = rows.max(axis=1)
     gaps = np.bincount(bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins)
     return float(np.abs(gaps).sum() / len(rows))
@@ -136,7 +136,7 @@ def pad_classes(posterior: Floats, n_classes: int) -> Floats:
     return np.pad(posterior, ((0, 0), (0, missing))) if missing else posterior
 
 
-def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
+def _rows_with_truth(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
     """Return the tasks whose truth is known, with a column for every true class."""
     known = truth >= 0
     if not known.any():
@@ -191,18 +191,18 @@ def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, F
 
 def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
     """Return the mean distance between the label and the truth, for tasks with a known truth."""
-    score, true = _known(labels, truth, scale)
+    score, true = _scores_with_truth(labels, truth, scale)
     return float(np.abs(score - true).mean())
 
 
 def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
     """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
-    score, true = _known(labels, truth, scale)
+    score, true = _scores_with_truth(labels, truth, scale)
     by_chance = score.var() + true.var() + (score.mean() - true.mean()) ** 2
     return float(1 - ((score - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
 
 
-def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
+def _scores_with_truth(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
     known = truth >= 0
     if (truth >= len(scale)).any():
         raise InputError(

@@ -150,10 +150,10 @@ def _item(name: str | None, text: str, folder: Path, address: str) -> ContentIte
     value = text.strip()
     if len(value) > MAX_ADDRESS:
         return ContentItem(name=name, text=text, kind="text")
-    is_link, place = re.fullmatch(r"https?://\S+", value) is not None, ""
+    is_link, path = re.fullmatch(r"https?://\S+", value) is not None, ""
     with suppress(ValueError):  # such as http://[
-        place = urlsplit(value).path if is_link else value
-    media_type = "" if {"\n", "\0"} & {*place} else MEDIA.get(PurePosixPath(place).suffix.lower(), "")
+        path = urlsplit(value).path if is_link else value
+    media_type = "" if {"\n", "\0"} & {*path} else MEDIA.get(PurePosixPath(path).suffix.lower(), "")
     kind: Any = "pdf" if media_type == MEDIA[".pdf"] else media_type.partition("/")[0]
     if is_link:
         kind = "link" if kind in ("", "pdf") else kind

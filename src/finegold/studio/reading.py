@@ -220,8 +220,8 @@ def _preview_table(path: Path, sources: list[Source]) -> dict[str, Any]:
             roles[role.name] = next(iter(candidates(free, role)), None)
         guess, unknown = Reading(**roles), [name for name, column in roles.items() if column is None]
     kind = "Excel sheet" if is_workbook(Source(path.name, path)) else f"{opened.sources[0].format.upper()} table"
-    found = {"format": kind, "columns": columns, "rows": _texts(head), "guess": guess, "open": unknown}
-    return found | {"is_judge_log": log is not None}
+    preview = {"format": kind, "columns": columns, "rows": _texts(head), "guess": guess, "open": unknown}
+    return preview | {"is_judge_log": log is not None}
 
 
 def near_spellings(labels: Iterable[str], classes: Sequence[str]) -> dict[str, str]:

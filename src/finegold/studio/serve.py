@@ -238,7 +238,7 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
 def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys.platform) -> Path:
     """Write a launcher that starts the studio in a folder, and return its path. An earlier one is replaced."""
 
-    def escaped(part: str) -> str:  # as the Desktop Entry Specification says
+    def escape(part: str) -> str:  # as the Desktop Entry Specification says
         for mark in ("\\", '"', "`", "$"):
             part = part.replace(mark, f"\\{mark}")
         return part.replace("\\", "\\\\").replace("%", "%%")
@@ -258,15 +258,15 @@ def install_shortcut(folder: Path, home: Path | None = None, platform: str = sys
             app = home / "Applications" / f"{NAME}.app"
             values = {"CFBundleName": NAME, "CFBundleExecutable": "start", "CFBundleIdentifier": "finegold.studio"}
             keys = "".join(f"<key>{key}</key><string>{value}</string>" for key, value in values.items())
-            head, place = '<?xml version="1.0" encoding="UTF-8"?>\n', app / "Contents" / "MacOS"
+            head, programs = '<?xml version="1.0" encoding="UTF-8"?>\n', app / "Contents" / "MacOS"
             _write(app / "Contents" / "Info.plist", f'{head}<plist version="1.0"><dict>{keys}</dict></plist>\n')
             start = '#!/bin/sh\nexec open -a Terminal "$(dirname "$0")/studio.command"\n'
-            _write(place / "start", start, is_program=True)
+            _write(programs / "start", start, is_program=True)
             script = f"#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(COMMAND)}\n"
-            _write(place / "studio.command", script, is_program=True)
+            _write(programs / "studio.command", script, is_program=True)
             return app
         # A desktop entry for the menu, and one on the desktop if there is such a folder.
-        start = " ".join(f'"{escaped(part)}"' for part in COMMAND)
+        start = " ".join(f'"{escape(part)}"' for part in COMMAND)
         lines = [
             *("[Desktop Entry]", "Type=Application", f"Name={NAME}", "Comment=From votes to labels that you can trust"),
             *(f"Exec={start}", f"Path={folder}", "Terminal=true", "Categories=Science;Office;", ""),

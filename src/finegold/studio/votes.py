@@ -162,7 +162,7 @@ def start_reading(project: ProjectId, options: ReadRequest, services: ServicesDe
 
     def read(job: JobState) -> None:
         has_file = services.store.project(project)["file"] is not None
-        batches, posted = ([], []) if has_file else _posted(services.store, project, "1")
+        batches, posted = ([], []) if has_file else _read_posted(services.store, project, "1")
         votes = _votes_of_file(services, project, reading, job) if has_file else join_posted(None, posted, reading)
         new_base(services, project, votes, reading=reading.model_dump(), read=batches)
 
@@ -201,7 +201,7 @@ def remove_batch(
         has_file = options is not None and store.project(project)["file"] is not None
         if batch in used and (has_file or used != [batch]):
             votes = _votes_of_file(services, project, options, job) if has_file and options is not None else None
-            read, posted = _posted(store, project, f"taken AND id != {batch:d}")
+            read, posted = _read_posted(store, project, f"taken AND id != {batch:d}")
             new_base(services, project, join_posted(votes, posted, options), read=read, removed=batch)
             return
         with store.changing(project):
@@ -315,11 +315,11 @@ def all_votes(services: Services, project: int) -> tuple[Annotations | None, lis
     """Return the votes of a project joined with those that wait for the next fit, and the batches of these."""
     has_votes = services.store.project(project)["base"] is not None
     votes = services.workspace.votes(project) if has_votes else None
-    batches, waiting = _posted(services.store, project, "NOT taken")
+    batches, waiting = _read_posted(services.store, project, "NOT taken")
     return join_posted(votes, waiting, read_options(services.store, project)) if waiting else votes, batches
 
 
-def _posted(store: Store, project: int, which: str) -> tuple[list[int], list[Any]]:
+def _read_posted(store: Store, project: int, which: str) -> tuple[list[int], list[Any]]:
     batches = store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
     return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 

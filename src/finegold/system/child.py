@@ -113,8 +113,8 @@ def resident_bytes(process: int) -> int:
         is_known = kernel.K32GetProcessMemoryInfo(handle, ctypes.byref(counters), ctypes.sizeof(counters))
         kernel.CloseHandle(handle)
         return int(counters[2]) if is_known else 0  # WorkingSetSize
-    found = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return 1024 * int(found.stdout.strip() or 0)
+    done = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return 1024 * int(done.stdout.strip() or 0)
 
 
 def answer(job: dict[str, Any]) -> NoReturn:

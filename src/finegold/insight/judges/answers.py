@@ -46,10 +46,10 @@ def merge(log: JudgeLog) -> Answers:
     if not used.any():
         raise InputError("every call of the log failed, so there is no verdict to judge by")
     is_pairwise, K = log.kind == "pairwise", len(log.class_names)
-    pairs, place = np.unique(log.judge.astype(np.int64) * log.n_items + log.item, return_inverse=True)
+    pairs, row = np.unique(log.judge.astype(np.int64) * log.n_items + log.item, return_inverse=True)
     judge, item = pairs // log.n_items, pairs % log.n_items
     counts = np.zeros((3, len(pairs), K))
-    np.add.at(counts, (log.first[used], place[used], log.answer[used]), 1.0)
+    np.add.at(counts, (log.first[used], row[used], log.answer[used]), 1.0)
     points = (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)).sum(axis=0)
     is_top = (points >= points.max(axis=1, keepdims=True) - 1e-9) & (points > 0)
     n_top = is_top.sum(axis=1)
@@ -63,8 +63,8 @@ def merge(log: JudgeLog) -> Answers:
     if is_pairwise:
         for_sides = points[:, :TIED].sum(axis=1)
         pair = (right > np.where(gold == TIED, for_sides, for_sides - right)) * 1.0
-    n_right = np.bincount(place, used & (log.answer == gold[place]), minlength=len(pairs))
-    strict = (n_right == np.bincount(place, minlength=len(pairs))) * 1.0
+    n_right = np.bincount(row, used & (log.answer == gold[row]), minlength=len(pairs))
+    strict = (n_right == np.bincount(row, minlength=len(pairs))) * 1.0
     if not has_ties:
         answer[answer == TIED] = UNDECIDED
     part = HALF if is_pairwise else (right > 0) / np.maximum(n_top, 1)

@@ -135,10 +135,10 @@ def score_judges(log: JudgeLog, answers: Answers, partners: dict[str, list[str]]
     if log.time is not None:  # the mean time of the calls on each item
         known = np.flatnonzero(~np.isnat(log.time))
         keys = log.judge[known].astype(np.int64) * log.n_items + log.item[known]
-        place = np.searchsorted(answers.judge * log.n_items + answers.item, keys)
+        entry = np.searchsorted(answers.judge * log.n_items + answers.item, keys)
         times = log.time[known].astype("datetime64[us]").astype(np.int64) / 1e6
-        n_times = np.bincount(place, minlength=len(when))
-        when[n_times > 0] = (np.bincount(place, times, minlength=len(when)) / np.maximum(n_times, 1))[n_times > 0]
+        n_times = np.bincount(entry, minlength=len(when))
+        when[n_times > 0] = (np.bincount(entry, times, minlength=len(when)) / np.maximum(n_times, 1))[n_times > 0]
     scores = []
     for j, name in enumerate(log.judge_names):
         mine = slice(rows[j], rows[j + 1])

@@ -100,13 +100,13 @@ def _refuse_one_object(seen: Source) -> None:
     """Say what a file with a single JSON object is: columns, settings or anything else, but no table of votes."""
     if seen.layout == "list" or not seen.record:
         return
-    found: Any = None
+    content: Any = None
     with seen.open_bytes() as file, suppress(ValueError, RecursionError):
-        found = json.loads(file.read().removeprefix(BOM))
-    if not isinstance(found, dict):
+        content = json.loads(file.read().removeprefix(BOM))
+    if not isinstance(content, dict):
         return
-    fields = ", ".join(map(str, list(found)[:6])) + (", ..." if len(found) > 6 else "")
-    values = list(found.values())
+    fields = ", ".join(map(str, list(content)[:6])) + (", ..." if len(content) > 6 else "")
+    values = list(content.values())
     # Columns are lists of one length, or objects with the keys 0, 1, 2, ... as pandas writes them.
     are_columns = bool(values) and all(isinstance(value, dict | list) and value for value in values)
     if are_columns and all(isinstance(value, list) for value in values):
@@ -114,10 +114,10 @@ def _refuse_one_object(seen: Source) -> None:
     elif are_columns:
         rows = [str(number) for number in range(len(values[0]))]
         are_columns = all(isinstance(value, dict) and list(value) == rows for value in values)
-    if are_columns and not all(map(str.isdigit, found)):
+    if are_columns and not all(map(str.isdigit, content)):
         problem = f"the file is an object of columns ({fields}) and not a list of rows"
         raise InputError(problem, seen.name, [Remedy(text='write rows, in pandas with orient="records"')])
-    if not candidates(found, LABEL):
+    if not candidates(content, LABEL):
         problem = f"the file is a single JSON object with the fields {fields}, and not a table of votes"
         remedies = [use("if every field is a task that holds its votes", format=LAST)] if _is_nested(seen) else []
         raise InputError(problem, seen.name, remedies)

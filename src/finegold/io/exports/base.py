@@ -141,7 +141,7 @@ def by_record(votes_of: Callable[[Any, ExportOptions], Iterable[Vote]]) -> Read:
 
 def _as_text(value: Any) -> str:
     if isinstance(value, list | dict):
-        raise DamagedExport(f"expected a name, a number or a label, found {_shortened(value)}")
+        raise DamagedExport(f"expected a name, a number or a label, found {_shorten(value)}")
     return text_of(value)
 
 
@@ -157,18 +157,18 @@ def join_labels(labels: list[Any]) -> Any:
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
     """Return a field of a record, which must have this type. It may be absent or null only with a default."""
     if not isinstance(record, dict):
-        raise DamagedExport(f"expected a JSON object, found {_shortened(record)}")
+        raise DamagedExport(f"expected a JSON object, found {_shorten(record)}")
     value = record.get(name)
     if value is None and default is not None:
         return default
     if not isinstance(value, kind) or name not in record:
-        there = f"{_shortened(value)} for" if name in record else "no"
+        there = f"{_shorten(value)} for" if name in record else "no"
         kinds = {list: "a list", dict: "an object", str: "a text", bool: "true or false"}
         raise DamagedExport(f'found {there} "{name}", expected {kinds.get(kind, kind.__name__)}')
     return value
 
 
-def _shortened(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -322,9 +322,9 @@ def votes_of_questions(
 
 def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str], Any]) -> pl.Series:
     """Put labels for cells that match a pattern, of which few differ. After a ValueError a cell stays as it is."""
-    found = cells.unique().drop_nulls()
+    distinct = cells.unique().drop_nulls()
     labels: dict[str, str | None] = {}
-    for cell in found.filter(found.str.contains(pattern)):
+    for cell in distinct.filter(distinct.str.contains(pattern)):
         with suppress(ValueError):
             label = label_of(cell)
             labels[cell] = None if label is None else str(label)

@@ -266,11 +266,11 @@ def _results(found: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(found, dict):
         return
     results = found.get("results")
-    for one in results.get("results", []) if isinstance(results, dict) else []:
-        provider = one.get("provider") or {}
+    for entry in results.get("results", []) if isinstance(results, dict) else []:
+        provider = entry.get("provider") or {}
         name = provider.get("id") if isinstance(provider, dict) else provider
-        item = f"test {one.get('testIdx')}, prompt {one.get('promptIdx', 0)}, {name}"
-        for part in (one.get("gradingResult") or {}).get("componentResults") or []:
+        item = f"test {entry.get('testIdx')}, prompt {entry.get('promptIdx', 0)}, {name}"
+        for part in (entry.get("gradingResult") or {}).get("componentResults") or []:
             asked = part.get("assertion") or {}
             judge = asked.get("metric") or asked.get("type") or "assertion"
             yield {"item": item, "judge": judge, "verdict": "pass" if part.get("pass") else "fail"}
@@ -284,13 +284,15 @@ def _results(found: Any) -> Iterator[dict[str, Any]]:
 
 def _events(records: list[Any]) -> Iterator[dict[str, Any]]:
     """Events of OpenAI evals with a choice of the grading model, or of a match; the spec names the eval."""
-    judge = next((one["spec"].get("eval_name", "eval") for one in records if isinstance(one.get("spec"), dict)), "eval")
-    for one in records:
-        data = one.get("data") if isinstance(one.get("data"), dict) else {}
+    judge = next(
+        (entry["spec"].get("eval_name", "eval") for entry in records if isinstance(entry.get("spec"), dict)), "eval"
+    )
+    for entry in records:
+        data = entry.get("data") if isinstance(entry.get("data"), dict) else {}
         said = data.get("choice", data.get("correct"))
-        if one.get("type") in ("metrics", "match") and said is not None:
+        if entry.get("type") in ("metrics", "match") and said is not None:
             verdict = ("pass" if said else "fail") if isinstance(said, bool) else str(said)
-            yield {"item": str(one.get("sample_id")), "judge": judge, "verdict": verdict}
+            yield {"item": str(entry.get("sample_id")), "judge": judge, "verdict": verdict}
 
 
 def majority_of_people(source: Source) -> pl.DataFrame | None:
@@ -302,8 +304,8 @@ def majority_of_people(source: Source) -> pl.DataFrame | None:
     names = [name for name in frame.columns if re.fullmatch(r"annotator\d+", name)]
     votes = frame.select("idx", said=pl.concat_list(pl.col(names).cast(pl.String)))
     top = votes.with_columns(mode=pl.col("said").list.eval(pl.element().drop_nulls().mode()))
-    one = top.filter(pl.col("mode").list.len() == 1)
-    return one.select(item=pl.col("idx").cast(pl.String), gold=pl.col("mode").list.first())
+    single = top.filter(pl.col("mode").list.len() == 1)
+    return single.select(item=pl.col("idx").cast(pl.String), gold=pl.col("mode").list.first())
 
 
 # Calls -> votes.

@@ -105,19 +105,19 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 def _legacy_names(seen: Source) -> dict[str, str]:
     """Return the fields that the old export calls V1, V2, ... in the first row, and names in the second."""
     names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
-    found = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
-    is_legacy = START in found.values() and not set(RESPONSE).isdisjoint(found.values())
-    return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
+    fields = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
+    is_legacy = START in fields.values() and not set(RESPONSE).isdisjoint(fields.values())
+    return fields if is_legacy and not set(fields.values()) & set(seen.columns) else {}
 
 
 def _import_ids(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
     """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
     row = next((row for row in rows if any("ImportId" in cell for cell in row)), ())
-    found = {}
+    ids = {}
     for column, cell in zip(columns, row, strict=False):
         with suppress(ValueError, AttributeError):
-            found[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
-    return found
+            ids[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
+    return ids
 
 
 REMEDY = "export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text"

@@ -45,13 +45,13 @@ def view(
     """Return everything that the report shows. `truth` is what `finegold.io.read.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
-    found = None if judgement is None else suspects(result, judgement.correlated)
+    suspicious = None if judgement is None else suspects(result, judgement.correlated)
     return View(
         title=title,
         quality=quality(result, key),
         reading=reading(result),
         tasks=tasks(result, key),
-        annotators=annotators(result, key, found),
+        annotators=annotators(result, key, suspicious),
         prototypes=prototypes(result),
         classes=classes(result),
         trust=trust_of(judgement),

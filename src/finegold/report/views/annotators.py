@@ -162,11 +162,11 @@ def confusions(result: ResultData) -> Confusions | None:
     classes = shown_classes(result)
     n = max(MAX_NUMBERS // len(classes) ** 2, 1)
     chosen = np.argsort(-result.votes_per_annotator, kind="stable")[:n]
-    found = matrices(result, chosen.astype(np.int32), classes)
+    confusion = matrices(result, chosen.astype(np.int32), classes)
     return Confusions(
         annotators=texts(result.annotator_names, chosen),
         classes=texts(result.class_names, classes),
-        matrices=np.round(found, 3).tolist(),
+        matrices=np.round(confusion, 3).tolist(),
         shown=Shown(len(chosen), len(result.accuracy), "number of votes", "result.confusion(annotator)"),
     )
 

@@ -65,13 +65,13 @@ def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
     order = np.argsort(-count, kind="stable")[:most]
     expected, votes = result.posterior.mean(axis=0), result.annotations
     sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
-    place = {code: row for row, code in enumerate(chosen.tolist())}
+    row_of = {code: row for row, code in enumerate(chosen.tolist())}
     rows = []
     for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
-        row = None if matrix is None or k not in place else matrix[place[k]]
+        row = None if matrix is None or k not in row_of else matrix[row_of[k]]
         taken_for, taken_share = None, 0.0
-        if row is not None and support[place[k], 0] >= MIN_SUPPORT:
-            others = np.where(np.arange(len(row)) == place[k], 0.0, row)
+        if row is not None and support[row_of[k], 0] >= MIN_SUPPORT:
+            others = np.where(np.arange(len(row)) == row_of[k], 0.0, row)
             if others.max() > 0:
                 taken_for, taken_share = names[int(others.argmax())], plain(others.max())
         rows.append(
@@ -82,7 +82,7 @@ def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
                 expected=plain(expected[k]),
                 votes=None if votes is None else plain(votes.votes_per_class[k] / votes.n_votes),
                 confidence=plain(sure[k] / count[k]) if count[k] else None,
-                recall=None if row is None else plain(row[place[k]]),
+                recall=None if row is None else plain(row[row_of[k]]),
                 taken_for=taken_for,
                 taken_share=taken_share,
             )
@@ -162,7 +162,7 @@ def prototypes(result: ResultData) -> Prototypes | None:
     chosen = shown_classes(result)
     names = texts(result.class_names, chosen)
     shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
-    found = [
+    entries = [
         Prototype(
             number=s + 1,
             share=plain(shares[s]),
@@ -178,7 +178,7 @@ def prototypes(result: ResultData) -> Prototypes | None:
         words = f"{words}, evenly sampled"
         order = order[np.linspace(0, n - 1, MAX_MIXTURES).round().astype(np.int64)]
     return Prototypes(
-        prototypes=found,
+        prototypes=entries,
         classes=names,
         classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.learned.prototypes"),
         mixtures=[

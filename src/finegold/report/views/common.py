@@ -119,8 +119,8 @@ class Record:
 
 def record(result: ResultData, command: str | None = None) -> Record:
     method = method_class(result.method) if result.method in method_names() else None
-    defaults = {} if method is None else {name: _shown(value) for name, value in method().settings.items()}
-    values = {name: _shown(value) for name, value in result.all_settings.items()}
+    defaults = {} if method is None else {name: _as_text(value) for name, value in method().settings.items()}
+    values = {name: _as_text(value) for name, value in result.all_settings.items()}
     known = [Setting(name, value, defaults.get(name) == value, name in defaults) for name, value in values.items()]
     changed = [f"{name}={value}" for name, value in values.items() if defaults.get(name, value) != value]
     settings = " ".join(f"--set {shlex.quote(each)}" for each in changed)
@@ -146,7 +146,7 @@ def record(result: ResultData, command: str | None = None) -> Record:
     )
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str:
     return repr(np.asarray(value).tolist()) if isinstance(value, np.ndarray | list | tuple) else str(value)
 
 

@@ -76,8 +76,8 @@ class Quality:
 
 
 def quality(result: ResultData, key: Key | None = None) -> Quality:
-    found = result.gold == MISSING
-    confidence = result.confidence[found]
+    unknown = result.gold == MISSING
+    confidence = result.confidence[unknown]
     judged = None if key is None else _measure(result, key.without(result.gold))
     bands, share = _bands(confidence), expected_accuracy(result)
     counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
@@ -94,7 +94,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
                 "labels needs tasks that were drawn at random (finegold sample)."
             )
     if key is not None:
-        taught = int(((key.codes != MISSING) & ~found).sum())
+        taught = int(((key.codes != MISSING) & ~unknown).sum())
         unused = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
         words += [f"{n:,} of the truths {what} and are not counted." for n, what in unused if n]
     if warned := caution(result):
@@ -109,7 +109,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         n_votes=int(result.votes_per_task.sum()),
         n_annotators=len(result.accuracy),
         n_classes=len(result.class_names),
-        n_gold=int((~found).sum()),
+        n_gold=int((~unknown).sum()),
         n_unlabelled=len(result.unlabelled),
         expected=1.0 if share is None else share,
         errors=float((1 - confidence).sum()),

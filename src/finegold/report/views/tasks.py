@@ -101,18 +101,18 @@ def doubts(result: ResultData) -> Doubts:
 
 def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -> Tasks:
     """Return the view of the tasks, the least confident first."""
-    found = doubts(result)
-    codes = np.flatnonzero(found.any)
+    in_doubt = doubts(result)
+    codes = np.flatnonzero(in_doubt.any)
     codes = codes[np.argsort(result.confidence[codes], kind="stable")]
     wrong = np.where(result.gold == MISSING, 1 - result.confidence, 0.0)
     return Tasks(
-        n_contested=int(found.contested.sum()),
-        n_tied=int(found.tied.sum()),
-        n_flipped=int(found.flipped.sum()),
+        n_contested=int(in_doubt.contested.sum()),
+        n_tied=int(in_doubt.tied.sum()),
+        n_flipped=int(in_doubt.flipped.sum()),
         n_any=len(codes),
         errors_any=float(wrong[codes].sum()),
         errors=float(wrong.sum()),
-        rows=task_rows(result, codes[:most].tolist(), found, key),
+        rows=task_rows(result, codes[:most].tolist(), in_doubt, key),
         shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", LABELS_TABLE),
         absent=None if result.annotations is not None else WITHOUT_VOTES,
     )
