@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from itertools import groupby
@@ -140,7 +140,8 @@ class BlockActor:
 
     def catch_up(self, number: int, payload: bytes) -> bytes:
         try:
-            self._run(number, payload)
+            for _ in self._run(number, payload):
+                pass
         except Exception as error:
             return dumps(error)  # type: ignore[no-any-return]
         return b""
@@ -179,13 +180,14 @@ class BlockActor:
             return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
         return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
 
-    def _run(self, number: int, payload: bytes) -> list[tuple[int, Any]]:
+    def _run(self, number: int, payload: bytes) -> Iterator[tuple[int, Any]]:
+        """Yield the sums of each block as soon as they are there, so that few are in memory at a time."""
         step, arguments = loads(payload)
         due = [block for index, block in sorted(self.blocks.items()) if self.done[index] == number - 1]
         with one_blas_thread():
-            parts = list(self.pool.map(lambda block: step(block, *arguments), due))
-        self.done.update((block.index, number) for block in due)
-        return [(block.index, part) for block, part in zip(due, parts, strict=True)]
+            for block, part in zip(due, self.pool.map(lambda block: step(block, *arguments), due), strict=True):
+                self.done[block.index] = number
+                yield block.index, part
 
 
 class WorkerPool:

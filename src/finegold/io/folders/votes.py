@@ -299,7 +299,9 @@ def spread_part(folder: Path, known: Vocabulary, to: Path) -> None:
         names, task = names.gather(by_name), rank_of(by_name)[task]
     first_name = [0, *(bisect_left(names, splitter) for splitter in known.splitters), len(names)]
     in_range = np.repeat(np.arange(len(first_name) - 1, dtype=np.uint16), np.diff(first_name))[task]
-    order = np.argsort(in_range, kind="stable")  # "first" and "last" vote mean the order of the rows
+    is_sorted = bool((in_range[1:] >= in_range[:-1]).all())
+    # "First" and "last" vote mean the order of the rows.
+    order: Any = slice(None) if is_sorted else np.argsort(in_range, kind="stable")
     annotator_of = _codes_in(known.annotators, _names(folder, "annotators"))
     class_of = known.class_of[_codes_in(known.labels, _names(folder, "labels"))]
     first_row = np.searchsorted(in_range[order], np.arange(len(first_name)))
