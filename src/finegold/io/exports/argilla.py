@@ -41,8 +41,7 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
         raise DamagedExport('found no record with an "id"')
     if options.task is not None:
         fields = need(record, "fields", dict, record)  # flattened, they stand beside the id
-        if (task := fields.get(options.task)) is None:
-            raise base.unknown_task(f'the record has no field "{options.task}"', fields)
+        task = base.chosen_task(fields, options.task, "the record has no field")
     answers = []
     for status, *answer in _answers(record):
         what = NO_VOTES.get(str(status or ""))

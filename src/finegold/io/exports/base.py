@@ -106,6 +106,21 @@ def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
     return DamagedExport(problem, use(task=Placeholder("NAME"), text=f"with one of {', '.join(names)}"))
 
 
+def need_id(record: Any, name: str, whose: str = "") -> Any:
+    """Return the field that says what a record is about."""
+    value = record.get(name) if isinstance(record, dict) else None
+    if value is None:
+        raise DamagedExport(f'found no {whose}"{name}"')
+    return value
+
+
+def chosen_task(fields: Mapping[str, Any], name: str, problem: str) -> Any:
+    """Return the field that the user names for the tasks."""
+    if (task := fields.get(name)) is None:
+        raise unknown_task(f'{problem} "{name}"', fields)
+    return task
+
+
 # Votes, record by record.
 
 

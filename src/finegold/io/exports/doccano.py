@@ -68,7 +68,7 @@ def _votes_of_members(seen: Source, options: ExportOptions) -> Iterator[Vote]:
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
     def vote_of(record: Any) -> Vote:
-        task = _task(record, options)
+        task = base.need_id(record, options.task or "id")
         field = next((name for name in LABELS if record.get(name) is not None), None)
         labels = [] if field is None else record[field]
         if isinstance(labels, str):  # CSV has several labels in one text
@@ -93,16 +93,9 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         raise DamagedExport(f"not valid CSV in UTF-8 ({error})") from None
 
 
-def _task(record: Any, options: ExportOptions) -> Any:
-    task = record.get(options.task or "id") if isinstance(record, dict) else None
-    if task is None:
-        raise DamagedExport(f'found no "{options.task or "id"}"')
-    return task
-
-
 def _old_votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
     """Return a vote per user: what one user chose of several labels is one answer."""
-    task = _task(record, options)
+    task = base.need_id(record, options.task or "id")
     labels: dict[Any, list[Any]] = {}
     for annotation in base.need(record, "annotations", list):
         user = annotation.get("user_name", annotation.get("user"))

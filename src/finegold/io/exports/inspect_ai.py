@@ -81,11 +81,10 @@ def _votes(seen: Source, head: dict[str, Any], options: ExportOptions) -> Iterat
 
 
 def _votes_on(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterable[Vote]:
-    if not isinstance(sample, dict) or sample.get("id") is None:
-        raise DamagedExport('found no sample with an "id"')
+    task = base.need_id(sample, "id", "sample with an ")
     # Every epoch is an answer of its own, and so is that of each model, in files of their own.
     is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
-    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
+    task = f"{task}#{sample.get('epoch', 1)}" if is_repeated else task
     task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
     votes = []
     scores = need(sample, "scores", dict, {})

@@ -75,8 +75,7 @@ CallsOf = Callable[[Any, ExportOptions, Source | None], Iterator[Call]]
 
 def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Scores of one model's answer, or the winner of two games, of which the second shows the second model first."""
-    if not isinstance(record, dict) or record.get("question_id") is None:
-        raise DamagedExport('found no judgement with a "question_id"')
+    question, turn = base.need_id(record, "question_id", "judgement with a "), record.get("turn")
     judge = record.get("judge")
     judge = judge[0] if isinstance(judge, list) and judge else judge  # beside it is the prompt, which varies
     if not isinstance(judge, str) or not judge:
@@ -87,7 +86,6 @@ def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Itera
             raise DamagedExport(f'found no "{name}"')
         return str(record[name])
 
-    question, turn = record["question_id"], record.get("turn")
     if "score" in record:
         score = record["score"]
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
@@ -105,9 +103,7 @@ def _mt_bench(record: Any, options: ExportOptions, seen: Source | None) -> Itera
 
 def _judge_bench(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:
     """Judgements of pairs of responses; the second sees them in the other order. The label is the truth."""
-    name = options.task or "pair_id"
-    if not isinstance(record, dict) or record.get(name) is None:
-        raise DamagedExport(f'found no pair with a "{name}"')
+    item = base.need_id(record, options.task or "pair_id", "pair with a ")
     judgments = need(record, "judgments", list)
     about = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
     models = [part["judge_model"] for part in about if isinstance(part, dict) and part.get("judge_model")]
@@ -118,7 +114,7 @@ def _judge_bench(record: Any, options: ExportOptions, seen: Source | None) -> It
         raise DamagedExport('found no "judge_name"')
     for order, said in _games(judgments, "decision"):
         texts = {"text_a": record.get("response_A"), "text_b": record.get("response_B")}
-        yield Call(record[name], judge or "judge", said, "verdict", order, gold=record.get("label"), **texts)
+        yield Call(item, judge or "judge", said, "verdict", order, gold=record.get("label"), **texts)
 
 
 def _arena(record: Any, options: ExportOptions, seen: Source | None) -> Iterator[Call]:

@@ -61,13 +61,9 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _votes(record: Any, options: ExportOptions) -> list[Vote]:
-    if not isinstance(record, dict) or record.get("id") is None:
-        raise DamagedExport('found no task with an "id"')
-    task = record["id"]
+    task = base.need_id(record, "id", "task with an ")
     if options.task is not None:
-        data = need(record, "data", dict)
-        if (task := data.get(options.task)) is None:
-            raise base.unknown_task(f'the data of the task have no "{options.task}"', data)
+        task = base.chosen_task(need(record, "data", dict), options.task, "the data of the task have no")
     name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
     votes = []
     for number, annotation in enumerate(need(record, name, list), start=1):
@@ -129,9 +125,7 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
 def _votes_of_min(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("id") is None:
         raise DamagedExport('found no annotation with the "id" of its task')
-    task = record.get(options.task or "id")
-    if task is None:
-        raise base.unknown_task(f'there is no "{options.task}"', record)
+    task = base.chosen_task(record, options.task or "id", "there is no")
     names = list(record)
     end = names.index("annotator") if "annotator" in record else len(names)
     questions = [options.question] if options.question in record else names[names.index("id") + 1 : end]

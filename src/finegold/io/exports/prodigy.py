@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
+from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need, need_id
 from finegold.io.source import Source
 
 REMEDY = "export it again: prodigy db-out DATASET > FILE.jsonl"
@@ -21,9 +21,7 @@ def fits(seen: Source) -> bool:
 
 def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
     answer = need(record, "answer", str)
-    task = record.get(options.task or "_input_hash")
-    if task is None:
-        raise DamagedExport(f'found no "{options.task or "_input_hash"}"')
+    task = need_id(record, options.task or "_input_hash")
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
         return [Vote(task)]

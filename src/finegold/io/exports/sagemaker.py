@@ -60,15 +60,11 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    if not isinstance(record, dict) or record.get("datasetObjectId") is None:
-        raise DamagedExport('found no object with a "datasetObjectId"')
+    task = base.need_id(record, "datasetObjectId", "object with a ")
     if "annotations" not in record:
         raise DamagedExport("this is the answer to a consolidation request, which holds labels only", REMEDY)
-    task = record["datasetObjectId"]
     if options.task is not None:
-        data = need(record, "dataObject", dict)
-        if (task := data.get(options.task)) is None:
-            raise base.unknown_task(f'the object has no "{options.task}"', data)
+        task = base.chosen_task(need(record, "dataObject", dict), options.task, "the object has no")
     yield from _of_annotations(task, need(record, "annotations", list), options)
 
 
