@@ -257,10 +257,8 @@ def read_nested(source: Source) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None, strict=False) if rows else None
 
 
-def _results(found: Any) -> Iterator[dict[str, Any]]:
+def _results(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Judges are the assertions of promptfoo, or the metrics of DeepEval with the model that evaluates them."""
-    if not isinstance(found, dict):
-        return
     results = found.get("results")
     for entry in results.get("results", []) if isinstance(results, dict) else []:
         provider = entry.get("provider") or {}
