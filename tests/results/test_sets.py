@@ -202,9 +202,7 @@ def test_methods_are_compared_on_each_task_and_option() -> None:
         true = [[name in made.truth[task] for name in result.class_names] for task in result.task_names]
         assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
     assert len(found.labels()) == 160
-    without = finegold.compare(
-        made.table(), ["anchored", "ds"], truth=made.truth, multi=True
-    )  # mv is fitted, not shown
+    without = finegold.compare(made.table(), ["anchored", "ds"], truth=made.truth, multi=True)  # mv is fitted only
     assert [row["method"] for row in without.rows()] == ["multi", "ds"]
     assert found.labels()["task"].to_list()[0] == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
 
@@ -341,12 +339,8 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     p = table[["a", "b", "c"]].to_numpy()
     assert table["confidence"].to_numpy() == pytest.approx(np.maximum(p, 1 - p).prod(axis=1))
     by_option = result.annotators(by_option=True)
-    assert by_option[["worker", "option"]].to_numpy().tolist()[:4] == [
-        ["ann", "a"],
-        ["ann", "b"],
-        ["ann", "c"],
-        ["bob", "a"],
-    ]
+    assert by_option["worker"].tolist() == ["ann"] * 3 + ["bob"] * 3 + ["eve"] * 3
+    assert by_option["option"].tolist() == list("abc") * 3
     assert by_option["n_chosen"].tolist() == [1, 1, 1, 1, 2, 1, 1, 0, 0]
 
 
@@ -396,10 +390,19 @@ def test_truths_that_match_nothing_are_refused() -> None:
         finegold.evaluate(columns(), {"t1": "z"}, multi=True)
 
 
-def test_too_many_options_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multi_label, "MOST_PAIRS", 11)  # there are 3 annotators, 3 options and "nothing"
-    with pytest.raises(InputError, match="3 annotators and 3 options are too many for sets of labels"):
-        finegold.aggregate(columns(), multi=True)
+@pytest.mark.parametrize(
+    ("limit", "value", "method", "message"),
+    [
+        ("MOST_PAIRS", 11, "anchored", "3 annotators and 3 options are too many for sets of labels"),  # and "nothing"
+        ("MOST_PROBABILITIES", 5, "ds", "2 tasks and 3 options are too many for a fit of each option"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused_and_votes_on_options_fit(
+    limit: str, value: int, method: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multi_label, limit, value)
+    with pytest.raises(InputError, match=message):
+        finegold.aggregate(columns(), method, multi=True)
     assert finegold.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
 
 
@@ -429,31 +432,26 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     assert result.labels()["confidence"].to_list()[0] == 1
     without = finegold.aggregate(drawn.table(), method, multi=True)
     others = [code for code, task in enumerate(result.task_names) if task not in gold]
-    true = truths(drawn, [result.task_names[code] for code in others])
+    true = [set(drawn.truth[result.task_names[code]]) for code in others]
     taught = [set_figures(fitted, others, true)["micro_f1"] for fitted in (result, without)]
     assert taught[0] >= taught[1] - 0.02
     changed = result.annotators()["sensitivity"].to_numpy() != without.annotators()["sensitivity"].to_numpy()
     assert changed.any()
 
 
-def truths(drawn: Any, tasks: list[str]) -> list[set[str]]:
-    return [set(drawn.truth[task]) for task in tasks]
-
-
 def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_path: Path) -> None:
     expected = [["x"], ["y"], ["x", "y"]]
     gold: dict[str, Any] = {"t3": ["y", "x"]}
-    assert finegold.aggregate(VOTES, "mv", gold=gold, multi=True).sets() == expected
-    assert finegold.aggregate(VOTES, "mv", gold={"t3": "x;y"}, multi=True).sets() == expected
-    read = finegold.read(VOTES, multi=True)
-    assert finegold.aggregate(read, "mv", gold=gold).sets() == expected
-    column = [None] * 6 + [["x", "y"]] * 3
-    assert finegold.aggregate(pl.DataFrame({**VOTES, "gold": column}), "mv", gold="gold", multi=True).sets() == expected
+    with_column = pl.DataFrame({**VOTES, "gold": [None] * 6 + [["x", "y"]] * 3})
+    for votes_with, known in ((VOTES, gold), (VOTES, {"t3": "x;y"}), (with_column, "gold")):
+        assert finegold.aggregate(votes_with, "mv", gold=known, multi=True).sets() == expected
+    assert finegold.aggregate(finegold.read(VOTES, multi=True), "mv", gold=gold).sets() == expected
     votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n")
-    succeed("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", tmp_path / "out.csv")
-    out = pl.read_csv(tmp_path / "out.csv")
-    assert out["labels"].to_list() == ["x", "y", "x;y"]
-    assert out["is_gold"].to_list() == [False, False, True]
+    out, model = tmp_path / "out.csv", tmp_path / "m.finegold"
+    succeed("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", out, "--save", model)
+    assert finegold.load(model).sets() == expected
+    assert pl.read_csv(out)["labels"].to_list() == ["x", "y", "x;y"]
+    assert pl.read_csv(out)["is_gold"].to_list() == [False, False, True]
 
 
 def test_gold_that_cannot_be_used_is_said() -> None:
@@ -486,12 +484,6 @@ def test_fits_that_do_not_converge_are_counted() -> None:
     assert (result.converged, result.iterations) == (False, 1)
     assert result.stopped == "4 of 4 fits did not converge"
     assert finegold.aggregate(drawn.table(), "ds", multi=True, tolerance=0.5).stopped == "4 fits converged"
-
-
-def test_too_many_tasks_and_options_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multi_label, "MOST_PROBABILITIES", 8)
-    with pytest.raises(InputError, match="3 tasks and 3 options are too many for a fit of each option"):
-        finegold.aggregate(VOTES, "ds", multi=True)
 
 
 def test_sets_are_evaluated_by_several_methods(tmp_path: Path) -> None:
@@ -561,25 +553,12 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
     assert all(row["asked"] >= 5 for row in view.pairs)
     assert view.judged is not None
     assert f"{100 * view.judged['exact_match']:.0f}\u202f% are right as a whole" in shown
-    for word in (
-        *list(result.class_names),
-        *map(str, result.annotator_names),
-        "in doubt",
-        "sensitivity",
-        view.tasks[0].task,
-    ):
-        assert word in shown
+    words = {*result.class_names, *result.annotator_names, "in doubt", "sensitivity", view.tasks[0].task}
+    assert all(str(word) in shown for word in words)
     assert "<script" not in shown
     result.save(model)
     assert run("report", model, "-o", page).exit_code == 0
-    refused = run("report", model, "--method", "ds", "-o", page)
-    assert refused.exit_code == 2
-
-
-def test_the_command_saves_sets(tmp_path: Path) -> None:
-    votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "m.finegold"
-    succeed("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
-    assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()
+    assert run("report", model, "--method", "ds", "-o", page).exit_code == 2
 
 
 def test_no_share_of_right_sets_is_promised(tmp_path: Path) -> None:

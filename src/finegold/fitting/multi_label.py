@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +62,12 @@ def fit_sets(
             "more than there is",
             remedies=[use(text="merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment")],
         )
-    if method.name == "mv":
-        steps = [Step(0, 0, 0.0, float("nan"))]
-        result = summarise_sets("mv", {}, votes, answers, _all(answers, answers.shares), steps)
-        return replace(result, stopped="not iterative", seconds=time.perf_counter() - began)
-    if method.name == DEFAULT_METHOD:
+    name, converged = method.name, True
+    settings: dict[str, Any] = {}
+    statistics: dict[str, Floats] | None = None
+    if name == "mv":
+        posterior, steps, stopped = _all(answers, answers.shares), [Step(0, 0, 0.0, float("nan"))], "not iterative"
+    elif name == DEFAULT_METHOD:
         if votes.n_annotators * votes.n_classes > MOST_PAIRS:
             raise InputError(
                 f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",
@@ -79,28 +80,27 @@ def fit_sets(
             steps.append(Step(0, len(steps) + 1, change, float("nan")))
             if on_step is not None:
                 on_step(steps[-1])
-        converged = steps[-1].change < TOLERANCE
+        name, statistics, converged = "multi", model._asdict(), steps[-1].change < TOLERANCE
         posterior = _all(answers, lambda block: _posterior(answers, block, model))
-        result = summarise_sets("multi", {}, votes, answers, posterior, steps, model._asdict())
         sweeps = f"{len(steps)} sweep{'' if len(steps) == 1 else 's'}"
         stopped = f"{'converged' if converged else 'not converged'} after {sweeps}"
-        return replace(result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began)
-    n_options = answers.n_options
-    if votes.n_tasks * n_options > MOST_PROBABILITIES:
-        raise InputError(
-            f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option",
-            remedies=[leave_out("method"), use(method="mv")],
-        )
-    posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
-    for option in range(n_options):
-        result = fit(question_votes(votes, answers, slice(option, option + 1)))
-        posterior[:, option] = result.posterior[:, 1]
-        iterations, unfinished = max(iterations, result.iterations), unfinished + (not result.converged)
-    steps = [Step(0, iterations, 0.0, float("nan"))]
-    made = summarise_sets(method.name, method.settings, votes, answers, posterior, steps)
-    ended = f"of {n_options:,} fits did not converge"
-    stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
-    return replace(made, converged=not unfinished, stopped=stopped, seconds=time.perf_counter() - began)
+    else:
+        settings, n_options = method.settings, answers.n_options
+        if votes.n_tasks * n_options > MOST_PROBABILITIES:
+            raise InputError(
+                f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option",
+                remedies=[leave_out("method"), use(method="mv")],
+            )
+        posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
+        for option in range(n_options):
+            fitted = fit(question_votes(votes, answers, slice(option, option + 1)))
+            posterior[:, option] = fitted.posterior[:, 1]
+            iterations, unfinished = max(iterations, fitted.iterations), unfinished + (not fitted.converged)
+        steps, converged = [Step(0, iterations, 0.0, float("nan"))], not unfinished
+        ended = f"of {n_options:,} fits did not converge"
+        stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
+    result = summarise_sets(name, settings, votes, answers, posterior, steps, statistics)
+    return replace(result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began)
 
 
 def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:

@@ -65,11 +65,11 @@ def flips(result: ResultData) -> Any:
     label = result.label_codes[tasks]
     position, who, _, weight = _weights(result, tasks, label, majority[tasks])
     names = [str(name) for name in to_list(result.annotator_names)]
-    end = np.cumsum(np.bincount(position, minlength=len(tasks)))
+    sides_of: list[list[tuple[float, str]]] = [[] for _ in tasks]
+    for row, j, w in zip(position, who, weight, strict=True):
+        sides_of[row].append((w, names[j]))
     reasons = []
-    for row, shares in enumerate(_prior_weight(result, label, majority[tasks]).tolist()):
-        own_votes = slice(end[row - 1] if row else 0, end[row])
-        parts = [(w, names[j]) for w, j in zip(weight[own_votes], who[own_votes], strict=True)]
+    for parts, shares in zip(sides_of, _prior_weight(result, label, majority[tasks]).tolist(), strict=True):
         pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
         sides = [f"{side}: {_list_parts(some)}" for side, some in (("for", pro), ("against", contra)) if some]
         reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))

@@ -133,13 +133,7 @@ def summarise_sets(
 ) -> ResultData:
     """Build a result from the probabilities of the options [T, O]: sets, confidences and records of annotators."""
     chosen = posterior > 0.5
-    sets: list[tuple[int, ...]] = [()]  # distinct sets of options
-    codes: NDArray[Any] = np.zeros(len(chosen), np.int32)  # the set of each task
-    if answers.n_options:
-        packed = np.ascontiguousarray(np.packbits(chosen, axis=1))
-        rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-        _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
-        sets = [tuple(np.flatnonzero(chosen[row]).tolist()) for row in first]
+    distinct, codes = np.unique(chosen, axis=0, return_inverse=True)  # the sets, and that of each task
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
     expected, tied = quality_of(answers, posterior).right_answers(), (posterior == 0.5).any(axis=1)
@@ -150,7 +144,7 @@ def summarise_sets(
         class_names=votes.class_names[: answers.n_options],
         votes_per_task=answers.per_task,
         votes_per_annotator=answers.per_annotator,
-        label_sets=tuple(sets),
+        label_sets=tuple(tuple(np.flatnonzero(options).tolist()) for options in distinct),
     )
 
 
