@@ -60,12 +60,8 @@ def test_one_stratum_has_the_exact_interval(n: int, k: int) -> None:
 
 
 def test_the_effective_number_of_checks_is_smoothed_by_two_checks_of_the_confidence() -> None:
-    sizes, checks, right, confidence = (
-        np.array([600, 300, 100]),
-        np.array([10, 10, 10]),
-        np.array([10.0, 8.0, 3.0]),
-        np.array([0.99, 0.7, 0.4]),
-    )
+    sizes, checks = np.array([600, 300, 100]), np.array([10, 10, 10])
+    right, confidence = np.array([10.0, 8.0, 3.0]), np.array([0.99, 0.7, 0.4])
     weight = sizes / 1000
     smooth = (right + 2 * np.array([0.95, 0.7, 0.4])) / 12
     mean, estimate = weight @ smooth, weight @ (right / 10)

@@ -209,12 +209,8 @@ def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(
 
 def test_words_of_a_report_are_those_of_climate_assessments() -> None:
     confidence = np.array([0.995, 0.985, 0.91, 0.89, 0.67, 0.65, 0.5])
-    assert {band.word: band.n for band in _bands(confidence)} == {
-        "virtually certain": 1,
-        "very likely": 2,
-        "likely": 2,
-        "unsure": 2,
-    }
+    expected = {"virtually certain": 1, "very likely": 2, "likely": 2, "unsure": 2}
+    assert {band.word: band.n for band in _bands(confidence)} == expected
 
 
 @pytest.mark.parametrize(("n_tied", "warns"), [(2, False), (3, True)])
@@ -279,12 +275,8 @@ def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> No
         return np.array([[right, 50 - right], [50 - right, right]])
 
     # chi-squared of these: (2 right - 50)^2 / 25; 3.84 is the limit
-    assert next_votes._may_be_independent(np.array([table(29.8), table(30.0), table(25.0), table(45.0)])).tolist() == [
-        1,
-        0,
-        1,
-        0,
-    ]
+    tables = np.array([table(right) for right in (29.8, 30.0, 25.0, 45.0)])
+    assert next_votes._may_be_independent(tables).tolist() == [True, False, True, False]
 
 
 @pytest.mark.parametrize(("skill", "action"), [(0.56, "drop"), (0.75, "retrain")])

@@ -1,6 +1,5 @@
 """What annotators and labelling functions cover: by hand, against a dense twin, and on the command line."""
 
-import doctest
 import json
 import tracemalloc
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.insight import coverage_table
 from finegold.insight.coverage_table import coverage_figures
 from finegold.votes.frames import to_polars
 from tests.support.cli_helpers import refusal_of, run, succeed, write
@@ -69,16 +67,6 @@ def test_figures_of_all_annotators_together():
     }
 
 
-def test_a_truth_that_nobody_voted_for_makes_votes_wrong():
-    found = finegold.coverage(matrix(), {0: 7, 2: 1})
-    assert found["n_truths"].to_list() == [2, 1, 2, 0]
-    assert found["empirical_accuracy"].to_list() == [0.5, 0.0, 0.5, None]
-
-
-def test_an_annotator_without_judged_votes_has_no_empirical_accuracy():
-    assert finegold.coverage(matrix(), {3: 1})["empirical_accuracy"].to_list() == [1.0, None, None, None]
-
-
 def test_gold_is_known_truth_too():
     votes = Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "y", "y"], gold={1: "x"})
     assert finegold.coverage(votes, {1: "x"})["empirical_accuracy"].to_list() == [1.0, 0.0]
@@ -105,13 +93,6 @@ def test_a_table_comes_back_as_it_came(kind):
     assert type(found) is type(frame)
     plain = to_polars(found).to_dict(as_series=False)
     assert {name: [v if v == v else None for v in values] for name, values in plain.items()} == BY_HAND
-
-
-def test_repeated_votes_of_one_annotator_are_no_overlap_and_no_conflict():
-    votes = Annotations.from_arrays([1, 1, 2, 2, 2], list("aaaab"), list("xyxyx"), repeated="all")
-    found = finegold.coverage(votes).to_dict(as_series=False)
-    assert (found["n_votes"], found["coverage"]) == ([4, 1], [1.0, 0.5])
-    assert (found["overlaps"], found["conflicts"]) == ([0.5, 0.5], [0.5, 0.5])
 
 
 def test_classes_of_mixed_kinds_become_text():
@@ -170,10 +151,6 @@ def test_many_votes_need_no_table_of_tasks_and_annotators():
     tracemalloc.stop()
     assert len(found) == votes.n_annotators
     assert peak < 1000 * n  # bytes
-
-
-def test_the_examples_of_the_docstring_run():
-    assert doctest.testmod(coverage_table).failed == 0
 
 
 @pytest.fixture

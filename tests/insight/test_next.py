@@ -69,24 +69,22 @@ def test_a_budget_takes_the_most_rewarding(result):
     assert len(every.ask) > 5
 
 
-def test_a_task_on_which_everybody_has_voted_is_not_asked_about():
-    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
-    plan = fit(MajorityVote(), votes).next(safe=1.0)
-    assert plan.exhausted.tolist() == [True, False]
-    assert plan.gain[0] == 0
-
-
-def test_only_those_named_may_vote():
-    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+@pytest.mark.parametrize(
+    ("gold", "wish", "exhausted", "safe"),
+    [
+        (None, {"safe": 1.0}, [True, False], [False, True]),
+        (None, {"safe": 1.0, "annotators": ["ann"]}, [True, False], [False, True]),
+        (None, {"safe": 1.0, "annotators": ["ann", "bob"]}, [True, False], [False, True]),
+        ({1: "x"}, {}, [False, False], [True, True]),
+    ],
+)
+def test_nobody_is_asked_twice_and_known_truths_are_safe(gold, wish, exhausted, safe):
+    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"], gold=gold)
     result = fit(MajorityVote(), votes)
-    assert result.next(annotators=["ann"], safe=1.0).exhausted.tolist() == [True, False]
+    plan = result.next(**wish)
+    assert (plan.exhausted.tolist(), plan.safe.tolist(), plan.gain[0]) == (exhausted, safe, 0)
     with pytest.raises(InputError, match="no annotator 'zoe'"):
         result.next(annotators=["zoe"])
-
-
-def test_a_known_truth_is_safe():
-    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"], gold={1: "x"})
-    assert fit(MajorityVote(), votes).next().safe.tolist() == [True, True]
 
 
 def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():

@@ -45,6 +45,9 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
     assert table["vote"].to_list() == [None, "x", "y", "y"]
     expected = [np.log(0.6 / 0.4), np.log(0.9 / 0.2), np.log(0.4 / 0.5), np.log(0.4 / 0.5)]
     assert table["weight"].to_list() == pytest.approx(expected)
+    assert to_polars(why(by_hand(), 1, against="x"))["weight"].to_list() == [0, 0, 0, 0]
+    runner_up = to_polars(why(by_hand(), 2))["weight"].to_list()  # nothing flipped: it is the opponent
+    assert runner_up[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
 
 
 def test_methods_without_matrices_weigh_by_accuracy():
@@ -54,12 +57,6 @@ def test_methods_without_matrices_weigh_by_accuracy():
     table = to_polars(why(result, 0, against=int((result.label[0] + 1) % 3)))
     row = next(row for row in table.iter_rows(named=True) if row["vote"] == result.label[0])
     assert row["weight"] == pytest.approx(np.log(row["accuracy"] / ((1 - row["accuracy"]) / 2)))
-
-
-def test_where_nothing_flipped_the_runner_up_is_the_opponent():
-    table = to_polars(why(by_hand(), 2))
-    assert table["weight"].to_list()[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
-    assert to_polars(why(by_hand(), 1, against="x"))["weight"].to_list() == [0, 0, 0, 0]
 
 
 def test_names_that_are_not_there_are_said():
@@ -184,11 +181,6 @@ def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
     rows /= rows.sum(axis=2, keepdims=True)
     pairs = [((rows[:, a] - rows[:, b]) ** 2).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))]
     assert spam(result).score == pytest.approx(sum(pairs) / 6)
-
-
-def test_somebody_who_is_always_right_has_the_score_one():
-    votes, _ = panel(skills=(1.0, 1.0, 1.0))
-    assert spam(finegold.aggregate(votes, "mv")).score == pytest.approx([1, 1, 1], abs=1e-6)
 
 
 def test_everything_in_one_place():

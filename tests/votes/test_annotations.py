@@ -78,11 +78,6 @@ def test_of_repeated_votes_the_first_or_the_last_is_kept(rows, policy):
     assert a.counts.rows == len(rows)
 
 
-def test_repeated_votes_can_be_an_error():
-    with pytest.raises(InputError, match="1 votes repeat"):
-        Annotations.from_arrays([1, 1], ["a", "a"], ["x", "y"], repeated="error")
-
-
 def test_a_task_with_many_votes_is_sorted_like_a_small_one():
     rng = np.random.default_rng(0)
     annotator, label = rng.permutation(500), rng.integers(3, size=500)
@@ -151,23 +146,21 @@ def test_gold_of_tasks_without_votes_is_counted_and_said():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "repeated", "words"),
     [
-        (([1, 2], [1], ["a", "b"]), "equally long"),
-        (([], [], []), "there are no votes"),
-        (([1], [1], [None]), "there are no votes"),
-        (([1, None], [1, 1], ["a", "b"]), "row 2 .* no task"),
-        (([1, 2], [None, 1], ["a", "b"]), "row 1 .* no annotator"),
+        (([1, 2], [1], ["a", "b"]), "first", "equally long"),
+        (([], [], []), "first", "there are no votes"),
+        (([1], [1], [None]), "first", "there are no votes"),
+        (([1, None], [1, 1], ["a", "b"]), "first", "row 2 .* no task"),
+        (([1, 2], [None, 1], ["a", "b"]), "first", "row 1 .* no annotator"),
+        (([1], [1], ["a"]), "newest", "repeated must be"),
+        (([1, 1], ["a", "a"], ["x", "y"]), "error", "1 votes repeat"),
+        (([1, 1], ["a", "a"], ["x", "y"]), "majority", "are tied on every task"),
     ],
 )
-def test_what_cannot_be_used_is_refused(arguments, words):
+def test_what_cannot_be_used_is_refused(arguments, repeated, words):
     with pytest.raises(InputError, match=words):
-        Annotations.from_arrays(*arguments)
-
-
-def test_an_unknown_policy_is_refused():
-    with pytest.raises(InputError, match="repeated must be"):
-        Annotations.from_arrays([1], [1], ["a"], repeated="newest")
+        Annotations.from_arrays(*arguments, repeated=repeated)
 
 
 @pytest.mark.parametrize("repeated", ["first", "last", "all"])
@@ -217,41 +210,25 @@ WHO = ["a", "a", "a", "b", "a", "a", "b", "b"]
 LABEL = ["x", "y", "y", "x", "x", "y", "y", "x"]
 
 
-def repeats_of(votes):
-    task, annotator, label = votes.votes()
-    found = zip(votes.task_names[task], votes.annotator_names[annotator], votes.class_names[label], strict=True)
-    return sorted((int(t), str(a), str(c)) for t, a, c in found)
+KEPT = {(1, "a", "y"), (1, "b", "x"), (2, "b", "y"), (3, "b", "x")}
+SHUFFLED = np.random.default_rng(0).permutation(8)
 
 
-def test_the_most_frequent_vote_counts_and_whoever_is_torn_has_not_voted():
-    votes = Annotations.from_arrays(TASK, WHO, LABEL, repeated="majority")
-    assert repeats_of(votes) == [(1, "a", "y"), (1, "b", "x"), (2, "b", "y"), (3, "b", "x")]
-    assert votes.counts.repeated == 4
-    assert votes.counts.rows == 8
-
-
-def test_the_order_of_repeated_votes_plays_no_part():
-    order = np.random.default_rng(0).permutation(8)
-    task, who, label = (np.array(column, dtype=object)[order] for column in (TASK, WHO, LABEL))
-    shuffled = Annotations.from_arrays(task, who, label, repeated="majority")
-    assert repeats_of(shuffled) == repeats_of(Annotations.from_arrays(TASK, WHO, LABEL, repeated="majority"))
-
-
-def test_a_task_on_which_everybody_is_torn_is_listed_without_a_label():
-    votes = Annotations.from_arrays([1, 1, 2], ["a", "a", "a"], ["x", "y", "x"], repeated="majority")
-    assert votes.unlabelled.tolist() == [1]
-    assert votes.n_tasks == 1
-
-
-def test_nothing_left_is_said():
-    with pytest.raises(InputError, match="are tied on every task"):
-        Annotations.from_arrays([1, 1], ["a", "a"], ["x", "y"], repeated="majority")
-
-
-def test_missing_labels_do_not_count_among_repeats():
-    votes = Annotations.from_arrays([1, 1, 1], ["a", "a", "a"], ["x", None, None], repeated="majority")
-    assert repeats_of(votes) == [(1, "a", "x")]
-    assert (votes.counts.missing, votes.counts.repeated) == (2, 0)
+@pytest.mark.parametrize(
+    ("columns", "kept", "unlabelled", "n_repeated"),
+    [
+        ((TASK, WHO, LABEL), KEPT, [], 4),
+        ([np.array(column, dtype=object)[SHUFFLED] for column in (TASK, WHO, LABEL)], KEPT, [], 4),
+        (([1, 1, 2], ["a"] * 3, ["x", "y", "x"]), {(2, "a", "x")}, [1], 2),  # everybody is torn on a task
+        (([1, 1, 1], ["a"] * 3, ["x", None, None]), {(1, "a", "x")}, [], 0),  # missing labels are no repeats
+    ],
+)
+def test_the_most_frequent_vote_counts_and_whoever_is_torn_has_not_voted(columns, kept, unlabelled, n_repeated):
+    votes = Annotations.from_arrays(*columns, repeated="majority")
+    assert set(back(votes)) == kept
+    assert votes.unlabelled.tolist() == unlabelled
+    missing = sum(label is None for label in columns[2])
+    assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (len(columns[0]), missing, n_repeated)
 
 
 def test_pairs_of_repeats_are_counted():

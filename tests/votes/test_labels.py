@@ -101,19 +101,62 @@ def counts_of(votes: finegold.Annotations) -> dict[object, int]:
     return dict(Counter(label for _, _, label in votes_of(votes)))
 
 
-def test_spellings_of_one_class_are_shown_with_their_counts(tmp_path: Path) -> None:
-    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog", "dog.", "cow", "cow")
-    votes, said = said_by(path)
-    assert to_list(votes.class_names) == ["CAT", "Cat", "cat", "cow", "dog", "dog."]
-    assert said == [
-        "6 classes look like 3: cat (2) = CAT (1) = Cat (1), dog (1) = dog. (1); use normalise=True to merge them"
-    ]
+TWO_SPELLINGS = ("cat", "Cat", "cat", "CAT", "dog", "dog.", "cow", "cow")
+SEVERAL = (
+    "2 votes hold several labels, such as {}, which is read as a class of its own; if annotators may choose several "
+    "labels, use multi=True"
+)
 
 
-def test_normalise_merges_them_into_the_most_frequent_spelling(tmp_path: Path) -> None:
-    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog.", "dog", "cow", "cow")
-    votes, said = said_by(path, normalise=True)
-    assert (counts_of(votes), said) == ({"cat": 4, "dog": 2, "cow": 2}, [])
+@pytest.mark.parametrize(
+    ("labels", "how", "counts", "message"),
+    [
+        (
+            TWO_SPELLINGS,
+            {},
+            {"CAT": 1, "Cat": 1, "cat": 2, "cow": 2, "dog": 1, "dog.": 1},
+            "6 classes look like 3: cat (2) = CAT (1) = Cat (1), dog (1) = dog. (1); use normalise=True to merge them",
+        ),
+        (TWO_SPELLINGS, {"normalise": True}, {"cat": 4, "dog": 2, "cow": 2}, None),
+        *(  # none is a spelling of another
+            ((one, other, one, "x"), {"normalise": True}, {one: 2, other: 1, "x": 1}, None)
+            for one, other in (("a", "b"), ("1", "2"), ("1", "10"), ("-1", "1"), ("+", "++"), ("...", "a"))
+        ),
+        (("01", "02", "10", "01"), {}, {"01": 2, "02": 1, "10": 1}, None),
+        (
+            ("1", "1.0", "x", "1"),
+            {},
+            {"1": 2, "1.0": 1, "x": 1},
+            "3 classes look like 2: 1 (2) = 1.0 (1); use normalise=True to merge them",
+        ),
+        (
+            ("a", "b"),
+            {"alias": {"A ": "a", "x": "b"}},
+            {"a": 1, "b": 1},
+            "none of the 2 spellings of the alias occurs among the labels: the alias has A , the labels have a; check "
+            "that they are written alike",
+        ),
+        (
+            [f"a text {number}" for number in range(30)],
+            {},
+            {f"a text {number}": 1 for number in range(30)},
+            "there are 30 classes in 30 votes; the labels look like free text or measurements, or another column holds "
+            "the labels; use label=NAME to name it",
+        ),
+        ([f"class {number % 15}" for number in range(30)], {}, {f"class {number}": 2 for number in range(15)}, None),
+        *(
+            (("cat", "dog", several, several), {}, {"cat": 1, "dog": 1, several: 2}, SEVERAL.format(several))
+            for several in ("cat;dog", "dog | cat", "dog,cat")
+        ),
+        (("Paris, France", "Lyon, France", "a;", "a;"), {}, {"Paris, France": 1, "Lyon, France": 1, "a;": 2}, None),
+    ],
+)
+def test_classes_that_look_wrong_are_reported(
+    tmp_path: Path, labels: Any, how: dict[str, Any], counts: dict[str, int], message: str | None
+) -> None:
+    votes, said = said_by(long_table(tmp_path, *labels), **how)
+    assert {str(label): n for label, n in counts_of(votes).items()} == counts
+    assert said == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
@@ -138,14 +181,6 @@ def test_what_is_one_spelling_of_another(tmp_path: Path, often: str, once: str) 
     assert counts_of(finegold.read(path, normalise=True)) == {often: 3, "other": 1}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("a", "b"), ("1", "2"), ("1", "10"), ("-1", "1"), ("+", "++"), ("...", "a")]
-)
-def test_what_is_no_spelling_of_another(tmp_path: Path, one: str, other: str) -> None:
-    votes, said = said_by(long_table(tmp_path, one, other, one, "x"), normalise=True)
-    assert (votes.n_classes, said) == (3, [])
-
-
 def test_numbers_that_are_written_differently_are_merged_and_reported(tmp_path: Path) -> None:
     votes, said = said_by(long_table(tmp_path, "1", "1.0", "01", " 1", "2.0", "2.0", "3.5", "3.50"))
     assert counts_of(votes) == {"1": 4, "2": 2, "3.5": 2}
@@ -155,17 +190,6 @@ def test_numbers_that_are_written_differently_are_merged_and_reported(tmp_path: 
     ]
     votes, said = said_by(long_table(tmp_path, "0.0", "1", "1.0", "1.0"))
     assert (to_list(votes.class_names), len(said)) == ([0, 1], 1)
-
-
-def test_numbers_of_one_format_stay_as_they_are(tmp_path: Path) -> None:
-    votes, said = said_by(long_table(tmp_path, "01", "02", "10", "01"))
-    assert (to_list(votes.class_names), said) == (["01", "02", "10"], [])
-
-
-def test_numbers_beside_words_are_shown_but_not_merged(tmp_path: Path) -> None:
-    votes, said = said_by(long_table(tmp_path, "1", "1.0", "x", "1"))
-    assert to_list(votes.class_names) == ["1", "1.0", "x"]
-    assert said[0].startswith("3 classes look like 2: 1 (2) = 1.0 (1); ")
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -262,14 +286,6 @@ def test_an_alias_that_cannot_be_used_is_refused(tmp_path: Path, table: str, wor
     assert "alias.csv" in str(refused.value)
 
 
-def test_an_alias_of_which_nothing_occurs_is_said(tmp_path: Path) -> None:
-    _, said = said_by(long_table(tmp_path, "a", "b"), alias={"A ": "a", "x": "b"})
-    assert said == [
-        "none of the 2 spellings of the alias occurs among the labels: the alias has A , the labels have a; check that "
-        "they are written alike"
-    ]
-
-
 def test_alias_on_the_command_line(tmp_path: Path) -> None:
     path, out = long_table(tmp_path, "cat", "kat", "dog", "dog"), tmp_path / "labels.csv"
     alias = write(tmp_path / "alias.csv", "spelling,class\nkat,cat\n")
@@ -277,30 +293,6 @@ def test_alias_on_the_command_line(tmp_path: Path) -> None:
     assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
     assert finegold.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
     assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2
-
-
-def test_nearly_as_many_classes_as_votes_is_said(tmp_path: Path) -> None:
-    _, said = said_by(long_table(tmp_path, *[f"a text {number}" for number in range(30)]))
-    assert said == [
-        "there are 30 classes in 30 votes; the labels look like free text or measurements, or another column holds the "
-        "labels; use label=NAME to name it"
-    ]
-    _, said = said_by(long_table(tmp_path, *[f"class {number % 15}" for number in range(30)]))
-    assert said == []
-
-
-@pytest.mark.parametrize("several", ["cat;dog", "dog | cat", "dog,cat"])
-def test_cells_with_several_labels_are_said(tmp_path: Path, several: str) -> None:
-    votes, said = said_by(long_table(tmp_path, "cat", "dog", several, several))
-    assert votes.n_classes == 3
-    assert said == [
-        f"2 votes hold several labels, such as {several}, which is read as a class of its own; if annotators may "
-        "choose several labels, use multi=True"
-    ]
-
-
-def test_a_comma_alone_makes_no_several_labels(tmp_path: Path) -> None:
-    assert said_by(long_table(tmp_path, "Paris, France", "Lyon, France", "a;", "a;"))[1] == []
 
 
 def test_a_single_annotator_is_said(tmp_path: Path) -> None:

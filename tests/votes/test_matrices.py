@@ -30,29 +30,33 @@ def test_a_matrix_of_any_kind_gives_its_votes(dtype):
     assert (votes.counts.rows, votes.counts.missing) == (12, 7)
 
 
-def test_rows_and_columns_are_numbered_from_zero_or_named():
-    assert votes_of(Annotations.from_matrix([[0, 1]])) == {(0, 0, 0), (0, 1, 1)}
-    named = Annotations.from_matrix([[0, 1], [1, 1]], tasks=["z", "a"], annotators=["y", "b"])
-    assert votes_of(named) == {("z", "y", 0), ("z", "b", 1), ("a", "y", 1), ("a", "b", 1)}
-    assert to_list(named.task_names) == ["a", "z"]
-
-
-def test_what_abstains_can_be_said():
-    assert votes_of(Annotations.from_matrix([[0, 2]], abstain=0)) == {(0, 1, 2)}
-    assert votes_of(Annotations.from_matrix([[-1, 2]], None)) == {(0, 0, -1), (0, 1, 2)}
-    assert votes_of(Annotations.from_matrix([["ham", "?"]], abstain="?")) == {(0, 0, "ham")}
-    assert votes_of(Annotations.from_matrix(np.array([["ham", "-1"]]))) == {(0, 0, "ham")}
-    assert votes_of(Annotations.from_matrix([["ham", -1]])) == {(0, 0, "ham")}
-
-
-def test_missing_and_masked_entries_abstain():
-    floats = Annotations.from_matrix([[0.0, np.nan]])
-    assert votes_of(floats) == {(0, 0, 0)}
-    assert floats.class_names.values.dtype == pl.Int64
-    found = Annotations.from_matrix(np.array([["a", None], [None, np.nan]], dtype=object))
-    assert votes_of(found) == {(0, 0, "a")}
-    assert (found.unlabelled.tolist(), found.never_voted.tolist()) == ([1], [1])
-    assert votes_of(Annotations.from_matrix(np.ma.masked_equal(np.array([[0, 5]]), 5))) == {(0, 0, 0)}
+@pytest.mark.parametrize(
+    ("matrix", "more", "votes"),
+    [
+        ([[0, 1]], {}, {(0, 0, 0), (0, 1, 1)}),
+        (
+            [[0, 1], [1, 1]],
+            {"tasks": ["z", "a"], "annotators": ["y", "b"]},
+            {("z", "y", 0), ("z", "b", 1), ("a", "y", 1), ("a", "b", 1)},
+        ),
+        ([[0, 2]], {"abstain": 0}, {(0, 1, 2)}),
+        ([[-1, 2]], {"abstain": None}, {(0, 0, -1), (0, 1, 2)}),
+        ([["ham", "?"]], {"abstain": "?"}, {(0, 0, "ham")}),
+        (np.array([["ham", "-1"]]), {}, {(0, 0, "ham")}),
+        ([["ham", -1]], {}, {(0, 0, "ham")}),
+        ([[0.0, np.nan]], {}, {(0, 0, 0)}),
+        (np.array([["a", None], [None, np.nan]], dtype=object), {}, {(0, 0, "a")}),
+        (np.ma.masked_equal(np.array([[0, 5]]), 5), {}, {(0, 0, 0)}),
+        ([[0.5, 1.0]], {}, {(0, 0, 0.5), (0, 1, 1.0)}),
+    ],
+    ids=str,
+)
+def test_rows_columns_and_abstentions_may_be_named(matrix, more, votes):
+    found = Annotations.from_matrix(matrix, **more)
+    assert set(map(repr, votes_of(found))) == set(map(repr, votes))  # 0 is not 0.0
+    assert to_list(found.task_names) == sorted({task for task, _, _ in votes})
+    assert len(found.unlabelled) == len(matrix) - found.n_tasks
+    assert len(found.never_voted) == len(matrix[0]) - found.n_annotators
 
 
 def test_classes_that_nobody_votes_for_can_be_given():
@@ -61,10 +65,6 @@ def test_classes_that_nobody_votes_for_can_be_given():
     assert votes_of(votes) == votes_of(Annotations.from_matrix(L))
     with pytest.raises(InputError, match=r"label 1 is not among the given classes \[0, 2\]"):
         Annotations.from_matrix(L, classes=[0, 2])
-
-
-def test_scores_that_are_no_integers_stay_as_they_are():
-    assert votes_of(Annotations.from_matrix([[0.5, 1.0]])) == {(0, 0, 0.5), (0, 1, 1.0)}
 
 
 @pytest.mark.parametrize(

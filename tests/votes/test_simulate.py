@@ -18,13 +18,15 @@ def votes_of(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def test_the_sizes_are_those_asked_for() -> None:
-    simulation = simulate(200, 12, 3, votes_per_task=4, seed=3)
+    simulation = simulate(200, 12, 3, class_names=["no", "yes", "?"], votes_per_task=4, seed=3)
     annotations = simulation.annotations
     assert (annotations.n_tasks, annotations.n_annotators, annotations.n_classes) == (200, 12, 3)
     assert annotations.n_votes == 800
     assert simulation.truth.shape == (200,)
     assert simulation.weights.shape == (12, 2)
     assert simulation.prototypes.shape == (2, 3, 3)
+    assert annotations.class_names.tolist() == ["no", "yes", "?"]
+    assert simulate(50, 5, 1).annotations.n_classes == 1
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
@@ -121,12 +123,6 @@ def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(monkeypat
     assert [part.first for part in parts] == [first for first, _, _ in truths]
     assert all(np.array_equal(part.truth, truth) for part, (_, truth, _) in zip(parts, truths, strict=True))
     assert not np.array_equal(parts[0].truth, parts[1].truth)
-
-
-def test_classes_may_have_names() -> None:
-    simulation = simulate(50, 5, 2, class_names=["no", "yes"])
-    assert simulation.annotations.class_names.tolist() == ["no", "yes"]
-    assert simulate(50, 5, 1).annotations.n_classes == 1
 
 
 def test_further_prototypes_are_drawn_at_random() -> None:
