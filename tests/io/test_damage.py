@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,17 @@ from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, 
 from tests.support.exports_sheets import MT_BENCH, SAGEMAKER
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import xlsx
+
+
+def refusals(paths: Iterable[Path], **options: Any) -> list[str]:
+    """Read files, and return what is said of those that are refused; any other exception is an error."""
+    said = []
+    for path in paths:
+        try:
+            read(path, **options)
+        except InputError as error:
+            said.append(str(error))
+    return said
 
 
 def damaged(content: bytes, place: int) -> bytes:
@@ -123,14 +135,12 @@ def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
 @pytest.mark.parametrize("tool", RECORDS)
 def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
     """Read, or refused in a sentence: no other exception."""
-    refused = []
-    for number, place in enumerate(places(RECORDS[tool])):
-        for wrong in WRONG[number % 5 :: 5]:
-            path = write(tmp_path / "ann.json", json.dumps(with_value(RECORDS[tool], place, wrong)))
-            try:
-                read(path, format=tool)
-            except InputError as error:
-                refused.append(str(error))
+    records = (
+        with_value(RECORDS[tool], place, wrong)
+        for number, place in enumerate(places(RECORDS[tool]))
+        for wrong in WRONG[number % 5 :: 5]
+    )
+    refused = refusals((write(tmp_path / "ann.json", json.dumps(each)) for each in records), format=tool)
     assert refused
     assert [said for said in refused if "ann.json" not in said] == []
 
@@ -151,12 +161,8 @@ def test_odd_headers_of_inspect(tmp_path: Path, header: str) -> None:
 
 def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
     content = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"])})
-    refused = []
-    for place in range(0, len(content), 3):
-        try:
-            read(write(tmp_path / "v.zip", damaged(content, place)))
-        except InputError as error:
-            refused.append(str(error))
+    changed = (damaged(content, place) for place in range(0, len(content), 3))
+    refused = refusals(write(tmp_path / "v.zip", each) for each in changed)
     assert refused
     assert [said for said in refused if "v.zip" not in said] == []
 

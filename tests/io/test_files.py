@@ -16,7 +16,7 @@ import pytest
 
 from finegold.errors import InputError
 from finegold.io.read import read
-from finegold.votes.encoding import to_list
+from tests.support.exports_cases import Case, check_each, reads, refuses
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
 FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
@@ -28,9 +28,9 @@ def zstd(text: str) -> bytes:
     return bytes(pa.compress(text.encode(), codec="zstd", asbytes=True))
 
 
-def parquet() -> bytes:
+def parquet(*columns: list[Any]) -> bytes:
     file = io.BytesIO()
-    FRAME.write_parquet(file)
+    (pl.DataFrame(columns, FRAME.columns) if columns else FRAME).write_parquet(file)
     return file.getvalue()
 
 
@@ -92,25 +92,42 @@ def test_standard_input_and_streams_are_recognised_by_their_content(name: str, m
     assert votes_of(read("-")) == votes_of(read(io.BytesIO(CONTENTS[name]))) == VOTES
 
 
-def test_several_files_a_pattern_and_a_folder_are_read_as_one_table(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.csv", "task,worker,label\nt2,ann,cat\n")
-    second = write(tmp_path / "b.csv", "worker,task,label\nbob,t1,dog\nann,t1,cat\n")
-    write(tmp_path / "README.txt", "hello")
-    write(tmp_path / ".hidden.csv", "x\n1\n")
-    for given in ([first, second], str(tmp_path / "*.csv"), tmp_path, str(tmp_path)):
-        assert votes_of(read(given)) == VOTES
-    write(second, "worker,task,label\nbob,t1,dog\nann,,cat\n")
-    with pytest.raises(InputError, match=r"b\.csv, row 2 \(line 3\): there is a label but no task"):
-        read([first, second])
-    write(second, CSV.replace("label", "answer"))
-    with pytest.raises(InputError, match=r"b\.csv has other columns than .*a\.csv \(answer, label\)"):
-        read(tmp_path)
+FIRST, SECOND = "task,worker,label\nt2,ann,cat\n", "worker,task,label\nbob,t1,dog\nann,t1,cat\n"
+FILES = {"a.csv": FIRST, "b.csv": SECOND, "README.txt": "hello", ".hidden.csv": "x\n1\n"}
+ROWS = FRAME.rename({"label": "answer"}).write_csv()
 
 
-def test_a_csv_beside_a_parquet_file_is_read_as_text(tmp_path: Path) -> None:
-    write(tmp_path / "a.csv", "task,worker,label\n7,ann,0\n")
-    pl.DataFrame({"task": [8], "worker": ["bob"], "label": [1]}).write_parquet(tmp_path / "b.parquet")
-    assert votes_of(read(tmp_path)) == {(7, "ann", 0), (8, "bob", 1)}
+def in_encoding(encoding: str, mark: str = "") -> Case:
+    """As spreadsheets and surveys write texts."""
+    content = (mark + CSV.replace("cat", "Käse").replace(",", "\t")).encode(encoding)
+    return reads("votes.txt", content, {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES})
+
+
+test_files_are_read_as_one_table_whatever_stands_in_them = check_each({
+    "a folder": reads("", FILES, VOTES),
+    "a pattern": reads("*.csv", FILES, VOTES),
+    "a CSV beside a Parquet file is read as text": reads(
+        "", {"a.csv": "task,worker,label\n7,ann,0\n", "b.parquet": parquet([8], ["bob"], [1])},
+        {(7, "ann", 0), (8, "bob", 1)}),
+    "the row of a later file is named in that file": refuses(
+        "*", {"a.csv": FIRST, "b.csv": "worker,task,label\nbob,t1,dog\nann,,cat\n"},
+        "b.csv, row 2 (line 3): there is a label but no task"),
+    "files with other columns": refuses(
+        "", {"a.csv": FIRST, "b.csv": ROWS}, "b.csv has other columns than ", "a.csv (answer, label)"),
+    "blank last values and blank lines are not short rows": reads(
+        "v.csv", 'task,worker,label\nt1,ann,\n\nt2,bob,"a,b"\nt3,bob,"x\ny"\n',
+        {("t2", "bob", "a,b"), ("t3", "bob", "x\ny")}, rows=4, missing=2, unlabelled=["t1"]),
+    "a text beside the votes may be long": reads(
+        "v.csv", f"task,annotator,label,text\n1,ann,a,{'x' * 200_000}\n", {(1, "ann", "a")}),
+    "UTF-8 behind a mark": in_encoding("utf-8-sig"),
+    "UTF-16": in_encoding("utf-16"),
+    "UTF-16 of other computers": in_encoding("utf-16-be", "\ufeff"),
+})  # fmt: skip
+
+
+def test_a_list_of_files_is_read_as_one_table(tmp_path: Path) -> None:
+    files = [write(tmp_path / name, FILES[name]) for name in ("a.csv", "b.csv")]
+    assert votes_of(read(files)) == votes_of(read(str(tmp_path))) == VOTES
 
 
 BROKEN = {
@@ -179,20 +196,6 @@ def test_a_long_row_far_down_is_found_although_its_columns_are_not_asked_for(tmp
         read(write(tmp_path / "v.csv", rows))
 
 
-def test_blank_last_values_and_blank_lines_are_not_short_rows(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", 'task,worker,label\nt1,ann,\n\nt2,bob,"a,b"\nt3,bob,"x\ny"\n')
-    annotations = read(path)
-    assert votes_of(annotations) == {("t2", "bob", "a,b"), ("t3", "bob", "x\ny")}
-    assert (annotations.counts.rows, annotations.counts.missing) == (4, 2)
-    assert to_list(annotations.unlabelled) == ["t1"]
-
-
-def test_a_text_beside_the_votes_may_be_long(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text(f"task,annotator,label,text\n1,ann,a,{'x' * 200_000}\n")
-    assert read(path).n_votes == 1
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -222,10 +225,3 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
     with pytest.raises(InputError, match=r"v\.csv may not be read; check its permissions"):
         read(path)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
-def test_texts_of_excel_and_surveys_are_read_in_their_encodings(tmp_path: Path, encoding: str) -> None:
-    content = ("\ufeff" if encoding == "utf-16-be" else "") + CSV.replace("cat", "Käse").replace(",", "\t")
-    path = write(tmp_path / "votes.txt", content.encode(encoding))
-    assert votes_of(read(path)) == {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES}
