@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def aggregate(
             raise InputError(f"{to_table} is read here and would be overwritten; name another table")
         check_database_table(to_database or files[0], to_table)
 
-    columns = {"probabilities": probabilities, "scores": reading.ordered is not None}
+    columns: dict[str, Any] = {"probabilities": probabilities, "scores": reading.ordered is not None}
     written = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
     result: Any = None if every_question else job.run()
     results = job.run_questions() if every_question else {"": result}
@@ -109,7 +110,9 @@ def aggregate(
         write_labels = out.frame_writer(lambda: labels, raw)
         summary: dict[str, Any] = {"questions": summaries, "files": {"labels": output, "annotators": annotators}}
     else:
-        write_labels = out.label_writer(result, raw, **columns)
+        from finegold.io.writers import write_labels as write
+
+        write_labels = partial(write, result, escape_formulas=not raw, **columns)
         table = f"{to_table} in {parse(to_database or files[0]).name}" if to_table else None
         summary = summaries[""] | {"files": written, "table": table}
         summaries = {"": summary}
@@ -228,6 +231,7 @@ def update(
     from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
     from finegold.fitting.progress import on_terminal
+    from finegold.io.writers import write_labels
     from finegold.results.archive import load
     from finegold.results.tables import annotators_for_users
     from finegold.system.files import locked
@@ -248,7 +252,8 @@ def update(
         summary = out.summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
         table = out.frame_writer(lambda: annotators_for_users(result), raw)
-        out.write_all({labels: out.label_writer(result, raw), annotators: table, output: result.save})
+        write = partial(write_labels, result, escape_formulas=not raw)
+        out.write_all({labels: write, annotators: table, output: result.save})
     if json:
         out.print_json(summary)
     out.print_summary(summary, result)

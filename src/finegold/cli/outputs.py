@@ -186,13 +186,6 @@ def frame_writer(make: Callable[[], Any], raw: bool = False) -> Write:
     return lambda path: write_frame(make(), path, escape_formulas=not raw)
 
 
-def label_writer(result: Any, raw: bool, **columns: bool) -> Write:
-    """Return a function that writes the labels of a result; see --raw."""
-    from finegold.io.writers import write_labels
-
-    return lambda path: write_labels(result, path, escape_formulas=not raw, **columns)
-
-
 def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = False) -> None:
     """Write the data frames that these functions return, by path; all or none."""
     write_all({path: frame_writer(make, raw) for path, make in tables.items()})
