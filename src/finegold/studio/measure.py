@@ -132,7 +132,60 @@ def tasks_for(audit: Row, reviewer: str) -> list[str]:
 def get_audit(project: ProjectId, services: ServicesDep) -> Audit | None:
     """Return the newest sample with its progress and what it shows; null if none was drawn."""
     audit = newest_audit(services.store, project)
-    return None if audit is None else describe_audit(services, project, audit)
+    if audit is None:
+        return None
+    plan, said, settled, truths = (audit[name] for name in ("plan", "said", "settled", "truths"))
+    shared = [task for task, labels in said.items() if len(labels) > 1]
+    apart = [task for task in shared if len({*said[task].values()}) > 1]
+    n_done = sum(label is not None for label in truths.values())
+    is_current = services.store.project(project)["shown"] == audit["fit"]
+    try:
+        result = services.workspace.of(project, audit["fit"])
+    except Problem:  # the fit was replaced; what was measured stays
+        result = None
+    certificate = audit["certificate"]
+    listed = [[task, truths[task]] for task in sorted(truths)]  # as JSON keeps them, so that they are recognised
+    if result is not None and n_done and (certificate or {}).get("answers") != listed:
+        known = {task: label for task, label in truths.items() if label is not None}
+        shown = certify(result.result, known, plan=plan)
+        values = json.loads(json.dumps(shown.to_dict()))
+        certificate = {"answers": listed, "values": values, "sentences": shown.sentences()}
+        services.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit["id"])
+    people = audit["auditors"] or sorted({who for labels in said.values() for who in labels})
+    n_open, n_left = len(set(apart) - settled.keys()), plan.n - n_done
+    places = {} if result is None else {task: _code(result, task) for task in apart}
+    accepted = certificate["values"]["accepted"]["tasks"] if certificate else 0
+    if n_open:
+        next_step = f"Settle {n_open:,} disagreement{'s' if n_open > 1 else ''} of the auditors."
+    elif n_left > 0 and result is not None:
+        next_step = f"Check {n_left:,} more task{'s' if n_left > 1 else ''}."
+    elif not is_current:
+        next_step = "The labels were computed again since then. Draw a new sample to measure them as they are now."
+    elif accepted >= plan.tasks:
+        next_step = "All labels may be accepted at this risk. Export them."
+    elif accepted:
+        next_step = f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
+    else:
+        next_step = "Judge the least certain tasks, or collect more votes; then refit and measure again."
+    return Audit(
+        **{name: getattr(plan, name) for name in ("n", "method", "risk", "promise")},
+        done=n_done,
+        at=audit["at"],
+        is_current=is_current,
+        auditors=[
+            Progress(auditor=who, done=sum(who in by for by in said.values()), total=len(tasks_for(audit, who)))
+            for who in people
+        ],
+        shared=len(shared),
+        agreed=len(shared) - len(apart),
+        disagreements=[
+            Settled(task=task, at=places.get(task), labels=said[task], settled=settled.get(task)) for task in apart
+        ],
+        classes=[] if result is None else [plain_name(name) for name in result.classes],
+        sentences=certificate["sentences"] if certificate and n_done else [],
+        certificate=certificate["values"] if certificate and n_done else None,
+        next_step=next_step,
+    )
 
 
 @router.post("", status_code=201)
@@ -241,58 +294,3 @@ def _put(services: Services, project: int, check: Check, reviewer: str, *, settl
 
 def _code(result: Browser, task: str) -> int:
     return int(match([task], result.labelled.task_names)[0])
-
-
-def describe_audit(services: Services, project: int, audit: Row) -> Audit:
-    plan, said, settled, truths = (audit[name] for name in ("plan", "said", "settled", "truths"))
-    shared = [task for task, labels in said.items() if len(labels) > 1]
-    apart = [task for task in shared if len({*said[task].values()}) > 1]
-    n_done = sum(label is not None for label in truths.values())
-    is_current = services.store.project(project)["shown"] == audit["fit"]
-    try:
-        result = services.workspace.of(project, audit["fit"])
-    except Problem:  # the fit was replaced; what was measured stays
-        result = None
-    certificate = audit["certificate"]
-    listed = [[task, truths[task]] for task in sorted(truths)]  # as JSON keeps them, so that they are recognised
-    if result is not None and n_done and (certificate or {}).get("answers") != listed:
-        known = {task: label for task, label in truths.items() if label is not None}
-        shown = certify(result.result, known, plan=plan)
-        values = json.loads(json.dumps(shown.to_dict()))
-        certificate = {"answers": listed, "values": values, "sentences": shown.sentences()}
-        services.store.run("UPDATE audit SET certificate = ? WHERE id = ?", json.dumps(certificate), audit["id"])
-    people = audit["auditors"] or sorted({who for labels in said.values() for who in labels})
-    n_open, n_left = len(set(apart) - settled.keys()), plan.n - n_done
-    places = {} if result is None else {task: _code(result, task) for task in apart}
-    accepted = certificate["values"]["accepted"]["tasks"] if certificate else 0
-    if n_open:
-        next_step = f"Settle {n_open:,} disagreement{'s' if n_open > 1 else ''} of the auditors."
-    elif n_left > 0 and result is not None:
-        next_step = f"Check {n_left:,} more task{'s' if n_left > 1 else ''}."
-    elif not is_current:
-        next_step = "The labels were computed again since then. Draw a new sample to measure them as they are now."
-    elif accepted >= plan.tasks:
-        next_step = "All labels may be accepted at this risk. Export them."
-    elif accepted:
-        next_step = f"Accept the {accepted:,} most confident labels, and judge the others, the least certain first."
-    else:
-        next_step = "Judge the least certain tasks, or collect more votes; then refit and measure again."
-    return Audit(
-        **{name: getattr(plan, name) for name in ("n", "method", "risk", "promise")},
-        done=n_done,
-        at=audit["at"],
-        is_current=is_current,
-        auditors=[
-            Progress(auditor=who, done=sum(who in by for by in said.values()), total=len(tasks_for(audit, who)))
-            for who in people
-        ],
-        shared=len(shared),
-        agreed=len(shared) - len(apart),
-        disagreements=[
-            Settled(task=task, at=places.get(task), labels=said[task], settled=settled.get(task)) for task in apart
-        ],
-        classes=[] if result is None else [plain_name(name) for name in result.classes],
-        sentences=certificate["sentences"] if certificate and n_done else [],
-        certificate=certificate["values"] if certificate and n_done else None,
-        next_step=next_step,
-    )

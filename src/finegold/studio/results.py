@@ -18,7 +18,7 @@ from finegold.report.views.classes import Classes, Prototypes, classes, prototyp
 from finegold.report.views.common import Record, record, texts
 from finegold.report.views.quality import Quality, Trust, quality, trust
 from finegold.studio.gold import truths_of
-from finegold.studio.measure import describe_audit, newest_audit
+from finegold.studio.measure import get_audit
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, advice_on, near_spellings, read_log
 from finegold.studio.services import Name, ProjectId, ServicesDep, Shown, plain_name
@@ -59,15 +59,16 @@ class Overview(BaseModel):
 
 @router.get("/projects/{project}/results")
 def overview(project: ProjectId, shown: Shown, services: ServicesDep) -> Overview:
-    doubts, combined, store = shown.doubts, shown.result.combined, services.store
-    summary, audit = shown.view(quality), newest_audit(store, project)
+    doubts, combined, summary = shown.doubts, shown.result.combined, shown.view(quality)
     headline, sentences = _for_pages(summary.headline), [_for_pages(each) for each in summary.sentences]
-    if audit is not None and audit["fit"] == store.project(project)["shown"]:
-        state = describe_audit(services, project, audit)
-        if state.certificate is not None and state.done >= state.n:  # what was measured replaces what is expected
-            low, high, n = (state.certificate["accuracy"][name] for name in ("low", "high", "checked"))
-            headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
-            sentences = state.sentences
+    measured = services.store.row("SELECT fit FROM audit WHERE project = ? ORDER BY id DESC", project)
+    is_current = measured is not None and measured["fit"] == services.store.project(project)["shown"]
+    audit = get_audit(project, services) if is_current else None  # others would load another result
+    if audit is not None and audit.certificate is not None and audit.done >= audit.n:
+        # What was measured replaces what is expected.
+        low, high, n = (audit.certificate["accuracy"][name] for name in ("low", "high", "checked"))
+        headline = f"{100 * low:.1f} to {100 * high:.1f} of 100 labels are right, measured on {n:,} random tasks"
+        sentences = audit.sentences
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
