@@ -9,6 +9,7 @@ import pytest
 
 import finegold
 from finegold.io.truth import read_truth
+from finegold.studio.problems import Problem
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import copy_sample, refused, studio_in_thread
 
@@ -232,4 +233,6 @@ def test_a_deleted_project_leaves_nothing_behind(tmp_path):
         studio.at(project, "DELETE")
         for table in ("project", "fit", "gold", "action", "posted", "predictions", "blob", "piece"):
             assert studio.services.store.rows(f"SELECT * FROM {table}") == [], table
+        with pytest.raises(Problem, match="no such project"):
+            studio.services.workspace.shown(project)
         assert studio.get(f"/api/projects/{project}").status_code == 404

@@ -2,12 +2,9 @@
 
 import threading
 
-import pytest
-
 import finegold
 from finegold.api.job import Job
 from finegold.kernels import jit
-from finegold.studio.problems import Problem
 from finegold.studio.projects import describe
 from finegold.studio.votes import new_base
 from tests.support.studio_helpers import refused
@@ -156,12 +153,6 @@ def test_who_sees_that_a_reading_has_failed_sees_why(studio, project, monkeypatc
 
     monkeypatch.setattr(services.store, "project", get_late)
     assert describe(services, project).job.state == "running"
-
-
-def test_a_project_that_was_deleted_is_a_404(studio, project):
-    studio.at(project, "DELETE")
-    with pytest.raises(Problem, match="no such project"):
-        studio.services.workspace.shown(project)
 
 
 def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, project):

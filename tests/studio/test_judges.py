@@ -82,7 +82,7 @@ def test_few_views_stay_in_memory(studio):
     assert len(studio.services.judge_views) == MAX_KEPT
 
 
-def test_truths_given_in_the_studio_correct_the_accuracies_if_they_are_of_this_log(studio):
+def test_truths_given_in_the_studio_correct_the_accuracies_if_they_are_of_this_log(studio, frame):
     project, _ = opened(studio, "log.csv")
     before = studio.at(project, "GET", "/judges")
     assert not before["by_gold"]
@@ -95,9 +95,7 @@ def test_truths_given_in_the_studio_correct_the_accuracies_if_they_are_of_this_l
     assert after["by_gold"]
     assert before["judges"][0]["accuracy"] is None
     assert 0 < after["judges"][0]["accuracy"]["value"] < 1
-
-
-def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
+    # A column of truths that the user names does so, too.
     frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
     project = studio.open("known.csv", shape="judges", gold="right")
     assert studio.at(project, "GET")["fits"][0]["facts"]["gold"] == 25

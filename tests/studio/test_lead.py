@@ -79,15 +79,10 @@ def test_votes_that_wait_are_compared_too_and_the_last_arrival_is_undone(studio,
     assert studio.at(project, "GET", "/items") == []
 
 
-@pytest.mark.parametrize(
-    "text", ["70\tada\thateful\n71\tbo\toffensive", "Post No.;Annotator;Verdict\n70;ada;hateful\n71;bo;offensive"]
-)
-def test_pasted_rows_need_no_header(studio, project, text):
-    seen = add(studio, project, text, pasted=True).json()
-    assert (seen["new"], seen["new_tasks"], seen["new_annotators"]) == (2, 2, 0)
-
-
-def test_a_file_without_the_columns_is_refused_with_the_names_of_the_columns(studio, project):
+def test_pasted_rows_need_no_header_and_a_file_needs_the_columns(studio, project):
+    for text in ("70\tada\thateful\n71\tbo\toffensive", "Post No.;Annotator;Verdict\n70;ada;hateful\n71;bo;offensive"):
+        seen = add(studio, project, text, pasted=True).json()
+        assert (seen["new"], seen["new_tasks"], seen["new_annotators"]) == (2, 2, 0)
     refused(add(studio, project, "x,y\n1,2\n"), 422, detail="Post No., Annotator, Verdict")
 
 
@@ -115,18 +110,12 @@ def test_texts_of_a_second_table_are_joined_by_the_id_of_the_task(studio, projec
     assert [item["name"] for item in studio.at(project, "GET", "/tasks/0/content")] == ["images"]
 
 
-def test_a_table_of_other_tasks_says_what_both_are_called(studio, project):
-    answer = studio.post(f"/api/projects/{project}/items", params={"name": "other.csv"}, content=b"id,text\nx9,hello\n")
+def test_of_tables_and_templates_only_what_belongs_to_tasks_and_is_no_vote_is_used(studio, project):
+    items = f"/api/projects/{project}/items"
+    answer = studio.post(items, params={"name": "other.csv"}, content=b"id,text\nx9,hello\n")
     assert "tasks are called 1" in refused(answer, 422, detail="it has x9")["detail"]
-
-
-def test_columns_that_look_like_votes_or_truths_are_not_shown(studio, project):
     body = b"Post No.,Text,label,gold\n1,hello,hateful,hateful\n"
-    found = studio.at(project, "POST", "/items", params={"name": "t.csv"}, content=body)
-    assert found["fields"] == ["Text"]
-
-
-def test_a_template_with_an_unknown_field_is_refused(studio, project):
+    assert studio.good("POST", items, params={"name": "t.csv"}, content=body)["fields"] == ["Text"]
     answer = studio.patch(f"/api/projects/{project}", json={"template": "{nonexistent}"})
     refused(answer, 422, "There is no field {nonexistent}")
     assert studio.get(f"/api/projects/{project}/tasks/0/content", params={"template": "{x}"}).status_code == 422

@@ -68,13 +68,6 @@ def test_no_text_that_pages_show_names_an_option(folder):
     assert [text for text in texts if "inspect " not in text] == []  # another program
 
 
-def test_pages_show_the_problem_and_remedies_without_options():
-    restore = Remedy(text="restore it from a backup")
-    error = InputError("it is damaged", "/scratch/a.csv", [restore, use(project=Placeholder("FILE"))])
-    assert words_of(error) == "/scratch/a.csv: it is damaged; restore it from a backup"
-    assert words_of(rename_files(error, {"/scratch/": ""})) == "a.csv: it is damaged; restore it from a backup"
-
-
 @pytest.mark.parametrize(
     ("remedy", "choices"),
     [
@@ -101,7 +94,11 @@ def test_a_remedy_becomes_choices_of_the_form(remedy, choices):
     assert choices_that_repair(later) == choices  # what the form does not have is passed over
 
 
-def test_remedies_of_findings_become_advice_with_buttons():
+def test_pages_show_the_problem_with_remedies_that_need_no_option_and_advice_with_buttons():
+    restore = Remedy(text="restore it from a backup")
+    error = InputError("it is damaged", "/scratch/a.csv", [restore, use(project=Placeholder("FILE"))])
+    assert words_of(error) == "/scratch/a.csv: it is damaged; restore it from a backup"
+    assert words_of(rename_files(error, {"/scratch/": ""})) == "a.csv: it is damaged; restore it from a backup"
     remedies = [
         use("if they are classes", keep_missing=True),
         use("if another column names the annotators", annotator=Placeholder("NAME")),
