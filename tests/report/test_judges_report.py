@@ -73,21 +73,16 @@ def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path
     assert 'id="annotators"' not in page  # whose accuracies would be those that a posterior expects
 
 
-def test_reports_of_other_votes_have_no_such_section(tmp_path, assessed):
-    assessed.result.report(tmp_path / "plain.html")
-    assert 'id="judges"' not in (tmp_path / "plain.html").read_text(encoding="utf-8")
-
-
-def test_pointwise_logs_have_neither_positions_nor_a_ranking(tmp_path):
+def test_what_a_log_does_not_have_is_left_out_and_systems_that_were_never_compared_are_said(tmp_path, assessed):
+    path = tmp_path / "report.html"
+    assessed.result.report(path)
+    assert 'id="judges"' not in path.read_text(encoding="utf-8")
     rows = {"item": [1, 1, 2, 2] * 5, "judge": ["a", "b"] * 10, "verdict": ["pass", "pass", "fail", "pass"] * 5}
-    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
-    assert CHARTS.isdisjoint(Page(tmp_path / "report.html").charts)
-
-
-def test_systems_that_were_never_compared_are_said(tmp_path):
+    finegold.judges.assess(pl.DataFrame(rows)).report(path)
+    assert CHARTS.isdisjoint(Page(path).charts)  # neither positions nor a ranking
     rows = {"item": [1, 2], "judge": ["j", "j"], "model_a": ["a", "c"], "model_b": ["b", "d"], "winner": ["a", "d"]}
-    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
-    assert "were never compared with each other" in section(tmp_path / "report.html")
+    finegold.judges.assess(pl.DataFrame(rows)).report(path)
+    assert "were never compared with each other" in section(path)
 
 
 def test_names_of_judges_and_systems_are_text(tmp_path):

@@ -49,13 +49,10 @@ def test_spaces_that_would_not_be_seen_are_quoted(tmp_path: Path) -> None:
     assert found.spellings[0].spellings == [('" cat"', 6), ("cat", 6)]
 
 
-def test_the_page_has_the_section_with_all_numbers(result: finegold.Result) -> None:
+def test_the_page_has_the_section_with_all_numbers_and_without_votes_no_findings(result: finegold.Result) -> None:
     page = html(view(result))
     section = re.sub("<[^>]+>", " ", page[page.index('id="reading"') : page.index('id="tasks"')])
     for words in ("20 rows: 16 votes by 3 annotators on 6 tasks, 3 classes", "look alike", "which means no vote"):
         assert words in " ".join(section.split())
-
-
-def test_a_result_of_before_has_the_section_without_findings(result: finegold.Result) -> None:
     found = reading(replace(result, annotations=None))
     assert (found.classes, found.spellings, found.alarms) == ([], [], [])

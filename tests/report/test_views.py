@@ -1,5 +1,7 @@
 """What the report says, held against counts by hand."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -17,30 +19,18 @@ def sample():
     return finegold.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
-def test_expected_accuracy_is_the_mean_confidence(sample):
-    found = view(sample).quality
-    assert found.expected == pytest.approx(sample.confidence.mean())
-    assert found.errors == pytest.approx((1 - sample.confidence).sum())
-    assert found.headline.startswith(
-        "About 96 of 100 labels are right by the method's own confidences; to know, check 50"
-    )
-
-
-def test_bands_hold_every_task_once(sample):
-    bands = view(sample).quality.bands
-    assert sum(band.n for band in bands) == 300
-    assert [band.n for band in bands] == [
-        int((sample.confidence >= 0.99).sum()),
-        int(((sample.confidence >= 0.9) & (sample.confidence < 0.99)).sum()),
-        int(((sample.confidence >= 0.66) & (sample.confidence < 0.9)).sum()),
-        int((sample.confidence < 0.66).sum()),
+def test_the_quality_is_that_of_the_confidences_and_measured_accuracy_stands_beside_the_majority_vote(sample):
+    found, sure = view(sample, SAMPLE / "truth.csv").quality, sample.confidence
+    assert found.expected == pytest.approx(sure.mean())
+    assert found.errors == pytest.approx((1 - sure).sum())
+    words = "About 96 of 100 labels are right by the method's own confidences; to know, check 50"
+    assert view(sample).quality.headline.startswith(words)
+    edges = [np.inf, 0.99, 0.9, 0.66, 0.0]  # every task is in one band
+    assert [band.n for band in found.bands] == [
+        int(((sure >= low) & (sure < high)).sum()) for high, low in pairwise(edges)
     ]
-
-
-def test_measured_accuracy_stands_beside_the_majority_vote(sample):
-    judged = view(sample, SAMPLE / "truth.csv").quality.judged
-    assert (judged.n, judged.accuracy) == (300, pytest.approx(283 / 300))
-    assert judged.majority == pytest.approx(260.5 / 300)
+    assert (found.judged.n, found.judged.accuracy) == (300, pytest.approx(283 / 300))
+    assert found.judged.majority == pytest.approx(260.5 / 300)
 
 
 def test_gold_truths_are_neither_judged_nor_in_doubt():
@@ -64,7 +54,7 @@ def test_doubts_are_counted_as_by_hand():
     assert not found.flipped.any()
 
 
-def test_a_flip_names_the_majority_and_every_vote_with_its_weight(sample):
+def test_a_flip_names_the_majority_and_every_vote_with_its_weight_as_why_does(sample):
     found = doubts(sample)
     code = int(np.flatnonzero(found.flipped)[0])
     [row] = task_rows(sample, [code], found)
@@ -75,13 +65,8 @@ def test_a_flip_names_the_majority_and_every_vote_with_its_weight(sample):
     for vote in row.votes:
         assert (vote.weight > 0) == (vote.label == row.label) or vote.label not in (row.label, row.rival)
     assert [vote.weight for vote in row.votes] == sorted((vote.weight for vote in row.votes), reverse=True)
-
-
-def test_weights_are_those_of_why(sample):
-    found = doubts(sample)
-    [row] = task_rows(sample, [int(np.flatnonzero(found.any)[0])], found)
-    told = sample.why(sample.task_names[row.code]).to_dicts()[1:]
-    assert sorted(vote.weight for vote in row.votes) == pytest.approx(sorted(one["weight"] for one in told), abs=1e-3)
+    why = sample.why(sample.task_names[row.code]).to_dicts()[1:]
+    assert sorted(vote.weight for vote in row.votes) == pytest.approx(sorted(each["weight"] for each in why), abs=1e-3)
 
 
 def test_many_votes_on_a_task_are_counted_where_they_are_not_listed():
@@ -116,28 +101,24 @@ def test_classes_are_called_confused_only_with_enough_votes():
     assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [("x", "y"), ("z", None)]
 
 
-def test_annotators_who_copy_stand_in_one_group():
+def simulated(n_annotators, n_tasks, accuracy, more):
+    """The annotators of a result with votes of the first n, and of others that `more` makes of these."""
     rng = np.random.default_rng(0)
-    truth = rng.integers(3, size=300)
-    own = np.where(rng.random((9, 300)) < 0.6, truth, rng.integers(3, size=(9, 300)))
-    votes = np.vstack([own, own[0], own[0]])
-    task, annotator = np.meshgrid(np.arange(300), np.arange(11))
-    result = finegold.aggregate(finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel()))
-    found = view(result).annotators
+    truth = rng.integers(3, size=n_tasks)
+    own = np.where(rng.random((n_annotators, n_tasks)) < accuracy, truth, rng.integers(3, size=(n_annotators, n_tasks)))
+    votes = np.vstack([own, *more(own)])
+    task, annotator = np.meshgrid(np.arange(n_tasks), np.arange(len(votes)))
+    annotations = finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel())
+    return view(finegold.aggregate(annotations)).annotators
+
+
+def test_annotators_who_copy_stand_in_one_group_and_who_votes_for_one_class_only_is_suspected():
+    found = simulated(9, 300, 0.6, lambda own: [own[0], own[0]])
     assert [group.members for group in found.groups] == [["0", "9", "10"]]
     assert {row.annotator for row in found.rows if row.group == 1} == {"0", "9", "10"}
     assert found.effective < 11
-
-
-def test_an_annotator_who_votes_for_one_class_only_is_suspected():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(3, size=100)
-    votes = np.vstack(
-        [np.where(rng.random((4, 100)) < 0.85, truth, rng.integers(3, size=(4, 100))), np.zeros(100, int)]
-    )
-    task, annotator = np.meshgrid(np.arange(100), np.arange(5))
-    result = finegold.aggregate(finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel()))
-    suspected = {row.annotator: row.suspicion for row in view(result).annotators.rows if row.suspicion}
+    rows = simulated(4, 100, 0.85, lambda own: [np.zeros(100, int)]).rows
+    suspected = {row.annotator: row.suspicion for row in rows if row.suspicion}
     assert suspected == {"4": "nearly always votes for one class"}
 
 
