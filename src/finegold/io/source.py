@@ -329,14 +329,10 @@ def _expand(path: str) -> list[Source]:
     if not path:
         raise InputError("the path is empty; name a file")
     if "://" in path and is_database(path):
-        raise InputError(
-            f"{parse(path).name} is a database, not a file",
-            remedies=[
-                use(text="where votes are read", query=Placeholder('"SELECT ..."')),
-                use(text="there", table=Placeholder("NAME")),
-                Remedy(text="make a file of it with finegold convert"),
-            ],
-        )
+        query, table = Placeholder('"SELECT ..."'), Placeholder("NAME")
+        remedies = [use(text="where votes are read", query=query), use(text="there", table=table)]
+        remedies.append(Remedy(text="make a file of it with finegold convert"))
+        raise InputError(f"{parse(path).name} is a database, not a file", remedies=remedies)
     target = Path(path).expanduser()
     book, has_sheet, sheet = path.rpartition(limits.SHEET)
     try:
@@ -515,9 +511,8 @@ def check_source(source: Source) -> None:
         except EOFError:
             raise InputError(f"{source.name} is cut short: the gzip data ends too early; {limits.AGAIN}") from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(
-                f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {limits.AGAIN}"
-            ) from None
+            problem = f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {limits.AGAIN}"
+            raise InputError(problem) from None
 
 
 def check_lines(source: Source) -> None:

@@ -469,21 +469,15 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
                 may_be_short |= bool(batch.get_column(SHORT).any())
                 batch = unescape_cells(batch.drop(SHORT))
             yield batch
-        if may_be_short:
-            _refuse_short_rows(source, may_omit)
+        if may_be_short and not may_omit:  # Polars fills short rows with nulls; quoted lines may look short, too
+            _, header = next(records(source, source.delimiter))
+            line = pl.first()
+            is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
+            short = lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any())
+            may_be_short = bool(short.collect().item())
+        if may_be_short and (problem := ragged_line(source, may_omit)) is not None:
+            raise problem
         if done != declared < math.inf:  # Polars ends early, without an error, if one of its threads panics over damage
             kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
             reason = f"it declares {declared:,} rows and has {actual}"
             raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")
-
-
-def _refuse_short_rows(source: Source, may_omit: int) -> None:
-    """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
-    if not may_omit:  # a quick look: quoted values over several lines look short, too
-        line = pl.first()
-        _, header = next(records(source, source.delimiter))
-        is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
-        if not lines_of(source).select((line.str.len_bytes().gt(0) & is_short).any()).collect().item():
-            return
-    if (problem := ragged_line(source, may_omit)) is not None:
-        raise problem

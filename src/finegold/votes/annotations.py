@@ -238,17 +238,15 @@ class Annotations:
         ([2], ['b'])
         """
         if hasattr(matrix, "columns"):
-            raise InputError(
-                "this is a data frame, not a matrix; read it with finegold.read(frame, wide=True, missing=[-1])"
-            )
+            how = "finegold.read(frame, wide=True, missing=[-1])"
+            raise InputError(f"this is a data frame, not a matrix; read it with {how}")
         try:
             values = np.asarray(matrix)
         except ValueError as error:
             raise InputError(f"the rows of the matrix must be equally long ({error})") from None
         if values.ndim != 2:
-            raise InputError(
-                f"a label matrix has one row per task and one column per annotator, but the shape is {values.shape}"
-            )
+            problem = "a label matrix has one row per task and one column per annotator"
+            raise InputError(f"{problem}, but the shape is {values.shape}")
         if values.dtype.kind == "U" and not isinstance(matrix, np.ndarray):  # NumPy turns [1, "a"] into text
             values = np.asarray(matrix, dtype=object)
         voted = values != (str(abstain) if values.dtype.kind == "U" else abstain)
@@ -318,9 +316,8 @@ class Annotations:
             disagreeing = count_disagreeing(task, annotator, label)
             task, annotator, label = majority_of_repeats(task, annotator, label)
             if not len(task):
-                raise InputError(
-                    "there are no votes left: the repeated votes of every annotator are tied on every task"
-                )
+                tied = "the repeated votes of every annotator are tied on every task"
+                raise InputError(f"there are no votes left: {tied}")
         counts = sort_votes.count(task, len(task_names))
         has_vote = counts > 0
         was_asked = has_vote if asked is task else sort_votes.count(asked, len(task_names)) > 0

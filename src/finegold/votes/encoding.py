@@ -262,9 +262,8 @@ def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any
     present, names = encode(both)
     codes = look_up(names, given)
     if (codes == MISSING).any():
-        raise InputError(
-            f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
-        )
+        unknown = names[codes == MISSING].tolist()[0]
+        raise InputError(f"label {unknown!r} is not among the given classes {given.tolist()}")
     return np.append(codes, np.int32(MISSING))[present], given
 
 
