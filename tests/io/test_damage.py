@@ -43,7 +43,10 @@ def damaged(content: bytes, place: int) -> bytes:
 def test_damaged_gzip(tmp_path: Path, name: str, place: int) -> None:
     text = CSV if "csv" in name else lines(PRODIGY) if "jsonl" in name else json.dumps(LABEL_STUDIO)
     packed = gzip.compress(text.encode())
-    with pytest.raises(InputError, match=rf"{name}.* (is damaged|is cut short|cannot be|is not|is neither).*;"):
+    words = r"(is damaged|is cut short|cannot be|is not|is neither).*;"
+    if place == 1 and name in ("v.csv.gz", "v.jsonl.gz"):  # by its name it is gzip, by its content it is not
+        words = "is damaged: it cannot be unpacked .*again"
+    with pytest.raises(InputError, match=rf"{name}.* {words}"):
         read(write(tmp_path / name, damaged(packed, place % len(packed))))
 
 
