@@ -145,7 +145,7 @@ def test_a_column_of_any_kind_gives_the_same_votes_in_its_own_dtype(kind: str, r
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *WITHOUT_HOLES])
-def test_labels_of_any_kind_come_back_in_its_own_dtype_and_gold_teaches_them(kind: str) -> None:
+def test_labels_of_any_kind_come_back_in_its_own_library_and_gold_teaches_them(kind: str) -> None:
     make, values, _ = (KINDS | WITHOUT_HOLES)[kind]
     votes = {name: draw(values if name == "label" else WHOLE, name, False) for name in ROLES}
     gold = frame(kind, {"task": [1, 2], "truth": make([values[0], values[1]])})

@@ -49,6 +49,10 @@ def _in_json(file: str, records: list[Any]) -> str:
     return "\n".join(map(json.dumps, records)) if file.endswith("l") else json.dumps(records)
 
 
+def _quoted(value: Any) -> str:
+    return '"' + json.dumps(value).replace('"', '""') + '"'
+
+
 def _score(one: Said, of_cat: Any, of_dog: Any, of_none: Any) -> Any:
     """Return what a judge says instead of the name of a class."""
     return of_none if one.is_out else {"cat": of_cat, "dog": of_dog, "": of_none}[one.label]
@@ -99,7 +103,7 @@ ROWS: dict[str, tuple[str, str, Callable[[Said, int], list[str]]]] = {
     ),
     "zooniverse": (
         "v.csv", "user_name,annotations,subject_ids",
-        lambda one, n: [one.annotator, f'"[{{""task"":""T0"",""value"":""{one.label}""}}]"', one.task],
+        lambda one, n: [one.annotator, _quoted([{"task": "T0", "value": one.label or None}]), one.task],
     ),
     "arena battles": (
         "v.csv", "id,model_a,model_b,winner,judge",
