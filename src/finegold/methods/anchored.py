@@ -168,9 +168,11 @@ class AnchoredVote(Method):
         a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
         mu = sum_tasks(n.reshape(len(n), -1)).reshape(K, K) + self.coin_share * float(n.sum()) / K * coin(a, K)
         mu /= mu.sum(axis=0)
-        pi = n + beside(self.prior_votes * mu, n)
-        log_v = np.log(pi / pi.sum(axis=1, keepdims=True))
-        log_v = self.own_share * log_v + beside((1 - self.own_share) * np.log(mu), n)
+        log_v = n + beside(self.prior_votes * mu, n)  # pi; in place, as it is the largest array by far of many classes
+        log_v /= log_v.sum(axis=1, keepdims=True)
+        np.log(log_v, out=log_v)
+        log_v *= self.own_share
+        log_v += beside((1 - self.own_share) * np.log(mu), n)
         log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
         right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (n.sum(axis=(1, 2)) + self.prior_votes)
         skill = np.maximum((right - 1 / K) / max(1 - 1 / K, LEAST_SKILL), LEAST_SKILL)
