@@ -118,9 +118,7 @@ LOG, FILE = SAMPLES["inspect"][1], "export.json"
 
 test_what_the_user_can_ask = check_each({
     "the format": reads(FILE, LABEL_STUDIO, LS_VOTES, format="label-studio"),
-    "another format": refuses(
-        FILE, LABEL_STUDIO, "(Argilla export) holds no votes; export it again", format="argilla"
-    ),
+    "another format": refuses(FILE, LABEL_STUDIO, "(Argilla export) holds no votes; export it again", format="argilla"),
     "an unknown format": refuses(
         FILE, LABEL_STUDIO, 'no format "labelstudio"', "did you mean label-studio", format="labelstudio"
     ),

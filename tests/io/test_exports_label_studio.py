@@ -85,9 +85,7 @@ test_full_exports = check_each({
         *(FILE, LABEL_STUDIO, VOTES | {(7, "m1", "neg")}, {"cancelled annotations": 1, "drafts": 1}),
         include="predictions",
     ),
-    "only the numbers of predictions": reads(
-        FILE, NUMBERS_OF_PREDICTIONS, {(1, 1, "a")}, {"predictions of models": 1}
-    ),
+    "only the numbers of predictions": reads(FILE, NUMBERS_OF_PREDICTIONS, {(1, 1, "a")}, {"predictions of models": 1}),
     "only the numbers of predictions, which are asked for": refuses(
         *(FILE, NUMBERS_OF_PREDICTIONS, "record 1: of predictions there are only the numbers; ", "export snapshot"),
         include="predictions",
@@ -140,9 +138,7 @@ test_short_exports = check_each({
         *("votes.csv", b"task,annotator,label\nt1,a1,caf\xe9\n", "line 2: not valid UTF-8 ", "looks like latin-1"),
         *("encoding='latin-1'",), format="label-studio",
     ),
-    "no gold": refuses(
-        FILE, MINI, "JSON-MIN and CSV hold no gold marks; export it again: ", " format JSON", gold=True
-    ),
+    "no gold": refuses(FILE, MINI, "JSON-MIN and CSV hold no gold marks; export it again: ", " format JSON", gold=True),
 })  # fmt: skip
 
 DAMAGED = {

@@ -108,9 +108,7 @@ test_surveys = check_each({
         FILE, survey(fields=NOBODY, rows=[(*ROWS[0][:3], *ROWS[0][4:-1])]),
         f"{TITLE}: there is neither ResponseId nor PROLIFIC_PID",
     ),
-    "no answers": refuses(
-        FILE, survey(fields=BARE, rows=[ROWS[0][:5]]), f"{TITLE}: there is no column with answers"
-    ),
+    "no answers": refuses(FILE, survey(fields=BARE, rows=[ROWS[0][:5]]), f"{TITLE}: there is no column with answers"),
     "a blank line": refuses("blank.csv", "StartDate,ResponseId,Q1\n\n", "blank.csv (Qualtrics export)"),
     "cut short": refuses(
         "cut.csv", survey()[:-60], "cut.csv (Qualtrics export), line ", ": too few fields", ", or export it again"

@@ -54,9 +54,7 @@ test_classifications = check_each({
         FILE, STEPS, {(101, "ann", "big|black")}, {"steps without an answer": 1}, question="T1"
     ),
     "a combined step holds others": reads(FILE, COMBINED, {"T0": {(101, "ann", "Cat")}, "T1": {(101, "ann", 3)}}),
-    "surveys and drop-down lists": reads(
-        FILE, SURVEYS, {"T0": {(101, "ann", "LION")}, "T1": {(101, "ann", "Summer")}}
-    ),
+    "surveys and drop-down lists": reads(FILE, SURVEYS, {"T0": {(101, "ann", "LION")}, "T1": {(101, "ann", "Summer")}}),
     "a label that is chosen twice": reads(FILE, TWICE, VOTES | {(103, "eve", "LION")}),
     "marks": reads(
         FILE, MARKS, VOTES, {"steps without an answer": 1, "marks and drawings": 1}, unlabelled=[103], missing=0

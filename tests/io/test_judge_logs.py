@@ -138,9 +138,7 @@ test_logs_in_tables = check_each({
         failures={"claude": {"error": 1, "refusal": 1}, "gpt": {}},
     ),
     "A and B name positions": gives(twice("A", "A", swapped=[False, True]), "A", "B"),
-    "A and B name answers": gives(
-        twice("A", "A", swapped=[False, True]), "A", "A", options={"verdicts": "answer"}
-    ),
+    "A and B name answers": gives(twice("A", "A", swapped=[False, True]), "A", "A", options={"verdicts": "answer"}),
     "rows of an arena name the systems in the order shown": gives(
         *(ARENA, ("1, x vs y", "a", 0, "A"), ("1, x vs y", "a", 1, "A"), ("1, x vs z", "b", 0, "B")),
         ("2, x vs y", "b", 0, "tie"), system_names=["x", "y", "z"],
@@ -175,9 +173,7 @@ test_logs_in_tables = check_each({
     "truths of zero and one with a meaning": gives(
         calls("A", "B", label=[0, 1]), gold=[0, 1], options={"verdict_map": "0=A,1=B"}
     ),
-    "a scale of preferences": turns_down(
-        calls(*"1762561271"), "10 of 10 verdicts cannot be read as pairwise ones"
-    ),
+    "a scale of preferences": turns_down(calls(*"1762561271"), "10 of 10 verdicts cannot be read as pairwise ones"),
     "first and second with an odd number": gives(calls(*"12" * 20, "7"), n_failed=1),
     "a label beside another column of truths is the verdict": gives(
         {**TWO_JUDGES, "label": list("ABBB"), "gold": list("AABB")}, answer=[0, 1, 1, 1], gold=[0, 1]
