@@ -31,7 +31,7 @@ from finegold.insight.judges.ranking import Games, fit_strengths
 from finegold.insight.judges.scores import FIGURES, MIN_GOLD, best_first, score_judges
 from finegold.io.judge_logs import only_judges
 from finegold.judges import JudgeLog, JudgeReport
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 
 GIVEN = (0, 25, 50, 100)  # numbers of known truths
 N_KNOWN = 50
@@ -323,7 +323,7 @@ def draw_games(
 
 def speed() -> None:
     """Print the seconds that a million verdicts of 20 judges take."""
-    drawn = simulate_log(draw_judges(20, 10, seed=3), 25_000, seed=3)
+    drawn = simulate_log(20, 10, 25_000, seed=3)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         pl.DataFrame(drawn.columns).write_csv(path)

@@ -78,6 +78,13 @@ def test_a_group_is_confirmed_by_twenty_pairs_and_a_rho_that_exceeds_a_tenth_by_
     assert (correlation.correlated_groups(pairs_of((n, agreed)), 2) >= 0).all() == found
 
 
+@pytest.mark.parametrize(("agreed", "linked"), [(590, False), (615, True)])
+def test_annotators_attract_each_other_above_a_rho_of_a_fifth(agreed: int, linked: bool) -> None:
+    pairs = pairs_of((1000, agreed), *[(1000, 500)] * 50)
+    group, _ = correlation._find_groups(pairs._replace(half=np.ones(51_000, np.bool_)), 102)
+    assert (group[0] == group[1]) == linked
+
+
 def test_less_agreement_than_expected_is_usual_down_to_a_rho_of_minus_a_fifth() -> None:
     apart, some = (correlation._find_groups(pairs_of((100, n)), 2)[1] for n in (20, 45))
     assert (apart, some) == pytest.approx((-0.2, -0.1))

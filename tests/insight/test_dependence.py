@@ -94,7 +94,7 @@ def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():
 def test_a_sparse_crowd_that_copies_is_found_although_no_two_share_many_tasks():
     members = groups_in(crowd(n_tasks=400, n_annotators=200, votes=20, copiers=80, seed=1)) >= 0
     assert members[:80].mean() > 0.8
-    assert members[80:].mean() < 0.1
+    assert members[80:].mean() < 0.15
 
 
 def test_tasks_with_one_vote_have_no_pairs():

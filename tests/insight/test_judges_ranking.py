@@ -8,7 +8,7 @@ import finegold
 from finegold.errors import InputError
 from finegold.insight.judges import ranking as bradley_terry
 from finegold.insight.judges.ranking import Games, fit_strengths
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 
 
 def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,)):
@@ -93,9 +93,9 @@ def test_position_discrimination_and_ties_are_recovered():
 
 
 def test_a_simulated_log_is_ranked():
-    drawn = simulate_log(draw_judges(8, 5, seed=3), 1500, seed=3)
+    drawn = simulate_log(8, 5, 1500, seed=3)
     ranking = finegold.judges.rank(pl.DataFrame(drawn.columns))
-    assert [one.system for one in ranking.standings] == drawn.process.system_names
+    assert [one.system for one in ranking.standings] == drawn.systems["system"].tolist()
     assert all(one.rank_low <= one.rank <= one.rank_high for one in ranking.standings)
     rates = ranking.win_rates
     assert np.isnan(np.diag(rates)).all()

@@ -13,7 +13,7 @@ from finegold.errors import InputError
 from finegold.insight.judges.answers import MISSING, UNDECIDED, mean_of, merge, prediction_powered
 from finegold.insight.judges.scores import MIN_GOLD, share_of
 from finegold.io.judge_logs import only_judges
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 
 
 def log_of(items, judge="j"):
@@ -33,7 +33,7 @@ def assess(log, gold=None):
 
 @pytest.fixture(scope="module")
 def drawn():
-    return simulate_log(draw_judges(8, 5, seed=3), 800, seed=3)
+    return simulate_log(8, 5, 800, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +135,8 @@ def test_gold_corrects_what_the_posterior_expects():
 
 
 def test_figures_of_a_simulated_log_are_recovered(drawn, report):
-    process = drawn.process
-    truth = {name: (process.position_bias[j], process.failure_rate[j]) for j, name in enumerate(process.judge_names)}
+    judges = (drawn.judges[name] for name in ("judge", "position_bias", "failure_rate"))
+    truth = {judge: figures for judge, *figures in zip(*judges, strict=True)}
     for one in report.scores:
         bias, failures = truth[one.judge]
         assert one.position_bias.low - 0.01 < bias < one.position_bias.high + 0.01
@@ -152,7 +152,7 @@ def test_figures_of_a_simulated_log_are_recovered(drawn, report):
     assert worst.undecided.value > 0.4
     assert worst.position_p < 1e-20
     one = next(one for one in report.scores if one.judge == "acme-large")
-    price = process.cost[process.judge_names.index("acme-large")]
+    price = drawn.judges["cost"][drawn.judges["judge"].index("acme-large")]
     assert one.cost == pytest.approx(price / (1 - one.failed.value))  # per verdict, and failures are paid
     assert "<b>8 judges</b>" in report._repr_html_()
     assert report._repr_html_().count("<tr>") == 9
@@ -248,7 +248,7 @@ def test_a_cascade_asks_the_dear_judge_only_where_cheap_ones_disagree(report):
 
 
 def test_panels_of_many_judges_are_searched_not_listed():
-    drawn = simulate_log(draw_judges(14, 3, seed=1), 300, seed=1)
+    drawn = simulate_log(14, 3, 300, seed=1)
     found = assess(pl.DataFrame(drawn.columns), pl.DataFrame(drawn.truth)).panels()
     assert found[-1].accuracy.value > found[0].accuracy.value
 

@@ -8,7 +8,7 @@ import pytest
 import finegold
 from finegold.report.charts import draw_charts
 from finegold.report.views import view
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 from tests.report.test_browser import opened
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.support.report_helpers import EVIL, Page
@@ -18,7 +18,7 @@ CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
 
 @pytest.fixture(scope="module")
 def assessed():
-    draw_charts = simulate_log(draw_judges(6, 4, seed=2), 200, seed=2)
+    draw_charts = simulate_log(6, 4, 200, seed=2)
     gold = dict(zip(draw_charts.truth["item"][:60].tolist(), draw_charts.truth["truth"][:60].tolist(), strict=True))
     return finegold.judges.assess(pl.DataFrame(draw_charts.columns), gold=gold)
 
@@ -86,7 +86,7 @@ def test_what_a_log_does_not_have_is_left_out_and_systems_that_were_never_compar
 
 
 def test_names_of_judges_and_systems_are_text(tmp_path):
-    columns = simulate_log(draw_judges(3, 3, seed=2), 60, seed=2).columns
+    columns = simulate_log(3, 3, 60, seed=2).columns
     table = pl.DataFrame(columns).with_columns(*(pl.col(name) + EVIL for name in ("judge", "system_a", "system_b")))
     finegold.judges.assess(table).report(tmp_path / "evil.html")
     page = Page(tmp_path / "evil.html")

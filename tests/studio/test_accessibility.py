@@ -6,7 +6,7 @@ from importlib import resources
 import polars as pl
 import pytest
 
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 from tests.studio.test_judges import opened
 from tests.studio.test_walks import votes_for_sets
 from tests.support.browser import first_view
@@ -80,7 +80,7 @@ def studio(tmp_path_factory):
         (folder / "votes.csv").write_text(TABLE)
         (folder / "bad.csv").write_text("a\n")
         (folder / "sets.csv").write_text(votes_for_sets(range(20)))
-        pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 80, seed=2).columns).write_csv(folder / "log.csv")
+        pl.DataFrame(simulate_log(6, 4, 80, seed=2).columns).write_csv(folder / "log.csv")
         project = client.open("votes.csv")
         client.judge(project, 1, "cat")
         client.at(project, "POST", "/predictions?name=model.csv", content=MODEL)

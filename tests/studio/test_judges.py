@@ -10,7 +10,7 @@ import finegold
 from finegold.studio.gold import set_truth
 from finegold.studio.reading import guess_log
 from finegold.studio.results import MAX_KEPT
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 from tests.support.browser import drop, first_view, fits_the_width
 from tests.support.studio_helpers import refused, studio_in_thread
 
@@ -19,7 +19,7 @@ CHARTS = ["judge-position", "judge-pairs", "judge-panels", "judge-ranking"]
 
 @pytest.fixture(scope="module")
 def frame():
-    return pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 120, seed=2).columns)
+    return pl.DataFrame(simulate_log(6, 4, 120, seed=2).columns)
 
 
 @pytest.fixture(scope="module")

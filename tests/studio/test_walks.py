@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import finegold
-from finegold.votes.simulation import draw_judges, simulate_log
+from finegold.votes.simulation import simulate_log
 from tests.studio.test_predictions import MODEL, probabilities
 from tests.support.browser import first_view
 from tests.support.exports_made import annotation, choices
@@ -208,7 +208,7 @@ def overview_says_what_was_measured(lead, studio, project, accuracy):
 
 
 def test_a_log_of_llm_judges_is_read_judged_measured_extended_and_exported(lead, studio):
-    log = pl.DataFrame(simulate_log(draw_judges(4, 3, seed=3), 60, seed=3).columns)
+    log = pl.DataFrame(simulate_log(4, 3, 60, seed=3).columns)
     truths = dict.fromkeys(range(60), "A")
     log.filter(pl.col("item") < 50).write_csv(studio.folder / "log.csv")
     log.filter(pl.col("item") >= 50).write_csv(studio.folder / "later.csv")

@@ -275,21 +275,19 @@ def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: 
     import polars as pl
 
     from finegold.system.files import prepared
-    from finegold.votes.simulation import draw_judges, simulate_log
+    from finegold.votes.simulation import simulate_log
 
     folder = Path(target)
     if folder.suffix and not folder.is_dir():
         raise InputError(f"--judges writes several files, so {target} must be a folder; leave out the extension")
-    drawn = simulate_log(draw_judges(n_judges, seed=seed), n_items, seed)
-    process = drawn.process
-    rates = {name: getattr(process, name).round(4) for name in ("accuracy", "position_bias", "failure_rate")}
+    drawn = simulate_log(n_judges, n_items=n_items, seed=seed)
     truth = pl.DataFrame(drawn.truth)
     frames = {
         "log": pl.DataFrame(drawn.columns),
         "truth": truth,
         "gold": truth.gather_every(GOLD_EVERY),
-        "judges": pl.DataFrame({"judge": process.judge_names, **rates, "cost": process.cost}),
-        "systems": pl.DataFrame({"system": process.system_names, "strength": process.strength}),
+        "judges": pl.DataFrame(drawn.judges).with_columns(pl.col("accuracy", "position_bias", "failure_rate").round(4)),
+        "systems": pl.DataFrame(drawn.systems),
     }
     paths = {name: str(folder / f"{name}.{kind}") for name in frames}
     with prepared(folder):

@@ -13,9 +13,9 @@ rho, the excess, is the observed share of the possible agreement beyond e: 0 for
 - A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more than two standard
   errors above zero.
 - Annotators who share few tasks each are searched for groups on one half of the tasks: these maximise the sum of
-  S - (baseline + threshold) E over the pairs within groups, for two thresholds. The other half selects the better of
-  the two groupings and confirms its groups. Tasks that are hard for everybody raise rho for all pairs, and if the
-  posterior follows a group, rho falls outside of it, so the baseline is the rho of pairs from different groups.
+  S - (baseline + threshold) E over the pairs within groups. The other half confirms the groups. Tasks that are hard for
+  everybody raise rho for all pairs, and if the posterior follows a group, rho falls outside of it, so the baseline is
+  the rho of pairs from different groups.
 
 Annotators that any of these connects form a group. A vote of a member is worth w_j = 1 / (1 + rho g_j), where g_j is
 the mean number of other members who voted on the same task: Kish's design effect for clustered samples.
@@ -80,7 +80,7 @@ MIN_FAMILY_ERRORS = 2.0  # above zero, for families, whose names are a reason to
 MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5  # number of groups in a warning, and of members of each
 DOMINANT_FAMILY_SHARE = 2 / 3  # if one family has this share of the annotators, its errors may look like the truth
 MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (finegold.votes.pairs)
-LINK_THRESHOLDS = (0.2, 0.4)  # of rho above the baseline, for weak correlation and for copies; pairs above attract
+LINK_THRESHOLD = 0.2  # of rho above the baseline; pairs above attract each other
 MIN_RHO = 0.1  # above the baseline, that a group must exceed on the half of the tasks that confirms it
 MIN_BASELINE_RHO = -0.2  # a lower baseline is raised to this
 MAX_ROUNDS = 3  # of finding groups and the baseline in turn
@@ -285,8 +285,6 @@ def correlated_groups(pairs: Pairs, n: int) -> Integers:
 
 def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
     """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
-    # Of the groups of two thresholds, the second half of the tasks selects the better ones: a low threshold finds weak
-    # correlation, but adds unrelated annotators by chance if votes are sparse.
     who, key = np.unique(_key_of_annotators(pairs, n), return_inverse=True)
     one, other = np.divmod(who, n)
     first, second = (_sums(pairs, np.where(half, key, -1), len(who)) for half in (pairs.half, ~pairs.half))
@@ -296,9 +294,7 @@ def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
         outside = group[one] != group[other]
         if outside.any():
             baseline = max(float(beyond[outside].sum() / possible[outside].sum()), MIN_BASELINE_RHO)
-        gain = second.beyond - (baseline + min(LINK_THRESHOLDS)) * second.possible
-        groupings = [_cluster(one, other, first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
-        before, group = group, max(groupings, key=lambda each: float(gain[each[one] == each[other]].sum()))
+        before, group = group, _cluster(one, other, first, n, baseline + LINK_THRESHOLD)
         if np.array_equal(before, group):
             break
     return group, baseline

@@ -270,8 +270,6 @@ def _check_range(name: str, value: float, least: float, most: float) -> None:
         raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
 
 
-Integers = NDArray[np.int64]
-
 FAMILIES = ("acme-large", "acme-small", "acme-mini", "borealis-chat", "borealis-instruct", "cirrus-70b", "delta-turbo")
 SHARED_VIEW = 0.6  # how often a member takes over the view of its family
 TIE_SHARE = 0.1  # weight of a tie between two systems of equal strength, against 1 for each of them
@@ -282,79 +280,59 @@ REFUSAL = "I cannot answer that."
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeProcess:
-    """What judges and systems are like."""
-
-    judge_names: list[str]
-    family: Integers  # [J]
-    accuracy: Floats  # [J] probability that the view is right
-    position_bias: Floats  # [J] probability of following the position; negative: the second one
-    failure_rate: Floats  # [J]
-    cost: Floats  # [J] of a call
-    system_names: list[str]
-    strength: Floats  # [S]
-
-
-@dataclass(frozen=True, eq=False)
 class JudgeSimulation:
-    """A simulated log: a row per call, and the truth."""
+    """A simulated log with a row per call, the truth, and what judges and systems are like, as columns of tables."""
 
-    process: JudgeProcess
     columns: dict[str, Any]  # item, system_a, system_b, judge, order, verdict, error, cost
     truth: dict[str, Any]  # item, truth: the name of the better system, or tie
+    judges: dict[str, Any]  # judge, accuracy, position_bias (negative: the second one), failure_rate, cost
+    systems: dict[str, Any]  # system, strength
 
 
-def draw_judges(n_judges: int = 8, n_systems: int = 5, seed: int = 0) -> JudgeProcess:
-    """Draw judges and systems."""
+def simulate_log(n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, seed: int = 0) -> JudgeSimulation:
+    """Draw judges and systems, and a log of every judge on every item, in both orders."""
     if not 1 <= n_judges <= 10_000 or not 2 <= n_systems <= 1000:
         raise InputError(f"expected 1 to 10,000 judges and 2 to 1,000 systems, not {n_judges} and {n_systems}")
-    _check_range("seed", seed, 0, 2**63)
-    rng = np.random.default_rng((seed, 0))
-    names = [FAMILIES[j] if j < len(FAMILIES) else f"judge-{j + 1}" for j in range(n_judges)]
-    stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(names)]
-    accuracy, bias = rng.uniform(0.65, 0.85, n_judges), rng.uniform(-0.05, 0.2, n_judges)
-    bias[-1] = 0.45  # the last judge mostly follows the position
-    return JudgeProcess(
-        judge_names=names,
-        family=np.unique(stems, return_inverse=True)[1],
-        accuracy=accuracy,
-        position_bias=bias,
-        failure_rate=rng.uniform(0, 0.06, n_judges),
-        cost=np.round(10 ** rng.uniform(-4, -2, n_judges), 6),
-        system_names=[f"system-{s + 1}" for s in range(n_systems)],
-        strength=np.round(np.linspace(1, -1, n_systems), 3),
-    )
-
-
-def simulate_log(process: JudgeProcess, n_items: int = 1000, seed: int = 0) -> JudgeSimulation:
-    """Draw a log of every judge on every item, in both orders."""
     if not 1 <= n_items <= 10_000_000:
         raise InputError(f"expected 1 to 10,000,000 items, not {n_items:,}")
+    _check_range("seed", seed, 0, 2**63)
+
+    # What judges and systems are like.
+    rng = np.random.default_rng((seed, 0))
+    judges = [FAMILIES[j] if j < len(FAMILIES) else f"judge-{j + 1}" for j in range(n_judges)]
+    stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(judges)]
+    family = np.unique(stems, return_inverse=True)[1]
+    accuracy, position_bias = rng.uniform(0.65, 0.85, n_judges), rng.uniform(-0.05, 0.2, n_judges)
+    position_bias[-1] = 0.45  # the last judge mostly follows the position
+    failure_rate, cost = rng.uniform(0, 0.06, n_judges), np.round(10 ** rng.uniform(-4, -2, n_judges), 6)
+    systems = np.array([f"system-{s + 1}" for s in range(n_systems)])
+    strength = np.round(np.linspace(1, -1, n_systems), 3)
+
+    # What is compared, and which is better.
     rng = np.random.default_rng((seed, 1))
-    n_judges, n_systems = len(process.accuracy), len(process.strength)
     a = rng.integers(0, n_systems, n_items)
     b = (a + rng.integers(1, n_systems, n_items)) % n_systems
-    difference = process.strength[a] - process.strength[b]
+    difference = strength[a] - strength[b]
     weights = np.stack([np.exp(difference / 2), np.exp(-difference / 2), np.full_like(difference, 2 * TIE_SHARE)])
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
     winner = np.minimum((rng.random(n_items) > sums).sum(axis=0), 2)  # the first system, the second, or a tie
 
     def draw_luck() -> Floats:
         """[J, T] Draw uniform numbers, some of which all members of a family share."""
-        common = rng.random((int(process.family.max()) + 1, n_items))[process.family]
-        has_family = np.bincount(process.family)[process.family] > 1
+        common = rng.random((int(family.max()) + 1, n_items))[family]
+        has_family = np.bincount(family)[family] > 1
         is_common = (rng.random((n_judges, n_items)) < SHARED_VIEW) & has_family[:, None]
         return np.where(is_common, common, rng.random((n_judges, n_items)))
 
     luck, error = draw_luck(), draw_luck()
     loser, tie = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)  # the two sides, if a tie is right
     wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), tie, loser)
-    view = np.where(luck < process.accuracy[:, None], winner, wrong)[..., None]  # [J, T, 1] what judges think
+    view = np.where(luck < accuracy[:, None], winner, wrong)[..., None]  # [J, T, 1] what judges think
     position = np.where(view == 2, 2, view ^ np.array([0, 1]))  # [J, T, 2] the second order is swapped
-    bias = process.position_bias[:, None, None]
+    bias = position_bias[:, None, None]
     follows = rng.random(position.shape) < np.abs(bias)
     verdict = np.where(follows, np.where(bias > 0, 0, 1), position)
-    has_failed = rng.random(verdict.shape) < process.failure_rate[:, None, None]
+    has_failed = rng.random(verdict.shape) < failure_rate[:, None, None]
     is_refused = has_failed & (rng.random(verdict.shape) < REFUSED)
     texts = TEXTS[np.where(has_failed, 3, verdict)].astype(object)
     texts[is_refused] = REFUSAL
@@ -362,16 +340,21 @@ def simulate_log(process: JudgeProcess, n_items: int = 1000, seed: int = 0) -> J
     def by_item(values: NDArray[Any]) -> NDArray[Any]:
         return np.ascontiguousarray(values.transpose(1, 0, 2)).ravel()
 
-    names = np.array(process.system_names)
     columns = {
         "item": np.repeat(np.arange(n_items), 2 * n_judges),
-        "system_a": np.repeat(names[a], 2 * n_judges),
-        "system_b": np.repeat(names[b], 2 * n_judges),
-        "judge": np.tile(np.repeat(process.judge_names, 2), n_items),
+        "system_a": np.repeat(systems[a], 2 * n_judges),
+        "system_b": np.repeat(systems[b], 2 * n_judges),
+        "judge": np.tile(np.repeat(judges, 2), n_items),
         "order": np.tile(["AB", "BA"], n_judges * n_items),
         "verdict": by_item(texts),
         "error": by_item(np.where(has_failed & ~is_refused, "timeout", "").astype(object)),
-        "cost": np.tile(np.repeat(process.cost, 2), n_items),
+        "cost": np.tile(np.repeat(cost, 2), n_items),
     }
-    truth = np.where(winner == 2, "tie", np.where(winner == 0, names[a], names[b]))
-    return JudgeSimulation(process, columns, {"item": np.arange(n_items), "truth": truth})
+    truth = np.where(winner == 2, "tie", np.where(winner == 0, systems[a], systems[b]))
+    rates = {"accuracy": accuracy, "position_bias": position_bias, "failure_rate": failure_rate}
+    return JudgeSimulation(
+        columns,
+        {"item": np.arange(n_items), "truth": truth},
+        {"judge": judges, **rates, "cost": cost},
+        {"system": systems, "strength": strength},
+    )
