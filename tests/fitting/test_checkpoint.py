@@ -84,22 +84,11 @@ os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cachep
     assert done.returncode == 0, done.stdout
 
 
-def test_resuming_where_there_is_nothing_starts_afresh(tmp_path):
-    votes = Annotations.from_arrays(*sample_votes())
-    result = finegold.aggregate(votes, checkpoint=tmp_path / "none", resume=True)
-    assert result.converged
-
-
 def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
     monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)
     path = tmp_path / "half"
-    there = []
-    fit(
-        PTBCC(),
-        Annotations.from_arrays(*sample_votes()),
-        on_step=lambda step: there.append(path.exists()),
-        checkpoint=Checkpoint(path),
-    )
+    there, votes = [], Annotations.from_arrays(*sample_votes())
+    fit(PTBCC(), votes, on_step=lambda step: there.append(path.exists()), checkpoint=Checkpoint(path))
     assert there == [False, *[True] * (len(there) - 1)]
     assert not path.exists()
 
@@ -154,13 +143,9 @@ def test_work_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monke
 
 def test_work_can_be_interrupted_again_and_again(votes, whole, tmp_path):
     for number in range(3, whole.iterations, 3):
+        checkpoint = Checkpoint(tmp_path / "half", resume=number > 3)
         with pytest.raises(KeyboardInterrupt):
-            fit(
-                PTBCC(),
-                votes,
-                on_step=interrupt_at(number),
-                checkpoint=Checkpoint(tmp_path / "half", resume=number > 3),
-            )
+            fit(PTBCC(), votes, on_step=interrupt_at(number), checkpoint=checkpoint)
     resumed = fit(PTBCC(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
     assert np.array_equal(resumed.posterior, whole.posterior)
 
@@ -200,7 +185,9 @@ def test_work_on_other_votes_or_with_other_settings_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"half is not a checkpoint of Finegold, or it is damaged"):
         fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
-    assert fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True)).converged
+    assert finegold.aggregate(
+        votes, "ptbcc", checkpoint=path, resume=True
+    ).converged  # there is nothing: it starts afresh
 
 
 def test_restarts_cannot_be_resumed(tmp_path):

@@ -44,10 +44,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def crafted(folder, tmp_path):
-    """A model of ds with one array replaced (None: left out), or entries of the manifest."""
+    """A model of ds, or another, with one array replaced (None: left out), or entries of the manifest."""
 
-    def make(arrays=(), **entries):
-        manifest, kept = unpack((folder / "ds.finegold").read_bytes())
+    def make(arrays=(), model="ds", **entries):
+        manifest, kept = unpack((folder / f"{model}.finegold").read_bytes())
         for name, change in dict(arrays).items():
             kept[f"{name}.npy"] = change(kept[f"{name}.npy"]) if callable(change) else change
         path = tmp_path / "crafted.finegold"
@@ -159,12 +159,10 @@ def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
         ("prototypes", "x", "prototypes must be an array of numbers"),
     ],
 )
-def test_prototypes_must_be_as_many_as_the_settings_say(folder, tmp_path, name, value, told):
-    manifest, arrays = unpack((folder / "ptbcc.finegold").read_bytes())
-    manifest["settings"][name] = value
-    (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
+def test_prototypes_must_be_as_many_as_the_settings_say(crafted, folder, name, value, told):
+    model = crafted(model="ptbcc", settings=PTBCC().settings | {name: value})
     with pytest.raises(InputError, match=told):
-        finegold.load(tmp_path / "m.finegold").update(folder / "new.csv")
+        finegold.load(model).update(folder / "new.csv")
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name != "auto"])
@@ -229,22 +227,10 @@ def test_mutated_models_are_refused_or_read(folder, tmp_path, method):
 
 @pytest.mark.parametrize("method", ["ds", "ptbcc", "sets"])
 def test_mutated_models_crash_no_process_that_uses_them(folder, method):
-    command = [
-        sys.executable,
-        "-m",
-        "tests.fuzz.archives",
-        folder / f"{method}.finegold",
-        folder / "new.csv",
-        "0",
-        "40",
-    ]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    files, environment = [folder / f"{method}.finegold", folder / "new.csv"], {**os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, "-m", "tests.fuzz.archives", *files, "0", "40"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
     fine = "    prior: sets of labels have no matrices" if method == "sets" else "used"
     assert done.stdout.count(fine) > 3
@@ -269,12 +255,9 @@ def test_a_whole_model_can_be_used_in_every_way(folder, tmp_path):
     ],
     ids=str,
 )
-def test_sets_that_do_not_fit_the_classes_are_refused(folder, tmp_path, entries):
-    manifest, arrays = unpack((folder / "sets.finegold").read_bytes())
-    path = tmp_path / "crafted.finegold"
-    path.write_bytes(pack({**manifest, **entries}, arrays))
+def test_sets_that_do_not_fit_the_classes_are_refused(crafted, entries):
     with pytest.raises(InputError, match=DAMAGED):
-        finegold.load(path)
+        finegold.load(crafted(model="sets", **entries))
 
 
 def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
@@ -322,12 +305,8 @@ def test_pointers_must_grow_from_zero_to_the_end():
 def test_a_table_says_what_arrays_are_like():
     fields = {"x": Field("TK", "f", 0, 1), "y": Field("K", "iu", 0, "T")}
     check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1])}, fields, {"T": 2})
-    for name, bad in (
-        ("x", np.ones((3, 3))),
-        ("x", np.full((2, 3), 2.0)),
-        ("y", np.array([0, 1, 2])),
-        ("y", np.ones(3)),
-    ):
+    wrong_x, wrong_y = (np.ones((3, 3)), np.full((2, 3), 2.0)), (np.array([0, 1, 2]), np.ones(3))
+    for name, bad in [*(("x", bad) for bad in wrong_x), *(("y", bad) for bad in wrong_y)]:
         with pytest.raises(ValueError, match=name):
             check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1]), name: bad}, fields, {"T": 2})
 
@@ -377,10 +356,9 @@ def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
 def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "votes.csv").write_text(CSV)
     half_done(HDS(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
+    given = {"classes": [0, 1, 2, 3], "checkpoint": tmp_path / "half", "resume": True}
     with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
-        finegold.aggregate(
-            tmp_path / "votes.csv", "hds", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True
-        )
+        finegold.aggregate(tmp_path / "votes.csv", "hds", **given)
 
 
 @pytest.mark.parametrize("x", [0.0, -1e300, -3.0, float("nan")])
