@@ -7,7 +7,6 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -271,8 +270,10 @@ def read_wide(opened: Table, options: ReadOptions, is_transposed: bool = False) 
         gold = None if is_transposed else gold_column(options.gold, opened.columns)
         role, name = (roles.RESPONDENT, options.annotator) if is_transposed else (roles.WIDE_TASK, options.task)
         by_row = roles.find_column([column for column in opened.columns if column != gold], role, name)
-        if by_row is None and isinstance(opened.frame, nw.DataFrame):  # pandas users keep their ids in the index
-            index = nw.maybe_get_index(opened.frame)
+        if by_row is None and opened.frame is not None:  # pandas users keep their ids in the index
+            import narwhals as nw
+
+            index = nw.maybe_get_index(opened.frame) if isinstance(opened.frame, nw.DataFrame) else None
             if index is not None and type(index).__name__ != "RangeIndex" and index.nlevels == 1:
                 native = opened.frame.to_native().reset_index()
                 opened = replace(opened, frame=nw.from_native(native), columns=list(native.columns))

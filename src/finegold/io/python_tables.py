@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -44,6 +43,8 @@ def as_frame(votes: Any) -> pl.DataFrame:
 
 def with_index(frame: Any, named: Sequence[Any]) -> Any:
     """Make columns of the levels of a pandas index that the user names, or that have a role no column has."""
+    import narwhals as nw
+
     index = nw.maybe_get_index(frame) if isinstance(frame, nw.DataFrame) else None
     if index is None:
         return frame
@@ -123,6 +124,8 @@ def _column(name: Any, values: Any) -> pl.Series:
         return series_of(values)
     if isinstance(values, list | tuple):
         return series_of(values)
+    import narwhals as nw
+
     try:
         return polars_column(nw.from_native(values, series_only=True))
     except TypeError:

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -43,6 +42,9 @@ from finegold.votes.encoding import TEXT, Coded, Encoder, Names, encode_column, 
 from finegold.votes.frames import names_of
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 MOST_ROWS = 2**18  # in a batch
 SHORT = "__is_null__"  # of the last column, where rows with too few fields show
@@ -131,6 +133,8 @@ class Table:
             with reading(self.sources[0]):
                 head: Any = self.scans[0].head(rows).collect()
         else:
+            import narwhals as nw
+
             head = self.frame.head(rows)
             head = head.collect() if isinstance(head, nw.LazyFrame) else head
         return [head.get_column(name).to_list() for name in self.columns]
@@ -138,6 +142,8 @@ class Table:
     def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Table:
         """Read all rows of these columns, some of which are ids."""
         if self.frame is not None:
+            import narwhals as nw
+
             frame = self.frame
             if isinstance(frame, nw.LazyFrame):
                 try:
@@ -238,6 +244,8 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Table:
     # `named` are columns that the user names: levels of a pandas index may be among them.
     if is_files(votes):
         return open_sources(sources_of(votes))
+    import narwhals as nw
+
     try:
         try:
             frame = nw.from_native(votes)
@@ -304,6 +312,8 @@ def lists_as_text(table: Table, column: Any) -> Table:
             for scan in table.scans
         ]
         return replace(table, scans=scans)
+    import narwhals as nw
+
     if table.frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
         return table
     frame = table.frame.collect() if isinstance(table.frame, nw.LazyFrame) else table.frame

@@ -9,7 +9,6 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, cast
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -120,10 +119,15 @@ def annotators_for_users(result: ResultData) -> pl.DataFrame:
 
 def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
     """Name the first column of a data frame as the user does, unless another column has this name."""
-    frame = nw.from_native(table)
-    first = frame.columns[0]
-    name = votes.columns[column] if votes else first
-    return table if name in frame.columns else frame.rename({first: name}).to_native()
+    frame = table
+    if not isinstance(table, pl.DataFrame):
+        import narwhals as nw
+
+        frame = nw.from_native(table)
+    if votes is None or votes.columns[column] in frame.columns:
+        return table
+    renamed = frame.rename({frame.columns[0]: votes.columns[column]})
+    return renamed if frame is table else renamed.to_native()
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:

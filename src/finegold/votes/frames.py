@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
 from finegold.votes.encoding import Names, kinds_of, series_of
 
-Series = nw.Series[Any]
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    Series = nw.Series[Any]
+
+# Narwhals takes longer to import than a small file to read: it is imported where a data frame is not of Polars.
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NULLABLE = {"bool": "boolean"} | {name: name.replace("int", "Int").replace("u", "U") for name in INTEGERS}
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
     """Convert any data frame to Polars. Unlike `polars.from_pandas`, this does not need PyArrow."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    import narwhals as nw
+
     table = nw.from_native(frame)
     eager = table.collect() if isinstance(table, nw.LazyFrame) else table
     if eager.implementation.is_polars():
@@ -37,6 +45,8 @@ def names_like(values: Sequence[Any], column: Names) -> Names:
     """Return names that are not in a data frame, but leave in the library of this column of it."""
     names = Names(list(values))
     if column.like is not None:
+        import narwhals as nw
+
         library = nw.from_native(column.like, series_only=True).implementation
         names.like = nw.new_series("", names[:1].to_list(), backend=library).head(0).to_native()
     return names
@@ -51,6 +61,8 @@ def polars_column(series: Series) -> pl.Series:
         if str(native.type).startswith("dictionary"):  # Polars would convert it to text
             native = native.cast(native.type.value_type)
         return pl.Series(name, native)
+    import narwhals as nw
+
     null = series.is_null().to_numpy()
     if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not null.any():
         return pl.Series(name, series.to_numpy())
@@ -74,6 +86,8 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
             made[name] = series_of(values) if is_polars else list(values)
     if like is None or is_polars:
         return pl.DataFrame(made)
+    import narwhals as nw
+
     library = nw.from_native(like.like, series_only=True).implementation
     return nw.from_dict(made, backend=library).to_native()
 
@@ -82,6 +96,8 @@ def native_column(names: Names) -> Any:
     """Return names as a series of the user's library, in the dtype in which they came if it can hold them."""
     if names.like is None:
         return names.values
+    import narwhals as nw
+
     like, values = nw.from_native(names.like, series_only=True), names.to_list()
     library, null = like.implementation, names.values.is_null().to_list()
 
