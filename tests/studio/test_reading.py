@@ -252,35 +252,34 @@ def test_findings_are_part_of_the_project_before_any_fit(studio):
     assert studio.settled(project)["job"]["warnings"] == ["3 classes look like 2: Cat (6) = cat (6)"]
 
 
-def test_normalise_is_kept_and_used_for_posted_votes(studio):
-    project, facts = opened(studio, normalise=True)
-    assert classes(facts) == {"Cat": 12, "dog": 4}
-    studio.post_votes(project, ("t9", "zoe", "CAT"), ("t9", "yan", "Dog."), ("t9", "xi", "bird"), ("t8", "xi", "Bird"))
-    state = studio.fit(project, "mv")
-    assert classes(facts_of(state)) == {"Cat": 13, "dog": 5, "bird": 2}
-    assert state["reading"]["normalise"] is True
-
-
-def test_an_alias_is_kept_and_used_for_posted_votes(studio):
-    project, facts = opened(studio, alias={"Cat": "cat"})
-    assert classes(facts) == {"cat": 12, "dog": 4}
-    studio.post_votes(project, ("t9", "zoe", "Cat"), ("t9", "yan", "DOG"))
+@pytest.mark.parametrize(
+    ("reading", "classes_of_file", "posted", "classes_of_all"),
+    [
+        ({"normalise": True}, {"Cat": 12, "dog": 4}, ["CAT", "Dog.", "bird", "Bird"], {"Cat": 13, "dog": 5, "bird": 2}),
+        ({"alias": {"Cat": "cat"}}, {"cat": 12, "dog": 4}, ["Cat", "DOG"], {"cat": 13, "dog": 4, "DOG": 1}),
+        (
+            {"classes": ["dog", "cat", "Cat", "owl"]},
+            *({"cat": 6, "Cat": 6, "dog": 4, "owl": 0}, ["owl"], {"cat": 6, "Cat": 6, "dog": 4, "owl": 1}),
+        ),
+    ],
+)
+def test_what_was_chosen_of_spellings_and_classes_is_kept_and_used_for_posted_votes(
+    studio, reading, classes_of_file, posted, classes_of_all
+):
+    project, facts = opened(studio, **reading)
+    assert classes(facts) == classes_of_file
+    studio.post_votes(project, *(("t9", f"w{number}", label) for number, label in enumerate(posted)))
     state = studio.fit(project, "mv")
     facts = facts_of(state)
-    assert classes(facts) == {"cat": 13, "dog": 4, "DOG": 1}
+    assert classes(facts) == classes_of_all
     found = [one["groups"] for one in facts["hygiene"]["findings"] if one["kind"] == "spellings"]
-    assert found == [[[["dog", 4], ["DOG", 1]]]]  # posted votes that are spelled otherwise are reported
-    assert facts_of(studio.read(project, **state["reading"]))["hygiene"]["alias"] == {"Cat": "cat"}
-
-
-def test_posted_votes_keep_to_the_classes_that_were_listed(studio):
-    project, facts = opened(studio, classes=["dog", "cat", "Cat", "owl"])
-    assert classes(facts) == {"cat": 6, "Cat": 6, "dog": 4, "owl": 0}
-    studio.post_votes(project, ("t9", "zoe", "owl"))
-    assert classes(facts_of(studio.fit(project, "mv")))["owl"] == 1
+    if "alias" in reading:  # posted votes that are spelled otherwise are reported
+        assert found == [[[["dog", 4], ["DOG", 1]]]]
+    assert facts_of(studio.read(project, **state["reading"]))["hygiene"]["alias"] == reading.get("alias", {})
     studio.post_votes(project, ("t9", "zoe", "fox"))
-    job = studio.fit(project, "mv")["job"]
-    assert job["message"] == "the posted label 'fox' is not among the classes dog, cat, Cat, owl; remove its batch"
+    if "classes" in reading:
+        job = studio.fit(project, "mv")["job"]
+        assert job["message"] == "the posted label 'fox' is not among the classes dog, cat, Cat, owl; remove its batch"
 
 
 def test_a_project_of_posted_votes_only_can_merge_spellings(studio):
