@@ -40,6 +40,7 @@ def everybody(n_annotators: int, n_tasks: int, n_classes: int = 4, skill: float 
 
 
 def test_a_survey_of_many_respondents_takes_little_memory() -> None:
+    finegold.aggregate(everybody(30, 20), "ptbcc", threads=1).trust()  # compiles, which is slow while memory is traced
     result = finegold.aggregate(everybody(8_000, 20), "ptbcc", threads=1)
     with at_most(500):
         found = result.trust()
