@@ -1,7 +1,5 @@
 """Agreement beyond chance: published examples, libraries that compute the same, and sums by hand."""
 
-import json
-
 import krippendorff
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 import finegold
 from finegold import Annotations, InputError
 from finegold.votes.frames import to_polars
-from tests.support.cli_helpers import run, succeed, write
+from tests.support.cli_helpers import json_of, run, succeed, write
 
 _ = None
 
@@ -199,8 +197,8 @@ def test_the_command_shows_and_writes_it(tmp_path):
 
 def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
     file = write(tmp_path / "votes.csv", CSV)
-    assert run("aggregate", file, "--save", tmp_path / "model.finegold").exit_code == 0
-    plain, saved = (json.loads(run("agreement", path, "--json").stdout) for path in (file, tmp_path / "model.finegold"))
+    succeed("aggregate", file, "--save", tmp_path / "model.finegold")
+    plain, saved = (json_of("agreement", path) for path in (file, tmp_path / "model.finegold"))
     assert plain == saved
     assert round(plain["ac1"], 5) == 0.77544
     assert len(plain["classes"]) == 5

@@ -15,7 +15,7 @@ import finegold
 from finegold import Annotations, InputError
 from finegold.insight.coverage_table import coverage_figures
 from finegold.votes.frames import to_polars
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import json_of, read_table, refusal_of, run, succeed, write
 
 # Four functions on five tasks, -1 abstains: "all" votes on nearly everything, "ham" for class 0 only.
 L = np.array(
@@ -189,15 +189,14 @@ def test_a_long_polarity_is_cut_on_the_terminal_only(tmp_path):
     rows = "".join(f"{k},a,c{k}\n" for k in range(8))
     votes = write(tmp_path / "v.csv", f"task,worker,label\n{rows}")
     assert "c0, c1, c2, c3, c4 and 3 more" in run("coverage", votes).stdout
-    assert len(json.loads(run("coverage", votes, "--json").stdout)["annotators"][0]["polarity"]) == 8
+    assert len(json_of("coverage", votes)["annotators"][0]["polarity"]) == 8
 
 
 @pytest.mark.parametrize(("name", "polarity"), [("out.csv", "0, 1"), ("out.tsv", "0, 1"), ("out.parquet", [0, 1])])
 def test_the_table_is_written(files, tmp_path, name, polarity):
     out = tmp_path / name
-    assert run("coverage", files[0], "--wide", "--missing", "-1", "--truth", files[1], "-o", out).exit_code == 0
-    readers = {"csv": pl.read_csv, "tsv": lambda path: pl.read_csv(path, separator="\t"), "parquet": pl.read_parquet}
-    table = readers[out.suffix[1:]](out)
+    succeed("coverage", files[0], "--wide", "--missing", "-1", "--truth", files[1], "-o", out)
+    table = read_table(out)
     assert table.columns == list(BY_HAND)
     assert table["coverage"].to_list() == BY_HAND["coverage"]
     first = table["polarity"][0]
@@ -207,8 +206,8 @@ def test_the_table_is_written(files, tmp_path, name, polarity):
 def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     model = tmp_path / "m.finegold"
     options = ("--wide", "--missing", "-1", "--method", "ds", "-o", tmp_path / "labels.csv", "--save", model)
-    assert run("aggregate", files[0], *options).exit_code == 0
-    told = json.loads(run("coverage", model, "--json").stdout)["annotators"]
+    succeed("aggregate", files[0], *options)
+    told = json_of("coverage", model)["annotators"]
     assert [row["annotator"] for row in told] == NAMES
     assert [row["accuracy"] for row in told][:3] == pytest.approx(finegold.load(model).accuracy)
     assert told[3]["accuracy"] is None

@@ -1,7 +1,5 @@
 """Where the next votes are worth most."""
 
-import csv
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from finegold.api.job import fit
 from finegold.insight.next_votes import _advice_on, expected_gains
 from finegold.methods.mv import MajorityVote
 from finegold.results.matrices import group_matrices
-from tests.support.cli_helpers import CSV, run, succeed, write
+from tests.support.cli_helpers import CSV, json_of, read_table, run, succeed, write
 
 
 def crowd(rights, n_tasks=60, share=0.6, seed=0):
@@ -133,19 +131,14 @@ def test_wishes_that_make_no_sense_are_refused(result, wish, words):
 
 def test_the_command_writes_tables_and_json(tmp_path):
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "model"
-    assert run("aggregate", votes, "--method", "mv", "--save", model).exit_code == 0
-    done = succeed("next", model, "--budget", 2, "--json")
-    assert json.loads(done.stdout)["exhausted"] == 3
-    done = run(
-        "aggregate", write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")), "--method", "mv", "--save", model
-    )
-    done = succeed(
-        "next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", tmp_path / "safe.csv"
-    )
+    succeed("aggregate", votes, "--method", "mv", "--save", model)
+    assert json_of("next", model, "--budget", 2)["exhausted"] == 3
+    fewer, safe = write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")), tmp_path / "safe.csv"
+    succeed("aggregate", fewer, "--method", "mv", "--save", model)
+    done = succeed("next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", safe)
     assert "safe" in done.stderr
-    rows = list(csv.DictReader((tmp_path / "safe.csv").read_text().splitlines()))
-    assert {row["task"] for row in rows} == {"t1", "t2"}
-    assert run("next", votes, "--method", "mv").exit_code == 0  # votes are fitted first
+    assert set(read_table(safe)["task"]) == {"t1", "t2"}
+    succeed("next", votes, "--method", "mv")  # votes are fitted first
 
 
 @pytest.mark.parametrize("task", ["[/b]", "5000"])
@@ -168,7 +161,7 @@ AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) f
 
 def model_of(tmp_path, rows):
     votes, model = write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])), tmp_path / "model"
-    assert run("aggregate", votes, "--method", "ds", "--save", model).exit_code == 0
+    succeed("aggregate", votes, "--method", "ds", "--save", model)
     return model
 
 

@@ -1,6 +1,5 @@
 """Flips of the majority, votes that ignore the truth, and all of it in one place."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from finegold.insight import calibration, contested, flips, n_flips, spammers, t
 from finegold.insight.spam import spam
 from finegold.results.data import Learned
 from finegold.votes.frames import to_polars
-from tests.support.cli_helpers import refusal_of, run, succeed, write
+from tests.support.cli_helpers import json_of, refusal_of, run, succeed, write
 from tests.support.trust_helpers import panel
 
 
@@ -183,16 +182,6 @@ def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
     assert spam(result).score == pytest.approx(sum(pairs) / 6)
 
 
-def test_everything_in_one_place():
-    votes, truth = panel(votes=odd_ones)
-    found = finegold.aggregate(votes, "ds").trust(truth)
-    figures = found.figures()
-    assert figures["n_spammers"] == 3
-    assert figures["calibration"]["n"] == 200
-    assert json.dumps(figures)
-    assert any("the votes of annotators 4, 5, 6 do not depend on the truth" in warning for warning in found.warnings)
-
-
 @pytest.fixture
 def files(tmp_path):
     votes, truth = panel(votes=odd_ones)
@@ -216,10 +205,11 @@ def test_the_command_says_what_to_know_and_writes_tables(files):
 
 
 def test_a_saved_model_says_the_same_as_its_votes(files):
-    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
-    plain, saved = (json.loads(run("trust", files / name, "--json").stdout) for name in ("votes.csv", "model.finegold"))
-    assert plain == saved
-    assert plain["calibration"] is None
+    succeed("aggregate", files / "votes.csv", "--method", "ds", "--save", files / "model.finegold")
+    plain = json_of("trust", files / "votes.csv", "--method", "ds")
+    assert plain == json_of("trust", files / "model.finegold")
+    assert (plain["calibration"], plain["n_spammers"]) == (None, 3)
+    assert json_of("trust", files / "model.finegold", "--truth", files / "truth.csv")["calibration"]["n"] == 200
 
 
 def test_the_curve_needs_truths(files):
@@ -239,7 +229,7 @@ def test_what_does_not_count_is_said(files, command):
 @pytest.mark.parametrize("command", ["trust", "agreement"])
 @pytest.mark.parametrize("option", [["--label", "x"], ["--wide"], ["--question", "q"]])
 def test_a_model_has_no_columns(files, command, option):
-    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
+    succeed("aggregate", files / "votes.csv", "--save", files / "model.finegold")
     message = refusal_of(command, files / "model.finegold", *option)
     assert f"this is a saved model, which is fitted already; leave out {option[0]}" in message
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from finegold.errors import FinegoldWarning
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import to_list
 
@@ -18,6 +21,14 @@ def votes_of(annotations: Annotations) -> set[tuple[Any, Any, Any]]:
     listed = [to_list(name) for name in names]
     codes = zip(*(column.tolist() for column in annotations.votes()), strict=True)
     return {tuple(name[code] for name, code in zip(listed, vote, strict=True)) for vote in codes}
+
+
+def with_warnings(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> tuple[Any, list[str]]:
+    """Return the result of a call, and the texts of Finegold's warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call(*arguments, **keywords)
+    return result, [str(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
 
 
 def write(path: Path, content: str | bytes) -> Path:

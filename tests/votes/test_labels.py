@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from finegold.io.truth import match_truth
 from finegold.votes.encoding import to_list
 from finegold.votes.frames import native_column
 from tests.support.cli_helpers import refusal_of, run, write
-from tests.support.readers_votes import votes_of
+from tests.support.readers_votes import votes_of, with_warnings
 
 WORDS = ["NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "Null", "{}"]
 DOUBTFUL = ["None", "none", "-", "?"]
@@ -90,11 +91,7 @@ def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(tmp_path: Path, ta
     assert to_list(finegold.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
 
 
-def said_by(path: object, **how: object) -> tuple[finegold.Annotations, list[str]]:
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        votes = finegold.read(path, **how)
-    return votes, [str(one.message) for one in said]
+said_by = partial(with_warnings, finegold.read)
 
 
 def counts_of(votes: finegold.Annotations) -> dict[object, int]:
