@@ -13,11 +13,8 @@ from typing import Any
 
 import griffe
 
-from finegold.system.docstrings import make_docstrings
-
 __all__ = ["House", "as_markdown"]
 
-make_docstrings()
 SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
 NUMPYDOC = re.compile(r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
 MADE = "documented"  # a name in modules with docstrings that `finegold.system.docstrings` makes

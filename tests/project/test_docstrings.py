@@ -7,6 +7,7 @@ import ast
 import doctest
 import inspect
 import re
+import subprocess
 import sys
 
 import pytest
@@ -80,6 +81,16 @@ def test_numpydoc_of_class_methods_and_of_keywords_is_made_from_short_docstrings
     text = inspect.getdoc(finegold.PTBCC.fit_predict) or ""
     assert "\n*votes, **reading : object\n    The arguments of `fit`." in text
     assert (inspect.getdoc(finegold.PTBCC.fit) or "").count("\nX, data : path") == 1
+
+
+@pytest.mark.parametrize("module", ["finegold.judges", "finegold.crowdkit.metrics.data", "finegold.methods.ptbcc"])
+def test_docstrings_of_a_module_are_made_whoever_imports_it(module: str) -> None:
+    code = (
+        f"import {module} as m; texts = [each.__doc__ for each in vars(m).values() "
+        "if getattr(each, '__module__', '') == m.__name__ and each.__doc__ and not each.__name__.startswith('_')]; "
+        "print(sum('\\n----------\\n' in text for text in texts))"
+    )
+    assert int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) > 0
 
 
 def test_the_examples_of_the_measures_run() -> None:

@@ -18,6 +18,9 @@ def main() -> None:
         set_up_streams()
     code: int | str | None = 0
     try:
+        from finegold.system.docstrings import postpone_docstrings
+
+        postpone_docstrings()
         from finegold.cli.app import app
 
         try:

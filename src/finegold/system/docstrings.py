@@ -1,7 +1,7 @@
 """Docstrings of numpydoc, made from short ones: lines such as `name (type): what it is`, after the first paragraph.
 
 Types and defaults come from the code unless they are in brackets. Sections that are written out (Examples) come last.
-They are made when Python asks for a name of `finegold`. Commands never do, so they do not wait for docstrings.
+Commands show none and do not wait for them: there, they are made when Python asks for a name of `finegold`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from finegold.options import list_options
 
-__all__ = ["Documented", "documented", "make_docstrings", "postpone"]
+__all__ = ["Documented", "documented", "make_docstrings", "postpone", "postpone_docstrings"]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -31,11 +31,17 @@ MORE = "*args, **kwargs : object\n    Further arguments of `fit`."
 NO_DEFAULT = inspect.Parameter.empty
 
 
-_postponed: list[Callable[[], None]] | None = []  # None: docstrings are made at once
+_postponed: list[Callable[[], None]] | None = None  # None: docstrings are made at once
+
+
+def postpone_docstrings() -> None:
+    """From now on, make docstrings when `make_docstrings` is called."""
+    global _postponed
+    _postponed = _postponed or []
 
 
 def postpone(make: Callable[[], None]) -> None:
-    """Make a docstring when `make_docstrings` is called, or now if it has been called."""
+    """Make a docstring now, or later if `postpone_docstrings` has been called."""
     if _postponed is None:
         make()
     else:
