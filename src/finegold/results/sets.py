@@ -133,7 +133,9 @@ def summarise_sets(
 ) -> ResultData:
     """Build a result from the probabilities of the options [T, O]: sets, confidences and records of annotators."""
     chosen = posterior > 0.5
-    distinct, codes = np.unique(chosen, axis=0, return_inverse=True)  # the sets, and that of each task
+    # The sets, and that of each task: as texts of bits, which are sorted ten times faster than rows of truth values.
+    bits = np.packbits(np.pad(chosen, ((0, 0), (0, 1))), axis=1)  # one more bit, so that there is one
+    _, first, codes = np.unique(bits.view(f"V{bits.shape[1]}"), return_index=True, return_inverse=True)
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
     expected, tied = quality_of(answers, posterior).right_answers(), (posterior == 0.5).any(axis=1)
@@ -144,7 +146,7 @@ def summarise_sets(
         class_names=votes.class_names[: answers.n_options],
         votes_per_task=answers.per_task,
         votes_per_annotator=answers.per_annotator,
-        label_sets=tuple(tuple(np.flatnonzero(options).tolist()) for options in distinct),
+        label_sets=tuple(tuple(np.flatnonzero(options).tolist()) for options in chosen[first]),
     )
 
 
