@@ -68,7 +68,10 @@ def evaluate(
     out.print_figures(None, rows, ["method", *headings], caption=caption)
 
 
-FIGURES = ("accuracy", "log_loss", "flips", "flips_right", "flips_wrong", "ties", "mean_confidence", "bound")
+FIGURES = (
+    *("accuracy", "log_loss", "flips", "flips_right", "flips_wrong", "ties", "mean_confidence", "bound"),
+    *("iterations", "seconds"),
+)
 
 
 @o.with_groups
@@ -113,7 +116,7 @@ def compare(
             return ""
         return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.1f}"
 
-    shown = [name for name in (*FIGURES, "iterations", "seconds") if name in rows[0]]
+    shown = [name for name in FIGURES if name in rows[0]]
     headings = [name.removeprefix("flips_").removeprefix("mean_").replace("_", " ") for name in shown]
     figures = [[row["method"], *(figure(row[name]) for name in shown)] for row in rows]
     shares = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in zip(names, agreeing, strict=True)]

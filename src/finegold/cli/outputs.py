@@ -230,7 +230,7 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
     if counted is not None:
         return summary | counted
     from finegold.insight.expected import expected_accuracy
-    from finegold.insight.majority import flipped_tasks, n_tied_votes, tie_warnings
+    from finegold.insight.majority import n_flips, n_tied_votes, tie_warnings
 
     if result.label_sets is not None:
         sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
@@ -238,8 +238,7 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
     else:
         summary["tied_votes"] = n_tied_votes(result)
-    summary |= {"differs_from_majority": int(flipped_tasks(result).sum())}
-    summary |= {"expected_accuracy": expected_accuracy(result)}
+    summary |= {"differs_from_majority": n_flips(result), "expected_accuracy": expected_accuracy(result)}
     return summary | {"warnings": tie_warnings(result, summary.get("tied_votes"))}
 
 
@@ -289,22 +288,24 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
 
 def left_out(summary: Mapping[str, Any]) -> str:
     """Describe what was read but left out; empty if nothing was."""
-    rows, names, pairs = summary["rows"], summary["never_voted"], summary["rows"]["disagreeing"]
+    rows, names = summary["rows"], summary["never_voted"]
     words = [f'{number:,} "{word}"' for word, number in summary["no_vote"].items()]
-    listed = []
-    for items, more in ((words, " more words"), (names, " more")):
-        others = f" and {len(items) - NAMES_SHOWN:,}{more}" if len(items) > NAMES_SHOWN else ""
-        listed.append(", ".join(map(str, items[:NAMES_SHOWN])) + others)
-    no_vote = f" ({listed[0]})" if words else ""
+    no_vote, pairs = f" ({_list_first(words, ' more words')})" if words else "", rows["disagreeing"]
     clash = f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes that disagree)"
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label{no_vote}"),
         (rows["repeated"], count(rows["repeated"], "repeated vote") + (clash if pairs else "")),
         (summary["unlabelled"], f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)"),
-        (len(names), f"{count(len(names), 'annotator')} without any vote: {listed[1]}"),
+        (len(names), f"{count(len(names), 'annotator')} without any vote: {_list_first(names, ' more')}"),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
+
+
+def _list_first(names: list[Any], more: str) -> str:
+    """List the first names, and the number of the others."""
+    others = f" and {len(names) - NAMES_SHOWN:,}{more}" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(map(str, names[:NAMES_SHOWN])) + others
 
 
 def print_left_out(votes: Annotations) -> None:

@@ -231,9 +231,15 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
 
 
 def _describe(
-    predictions: Predictions, weights: Floats, posterior: Floats, of_votes: Floats, votes: Annotations, by_truths: bool,
-    kappas: list[float], repeats: list[bool],
-) -> tuple[list[ModelRecord], list[str]]:  # fmt: skip
+    predictions: Predictions,
+    weights: Floats,
+    posterior: Floats,
+    of_votes: Floats,
+    votes: Annotations,
+    by_truths: bool,
+    kappas: list[float],
+    repeats: list[bool],
+) -> tuple[list[ModelRecord], list[str]]:
     """Return what was learned about each model; and for people, also what cannot be known, and what looks wrong."""
     records, notes = [], []
     each = zip(predictions.models, predictions.probabilities, weights.tolist(), kappas, repeats, strict=True)

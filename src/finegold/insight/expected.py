@@ -33,10 +33,8 @@ def expected_accuracy(result: ResultData) -> float | None:
     def total(first: int, end: int) -> Any:
         """Sum as NumPy does, half by half, but without an array of all confidences."""
         if end - first <= TASKS_PER_RUN:
-            some = slice(first, end)
-            return replace(
-                result, posterior=result.posterior[some], label_codes=result.label_codes[some]
-            ).confidence.sum()
+            posterior, codes = result.posterior[first:end], result.label_codes[first:end]
+            return replace(result, posterior=posterior, label_codes=codes).confidence.sum()
         middle = first + (end - first) // 2 // 8 * 8
         return total(first, middle) + total(middle, end)
 

@@ -117,9 +117,9 @@ def assemble(
         whole = (codes[0] != MISSING) & (codes[1] != MISSING)
         codes, left_out = [column[whole] for column in codes], int((~whole).sum())
     gold, unused_gold = gold_codes(truth, truth_codes, tasks.names, codes, options.normalise) if truth else (None, [])
-    take, of_task, of_annotator = codes.pop, tasks.names, annotators.names
-    annotations = Annotations.from_codes(  # it frees codes that nobody else holds, not even a tuple of arguments
-        take(0), take(0), take(0), of_task, of_annotator, classes, gold=gold, repeated=options.repeated
+    take = codes.pop  # `from_codes` frees codes that nobody else holds, not even this list
+    annotations = Annotations.from_codes(
+        take(0), take(0), take(0), tasks.names, annotators.names, classes, gold=gold, repeated=options.repeated
     )
     counts = annotations.counts
     rows, missing = counts.rows + left_out, counts.missing + left_out

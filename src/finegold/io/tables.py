@@ -7,7 +7,6 @@ them in batches and keeps codes only, and both return the table with these rows.
 from __future__ import annotations
 
 import json
-import math
 import re
 import time
 from collections import Counter
@@ -162,9 +161,8 @@ class Table:
             rows = pl.concat([batch for part in parts for batch in part])
             known = {column.name: Names(column) for column in rows.iter_columns()}
             lengths = [sum(map(len, part)) for part in parts]
-            table = replace(
-                self, rows=known, lengths=lengths, mixed=mixed, findings=report_headers(headers) if headers else ()
-            )
+            findings = report_headers(headers)
+            table = replace(self, rows=known, lengths=lengths, mixed=mixed, findings=findings)
         if not len(table.rows[columns[0]]):
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
         return table
@@ -195,7 +193,7 @@ class Table:
         for key in list(columns):
             column_codes = columns.pop(key).finish()
             coded[key] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(key[0]))))
-        return replace(self, lengths=lengths, coded=coded, findings=report_headers(headers) if headers else ())
+        return replace(self, lengths=lengths, coded=coded, findings=report_headers(headers))
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
         """Yield the number of a source, some of its rows, and how many of them repeated the header."""
@@ -300,7 +298,7 @@ def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def report_headers(n: int) -> list[Finding]:
     rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
-    return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")]
+    return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")] if n else []
 
 
 def lists_as_text(table: Table, column: Any) -> Table:
@@ -462,7 +460,8 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
     # Rows of a delimited text may omit so many of the last cells.
 
     with reading(source):
-        query, declared, done, may_be_short = scan.select(columns), math.inf, 0, False
+        query, done, may_be_short = scan.select(columns), 0, False
+        declared: int | None = None  # rows, if the file says how many
         if source.is_delimited:
             last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
             query = scan.select(*columns, last)
@@ -473,7 +472,7 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
         large = query.collect_batches(engine="streaming", optimizations=flags)
         for batch in (part for each in large for part in each.iter_slices(MOST_ROWS)):
             done += batch.height
-            if done > declared:
+            if declared is not None and done > declared:
                 break
             if source.is_delimited:
                 may_be_short |= bool(batch.get_column(SHORT).any())
@@ -487,7 +486,8 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
             may_be_short = bool(short.collect().item())
         if may_be_short and (problem := ragged_line(source, may_omit)) is not None:
             raise problem
-        if done != declared < math.inf:  # Polars ends early, without an error, if one of its threads panics over damage
+        # Polars ends early, without an error, if one of its threads panics over a damaged file.
+        if declared is not None and done != declared:
             kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
             reason = f"it declares {declared:,} rows and has {actual}"
             raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")

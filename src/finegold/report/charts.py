@@ -393,13 +393,12 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
     if placed := [one for one in judges["judges"] if one["position_bias"] is not None]:
         most = max(placed, key=lambda one: abs(one["position_bias"]))
         side, share = "first" if most["position_bias"] > 0 else "second", percent(abs(most["position_bias"]))
+        values = [(one["judge"], one["position_bias"], *one["intervals"]["position_bias"]) for one in placed]
+        axis = {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}
         charts["judge-position"] = Drawn(
             "Position bias",
             f"{most['judge']} follows the position most: {share} for the {side} answer.",
-            _intervals(
-                [(one["judge"], one["position_bias"], *one["intervals"]["position_bias"]) for one in placed],
-                *("judge", {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}, ORANGE),
-            ),
+            _intervals(values, "judge", axis, ORANGE),
             note="Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel.",
         )
     if judges["pairs"]:  # a map of pairs of judges

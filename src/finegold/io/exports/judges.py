@@ -28,10 +28,8 @@ GAMES = "games"  # what the option `include` takes to count every game as a vote
 QUESTION_IDS = ("question_id", "uid", "id", "prompt_id", "question", "prompt")
 JUDGES = ("judge", "judge_model", "annotator", "evaluator", "rater")
 MODELS = (("model_a", "model_b"), ("model_1", "model_2"))
-
 JUDGE_BENCH = {"pair_id", "judgments"}
 ARENA_HARD = {"judge", "games", "model"}
-
 ORDERS = {"swap = False": "AB", "swap = True": "BA"}  # of LLMBar
 ALPACA_EVAL = {"instruction", "output_1", "output_2", "preference"}
 FIRST_OR_SECOND = (Meaning.FIRST, Meaning.SECOND, Meaning.TIE)
