@@ -147,6 +147,10 @@ BROKEN = {
     "cut.jsonl.gz": (gzip.compress(JSONL.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
     "cut.csv.zst": (zstd(CSV * 99)[:-30], "is cut short: the zstd data ends too early"),
     "cut.jsonl.zst": (zstd(JSONL * 99)[:-30], "is cut short: the zstd data ends too early"),
+    "latin.csv.zst": (
+        bytes(pa.compress("task,worker,label\n1,a,é\n".encode("latin-1"), codec="zstd", asbytes=True)),
+        "is not valid UTF-8; save it as UTF-8",
+    ),
     "long_row.csv": (b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n", "line 3: too many fields, found 4 but"),
     "long_row.tsv": (b"task\tworker\tlabel\nt1\tann\ta\nt2\tbob\tb\tc\n", "line 3: too many fields, found 4"),
     "long_hidden.csv": (b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n", "line 3: too many fields"),

@@ -141,7 +141,7 @@ def unpack_zstd(name: str, data: Path | bytes) -> bytes:
         reason = str(error)
         if "incomplete frame" in reason:
             raise InputError(f"{name} is cut short: the zstd data ends too early; {AGAIN}") from None
-        if "utf-8" in reason.lower():
+        if "utf" in reason.lower():  # Polars says "invalid utf8" or "invalid UTF-8"
             raise InputError(f"{name} is not valid UTF-8; save it as UTF-8") from None
         raise InputError(f"{name} is damaged: it cannot be unpacked with zstd ({reason}); {AGAIN}") from None
 

@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from multiprocessing.spawn import get_executable
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple, NoReturn
@@ -61,6 +60,8 @@ def run_in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float
     max_bytes = max_bytes if max_bytes == math.inf else min(max_bytes, available_memory())
     where = {"path": sys.path, "module": module, "function": function, "arguments": arguments}
     file = None if isinstance(data, bytes) else os.fspath(data)
+    from multiprocessing.spawn import get_executable  # which takes as long as reading a small file
+
     order = {**where, "file": file, "bytes": max_bytes, "seconds": max_seconds}
     line = json.dumps(order).encode() + b"\n"
     with subprocess.Popen(
