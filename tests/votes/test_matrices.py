@@ -49,8 +49,11 @@ def test_a_matrix_of_any_kind_gives_its_votes(dtype):
         (np.ma.masked_equal(np.array([[0, 5]]), 5), {}, {(0, 0, 0)}),
         ([[0.5, 1.0]], {}, {(0, 0, 0.5), (0, 1, 1.0)}),
     ],
-    ids=str,
-)
+    ids=[
+        "rows and columns have numbers", "named rows and columns", "abstain", "nothing abstains", "a text abstains",
+        "-1 in an array of texts", "-1 among texts", "nan", "None and nan", "masked", "fractions",
+    ],
+)  # fmt: skip
 def test_rows_columns_and_abstentions_may_be_named(matrix, more, votes):
     found = Annotations.from_matrix(matrix, **more)
     assert set(map(repr, votes_of(found))) == set(map(repr, votes))  # 0 is not 0.0
