@@ -411,6 +411,14 @@ def test_a_log_is_a_table_of_calls_with_times_and_lengths():
     assert lengths[::2] == [("x", "y", 1, 4), ("x", "y", 1, 2)]
 
 
+def test_of_two_pairs_of_systems_the_usual_name_counts():
+    log = {
+        "item": [1], "judge": ["j"], "verdict": ["A"], "first_model": ["p"], "second_model": ["q"],
+        "model_1": ["m"], "model_2": ["n"], "contestant_a": ["x"], "contestant_b": ["y"],
+    }  # fmt: skip
+    assert read(log).system_names == ["x", "y"]
+
+
 @pytest.mark.parametrize("times", [[1.7e9, 1.7e9 + 1], [1.7e12, 1.7e12 + 1000], ["noon", "later"]])
 def test_times_are_seconds_milliseconds_or_unknown(times):
     log = read({"item": [1, 2], "judge": ["j", "j"], "verdict": ["pass", "fail"], "tstamp": times})

@@ -81,7 +81,7 @@ PREDICTED_ONLY = "tasks without votes were labelled from predictions only."
 
 def combine(result: ResultData, predictions: Predictions, method: Method | None = None) -> ResultData:
     """Return the result with labels that follow from votes and predictions together."""
-    # The method is needed if it is not registered, and truths are known or models give answers.
+    # The method is needed if it is not registered, and enough truths are known.
     result = without_predictions(result)
     votes, n = votes_of(result), len(result.posterior)
     known = np.flatnonzero((votes.gold != MISSING) & predictions.known[:, :n].any(axis=0))

@@ -188,10 +188,11 @@ VERDICT_ENDS = ("verdict", "winner", "decision", "preference", "judgment", "resu
 TRUTHS = ("human", "gold", "truth", "label", "reference")  # how the name of a file of truths begins
 WORDS_FOR_SYSTEMS = ["model", "system", "generator", "assistant", "candidate", "player"]
 # The two systems that are compared. The first column is the answer that was shown first, unless an order is given.
-SYSTEMS = [(f"{name}{a}", f"{name}{b}") for a, b in ("ab", "12") for name in WORDS_FOR_SYSTEMS]
-SYSTEMS += [("contestanta", "contestantb"), ("modelleft", "modelright"), ("firstmodel", "secondmodel")]
-OTHERS = ["baseline", "baselinemodel", "reference", "referencemodel", "opponent"]
-OPPONENTS = [(name, other) for name in ["model", "system", "candidate", "generator"] for other in OTHERS]
+SYSTEMS = [(f"{name}a", f"{name}b") for name in [*WORDS_FOR_SYSTEMS, "contestant"]]
+SYSTEMS += [(f"{name}1", f"{name}2") for name in WORDS_FOR_SYSTEMS]
+SYSTEMS += [("modelleft", "modelright"), ("firstmodel", "secondmodel")]
+OF_OPPONENTS = ["baseline", "baselinemodel", "reference", "referencemodel", "opponent"]
+OPPONENTS = [(name, other) for name in ["model", "system", "candidate", "generator"] for other in OF_OPPONENTS]
 UNPLACED = (*OPPONENTS, ("generator1", "generator2"))  # nothing is known about positions; AlpacaEval undoes the order
 # The texts of the two answers, of which the log keeps the lengths.
 TEXTS_OF_ANSWERS = ["response", "answer", "output", "completion", "text"]
