@@ -212,7 +212,7 @@ def test_bytes_are_written_as_text_or_not_at_all(tmp_path: Path, capfd: pytest.C
 # ---- Seeds
 
 
-@kills("votes/simulation.py", '{n_systems}")\n    _check_range("seed", seed, 0, 2**63)\n', '{n_systems}")\n')
+@kills("votes/simulation.py", '    _check_range("seed", seed, 0, 2**63)\n\n    # What judges', "\n    # What judges")
 def test_simulated_judges_need_a_seed_that_is_not_negative(tmp_path: Path) -> None:
     done = run("simulate", "--judges", "3", "--seed", "-1", "--out", str(tmp_path / "log"))
     assert (done.exit_code, "seed must be from 0" in done.stderr) == (2, True)
