@@ -107,6 +107,12 @@ def test_options_that_recur_in_half_of_the_votes_are_no_sets() -> None:
 
 
 @kills("io/layouts.py", "whole = (codes[0] != MISSING) & (codes[1] != MISSING)", "whole = codes[0] != MISSING")
+def test_a_row_without_an_annotator_and_a_label_asks_for_nothing() -> None:
+    frame = {"task": ["t1", "t2", "t3"], "worker": ["ann", None, "bob"], "label": ["x", None, None]}
+    votes = finegold.read(frame)
+    assert (votes.unlabelled.to_list(), votes.never_voted.to_list(), votes.counts.missing) == (["t3"], ["bob"], 2)
+
+
 def test_a_set_without_an_annotator_is_no_vote(tmp_path: Path) -> None:
     rows = [("t1", "ann", ["x"]), ("t1", None, None), ("t1", "bob", ["x", "z"]), ("t2", "ann", [])]
     path = tmp_path / "sets.jsonl"

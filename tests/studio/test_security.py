@@ -158,6 +158,11 @@ def test_a_page_whose_name_was_bent_to_this_machine_is_sent_away(studio):
         assert studio.get("/api/projects", headers={"host": host}).status_code == status, host
 
 
+def test_a_request_without_a_host_is_sent_away_wherever_the_studio_listens():
+    rules = security.Rules(token="t", host="", port=80, most_bytes=1)
+    assert [rules.knows_host(header) for header in ("", ":80", "localhost")] == [False, False, True]
+
+
 def test_a_proxy_may_serve_it_under_a_name_that_was_given(tmp_path):
     with studio_in_thread(tmp_path, public_name="studio.example.org") as studio:
         ours = {"host": "studio.example.org", "origin": "https://studio.example.org", "sec-fetch-site": "same-origin"}
