@@ -1,7 +1,7 @@
 """Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
 
 The gain of a task is the expected increase, with one more vote, of the probability that a label drawn from its
-posterior is right (kernels/expected_gain.py). The next annotator is drawn in proportion to the votes cast so far, among
+posterior is right (kernels/insight.py). The next annotator is drawn in proportion to the votes cast so far, among
 those who have not voted on the task. The probability of the most probable label is not an alternative: it does not
 change if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
 

@@ -320,8 +320,13 @@ def encode_column(column: Names, is_text: bool) -> Coded:
     coded = encode_series(column)
     if coded.names.values.dtype.is_numeric():
         return coded
+    return _without_blank_ids(coded, is_text)
+
+
+def _without_blank_ids(coded: Coded, is_text: bool) -> Coded:
+    """Blank names become MISSING. Where there were some, the others of a text may all be integers."""
     named = without_blanks(coded)
-    return integer_names(named) if is_text and named is not coded else named  # only blanks were no integers
+    return integer_names(named) if is_text and named is not coded else named
 
 
 def encode_series(column: Names) -> Coded:
@@ -516,8 +521,7 @@ class Encoder:
         coded = Coded(codes, Names(names.gather(order).cast(self.dtype)))
         if not self.is_id:
             return coded
-        named = without_blanks(coded)
-        return integer_names(named) if self.is_text and named is not coded else named  # only blanks were no integers
+        return _without_blank_ids(coded, self.is_text)
 
     def _codes(self, batch: pl.Series) -> Codes:
         words = batch.cast(pl.String).cast(self.anchor.dtype)
