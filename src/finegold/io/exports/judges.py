@@ -200,10 +200,10 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
     results = [str(name) for name in opened.columns if str(name).endswith("_result")]
     results = [name for name in results if f"{name[:-7]}_reason" in opened.columns]
     tools = TOOLS | ({"PandaLM": ({"idx"}, tuple(results), _panda_lm)} if results else {})
-    marked = ((tool, *about) for tool, about in tools.items() if about[0] <= set(opened.columns))
-    if (first := next(marked, None)) is None:
+    tool = next((tool for tool, (marks, *_) in tools.items() if marks <= set(opened.columns)), None)
+    if tool is None:
         return None
-    tool, marks, others, calls_of = first
+    marks, others, calls_of = tools[tool]
     wanted = [name for name in (*sorted(marks), *others) if name in opened.columns]
     frame = opened.load(wanted).to_polars().slice(0, most)
     try:
@@ -216,10 +216,12 @@ def load_calls(opened: Table, most: int | None = None) -> pl.DataFrame | None:
         remedy = "write one row per verdict, with the columns item, judge, order and verdict"
         raise InputError(f"it looks like a log of {tool}, but {problem} ({error}); {remedy}", opened.name) from None
     table = _as_table(calls, [name for name in Call._fields if name != "form"])
-    empty = [column.name for column in table if column.null_count() == len(column)]
+    empty = [
+        name for name in table.columns if table[name].is_null().all() or (name == "judge" and not any(table[name]))
+    ]
     item = next((name for name in ("question_id", "pair_id", "uid") if name in wanted), "item")
     names = {"item": item, "gold": "label"}
-    return table.drop(empty, *(["judge"] if not any(table["judge"]) else [])).rename(names, strict=False)
+    return table.drop(empty).rename(names, strict=False)
 
 
 def _as_table(calls: Sequence[Call], names: Sequence[str]) -> pl.DataFrame:

@@ -42,7 +42,7 @@ def view(
     command: str | None = None,
     judges: dict[str, Any] | None = None,
 ) -> View:
-    """Return everything that the report shows. `truth` is what `finegold.io.read.match_truth` takes."""
+    """Return everything that the report shows. `truth` is what `finegold.io.truth.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
     suspicious = None if judgement is None else suspects(result, judgement.correlated)
