@@ -293,7 +293,16 @@ def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
         page.keyboard.press("ArrowUp" if place == 0 else "ArrowDown")
         expect(page.locator("#tasks tbody tr").nth(place)).to_have_attribute("aria-selected", "true")
         expect(page.locator("#task .judge-name")).to_have_text(page.locator("#tasks a.name").nth(place).inner_text())
+    held = []  # tasks that arrive when the user has gone on
+    page.route("**/tasks?*", lambda route: held.append(route))
+    with page.expect_request("**/tasks?*"):
+        page.select_option("#filter-doubt", "flipped")
     open_view(page, "annotators")
+    with page.expect_response("**/tasks?*"):
+        held[0].continue_()
+    page.unroute("**/tasks?*")
+    page.evaluate("() => new Promise((wait) => setTimeout(wait, 50))")
+    assert page.url.endswith("/annotators")
     expect(page.locator("#annotators tbody tr").first).to_contain_text("w0")  # the worst first
     page.click("#annotators tbody tr >> nth=0")
     expect(page.locator("#annotator-votes li").first).to_contain_text("label class")

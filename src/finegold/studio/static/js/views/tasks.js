@@ -37,7 +37,8 @@ export async function render(root, { project, params, rest }) {
     if (mine !== turn) return;
     const place = open === null ? "" : `/${open}`;
     const kept = Object.fromEntries(Object.entries(asked).filter(([name, value]) => value !== "" && !(name === "first" && !value) && !(name === "descending" && !value)));
-    history.replaceState(null, "", `#/p/${project.id}/tasks${place}${query(kept)}`);
+    const own = `#/p/${project.id}/tasks`;
+    if (location.hash.startsWith(own)) history.replaceState(null, "", `${own}${place}${query(kept)}`); // else the user has gone to another view meanwhile
     fill(body, page.rows.length ? table(page) : nothing(), pager(page.total, asked.first, PAGE, (first) => change({ first })));
   }
   function change(values) {
