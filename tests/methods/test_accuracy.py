@@ -29,8 +29,10 @@ SLOW = {
     "fgbcc": (*LARGE, "web", "dog"),
     "tiremge": (*LARGE, "web", "dog", "ms"),
 }
-# CATD stops earlier here, GLAD has another line search, EBCC starts at random.
+# CATD stops earlier here, GLAD has another line search, EBCC starts at random. On adult FGBCC changes little for
+# hundreds of iterations, and when it stops depends on the processor (after 725 or 912).
 OTHER_ITERATIONS = ("catd", "glad", "ebcc")
+OTHER_ON_ADULT = (*OTHER_ITERATIONS, "fgbcc")
 
 
 def rows():
@@ -61,5 +63,5 @@ def test_accuracy(row, data_set):
     results = [fit(replace(made, seed=made.seed + seed), data.annotations) for seed in seeds(name, row["dataset"])]
     found = np.mean([data.accuracy(result.posterior) for result in results])
     assert found == pytest.approx(float(row["accuracy"]), abs=tolerance + 1e-9)
-    if row["iterations"] and name not in OTHER_ITERATIONS:
+    if row["iterations"] and name not in (OTHER_ON_ADULT if row["dataset"] == "adult" else OTHER_ITERATIONS):
         assert results[0].iterations == pytest.approx(int(row["iterations"]), abs=2)
