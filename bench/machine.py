@@ -22,7 +22,9 @@ def describe() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
         "python": platform.python_version(),
         "system": platform.platform(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
@@ -33,7 +35,9 @@ def keep(name: str, figures: Any) -> Path:
     """Write the figures, with the machine they come from, to bench/results/<name>.json."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": describe(), "command": sys.argv, "figures": figures}, indent=2))
+    path.write_text(
+        json.dumps({"machine": describe(), "command": sys.argv, "figures": figures}, indent=2)
+    )
     return path
 
 
@@ -51,5 +55,9 @@ def _version(package: str) -> str | None:
 
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    names = [
+        line.partition(":")[2].strip()
+        for line in info.read_text().splitlines()
+        if line.startswith("model name")
+    ]
     return names[0] if info.exists() and names else platform.processor()

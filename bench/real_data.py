@@ -81,21 +81,29 @@ def load(shared: Path, only: Collection[str] = (), fast: bool = False) -> list[R
     places = _places(shared)
     unknown = sorted(set(only) - set(places))
     if unknown:
-        raise InputError(f"there is no data set {unknown[0]!r} in {shared}; choose from {', '.join(sorted(places))}")
+        raise InputError(
+            f"there is no data set {unknown[0]!r} in {shared}; choose from {', '.join(sorted(places))}"
+        )
     found = [_read(name, *places[name]) for name in places if not only or name in only]
     return sorted((one for one in found if not fast or one.size < FAST), key=lambda one: one.size)
 
 
 def without_labels(shared: Path) -> list[str]:
     """The paper's sets that cannot be used because their votes are not public."""
-    return sorted(path.parent.name for path in (shared / "datasets").glob("*/truth.csv") if not _has_votes(path.parent))
+    return sorted(
+        path.parent.name
+        for path in (shared / "datasets").glob("*/truth.csv")
+        if not _has_votes(path.parent)
+    )
 
 
 def _places(shared: Path) -> dict[str, tuple[str, str, Path]]:
     """Of each set its kind, family and folder. A family has the name of its first set."""
     listed = shared / "real" / "families.json"
     if not listed.is_file():
-        raise InputError(f"the real data sets are absent: there is no {listed}; name their folder with --shared")
+        raise InputError(
+            f"the real data sets are absent: there is no {listed}; name their folder with --shared"
+        )
     families = json.loads(listed.read_text())
     places = {
         name: (kind, family[0], shared / "real" / name)
@@ -103,7 +111,9 @@ def _places(shared: Path) -> dict[str, tuple[str, str, Path]]:
         for family in families[kind]
         for name in family
     }
-    paper = sorted(path.parent for path in (shared / "datasets").glob("*/truth.csv") if _has_votes(path.parent))
+    paper = sorted(
+        path.parent for path in (shared / "datasets").glob("*/truth.csv") if _has_votes(path.parent)
+    )
     return places | {path.name: (PAPER, path.name, path) for path in paper}
 
 
@@ -122,7 +132,10 @@ def _read(name: str, kind: str, family: str, folder: Path) -> RealSet:
 
 
 def _integers(folder: Path, name: str) -> Codes:
-    path = next((path for path in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if path.is_file()), None)
+    path = next(
+        (path for path in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if path.is_file()),
+        None,
+    )
     if path is None:
         raise InputError(
             f"the data set {folder.name} is incomplete: there is no {name}.csv or {name}.csv.gz in {folder}"

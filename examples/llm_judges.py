@@ -42,7 +42,9 @@ def simulate_panel(seed: int = 0) -> tuple[pl.DataFrame, dict[str, str]]:
         for order, _ in product(ORDERS, range(REPEATS)):
             place = view if order == "AB" else 1 - view
             place = np.where(rng.random(N_PROMPTS) < PREFERS_FIRST, 0, place)
-            verdict = np.where(rng.random(N_PROMPTS) < FAILS, "error", np.array(["first", "second"])[place])
+            verdict = np.where(
+                rng.random(N_PROMPTS) < FAILS, "error", np.array(["first", "second"])[place]
+            )
             rows += [(f"prompt-{i}", judge, order, text) for i, text in enumerate(verdict.tolist())]
     calls = pl.DataFrame(rows, schema=["prompt", "judge", "order", "verdict"], orient="row")
     return calls, {f"prompt-{i}": "AB"[k] for i, k in enumerate(better.tolist())}
@@ -84,7 +86,9 @@ print(f"and with each other by alpha {every_call.alpha:.2f}")
 
 for judge in SKILL:
     mine = calls.filter(judge=judge).drop_nulls("label")
-    print(f"{judge:<15} takes the first answer in {(mine['verdict'] == 'first').mean():.0%} of the calls")
+    print(
+        f"{judge:<15} takes the first answer in {(mine['verdict'] == 'first').mean():.0%} of the calls"
+    )
 
 # %% [markdown]
 # ## Labels, and the vote beside them
@@ -92,7 +96,9 @@ for judge in SKILL:
 # %%
 result = finegold.aggregate(votes)
 print(result)
-print(f"{len(result.flips())} labels against the majority vote, {len(result.contested())} contested")
+print(
+    f"{len(result.flips())} labels against the majority vote, {len(result.contested())} contested"
+)
 print(result.annotators().select("judge", "n_votes", "accuracy", "agreement"))
 
 # %% [markdown]
@@ -113,7 +119,9 @@ print(panel.pairs().head(4))
 # %%
 gold = dict(list(truth.items())[:50])
 judged = calibration(result, gold)
-print(f"sure {judged.confidence:.0%}, right {judged.accuracy:.0%}: temperature {judged.temperature:.1f}")
+print(
+    f"sure {judged.confidence:.0%}, right {judged.accuracy:.0%}: temperature {judged.temperature:.1f}"
+)
 
 # %% [markdown]
 # ## And in truth?
@@ -131,24 +139,35 @@ def ways(calls: pl.DataFrame) -> dict[str, finegold.Result]:
     return {
         "vote, first order, first call": finegold.aggregate(first, "mv", **reading),
         "vote, merged": finegold.aggregate(votes, "mv"),
-        "vote, merged by family": finegold.aggregate(by_family, "mv", repeated="majority", **reading),
+        "vote, merged by family": finegold.aggregate(
+            by_family, "mv", repeated="majority", **reading
+        ),
         "anchored, merged": finegold.aggregate(votes, "anchored"),
-        "anchored, merged by family": finegold.aggregate(by_family, "anchored", repeated="majority", **reading),
+        "anchored, merged by family": finegold.aggregate(
+            by_family, "anchored", repeated="majority", **reading
+        ),
         "ptbcc, every call a vote": finegold.aggregate(calls, "ptbcc", repeated="all", **reading),
         "ptbcc, merged": finegold.aggregate(votes, "ptbcc"),
-        "ptbcc, merged by family": finegold.aggregate(by_family, "ptbcc", repeated="majority", **reading),
+        "ptbcc, merged by family": finegold.aggregate(
+            by_family, "ptbcc", repeated="majority", **reading
+        ),
         "ds, merged": finegold.aggregate(votes, "ds"),
     }
 
 
 def figures(found: finegold.Result, truth: dict[str, Any]) -> tuple[float, float]:
     """How often it is right (a tie by half), and how sure it is."""
-    known = found.posterior[np.arange(len(found.label_codes)), ["AB".index(truth[task]) for task in found.task_names]]
+    known = found.posterior[
+        np.arange(len(found.label_codes)), ["AB".index(truth[task]) for task in found.task_names]
+    ]
     return float(np.where(found.tied, 0.5, known > 0.5).mean()), float(found.confidence.mean())
 
 
 panels = [simulate_panel(seed) for seed in range(10)]
-measured = [{name: figures(found, truth) for name, found in ways(with_labels(c)).items()} for c, truth in panels]
+measured = [
+    {name: figures(found, truth) for name, found in ways(with_labels(c)).items()}
+    for c, truth in panels
+]
 print(f"{'':<32}right   sure")
 for name in measured[0]:
     right, sure = np.mean([one[name] for one in measured], axis=0)

@@ -46,7 +46,10 @@ class OneCoin(Method):
 
     name: ClassVar[str] = "onecoin"
     limits: ClassVar[dict[str, Any]] = {"smoothing": POSITIVE}
-    remembers: ClassVar[tuple[str, ...]] = ("right", "votes")  # arrays below with a row per annotator
+    remembers: ClassVar[tuple[str, ...]] = (
+        "right",
+        "votes",
+    )  # arrays below with a row per annotator
     keeps: ClassVar[dict[str, str]] = {"right": "W", "votes": "W", "classes": "K"}
 
     smoothing: float = 1.0  # right and wrong votes that are added to everybody's
@@ -78,7 +81,10 @@ class OneCoin(Method):
 
     def learned(self, parameters: Parameters) -> Learned:
         _, classes, right, votes = parameters.sums
-        return Learned(class_prior=parameters.tau, statistics={"right": right, "votes": votes, "classes": classes})
+        return Learned(
+            class_prior=parameters.tau,
+            statistics={"right": right, "votes": votes, "classes": classes},
+        )
 
     def sufficient_statistics(self, result: Any) -> SufficientStatistics:
         """For `finegold update`: the sums that a result was made from, as `learned` kept them."""
@@ -96,4 +102,6 @@ def _votes(block: Block) -> tuple[Any, Any, Any]:
 def _sums(block: Block, change: float) -> Sums:
     W, (task, annotator, label) = block.n_annotators, _votes(block)
     right = np.bincount(annotator, weights=block.posterior[task, label], minlength=W)
-    return Sums(change, block.class_sums(), right, np.bincount(annotator, minlength=W).astype(float))
+    return Sums(
+        change, block.class_sums(), right, np.bincount(annotator, minlength=W).astype(float)
+    )

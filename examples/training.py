@@ -34,7 +34,9 @@ def simulated_votes(truth, rng):
     similar = np.array([SIMILAR[digit] for digit in right])
     guess = rng.integers(10, size=len(task))
     errs = rng.random(len(task)) < np.array([0.6, 0.5, 0.05])[kind]
-    return finegold.Annotations.from_arrays(task, annotator, np.where(errs, np.where(kind == 0, similar, guess), right))
+    return finegold.Annotations.from_arrays(
+        task, annotator, np.where(errs, np.where(kind == 0, similar, guess), right)
+    )
 
 
 def classifier():
@@ -60,9 +62,13 @@ def exported(result):
 
 def audited(X, votes, current, truth):
     """Check the labels that votes and out-of-sample predictions hold to be wrong; only these truths are looked up."""
-    p = cross_val_predict(classifier(), X, current["label"].to_numpy(), cv=5, method="predict_proba")
+    p = cross_val_predict(
+        classifier(), X, current["label"].to_numpy(), cv=5, method="predict_proba"
+    )
     found = finegold.audit(
-        votes, dict(zip(current["task"], current["label"], strict=True)), predictions=(current["task"], p)
+        votes,
+        dict(zip(current["task"], current["label"], strict=True)),
+        predictions=(current["task"], p),
     )
     looked_up = found["task"].head(CHECKED).to_list()
     label = current["label"].to_numpy().copy()
@@ -78,7 +84,9 @@ def main():
         rng = np.random.default_rng(seed)
         X_train, X_test, truth, test = train_test_split(X, y, test_size=0.5, random_state=seed)
         votes = simulated_votes(truth, rng)
-        majority, ours = (exported(finegold.aggregate(votes, method)) for method in ("mv", "anchored"))
+        majority, ours = (
+            exported(finegold.aggregate(votes, method)) for method in ("mv", "anchored")
+        )
         variants = {
             "true labels": (classifier().fit(X_train, truth), truth),
             "majority vote": (trained(X_train, majority), majority["label"].to_numpy()),
@@ -87,7 +95,10 @@ def main():
             "soft labels, weights": (trained(X_train, ours, soft=True, weighted=True), None),
         }
         checked = audited(X_train, votes, ours, truth)
-        variants[f"{CHECKED} labels audited"] = (trained(X_train, checked), checked["label"].to_numpy())
+        variants[f"{CHECKED} labels audited"] = (
+            trained(X_train, checked),
+            checked["label"].to_numpy(),
+        )
         for name, (model, label) in variants.items():
             right = np.nan if label is None else (label == truth).mean()
             figures.setdefault(name, []).append((right, model.score(X_test, test)))

@@ -69,7 +69,9 @@ LONGEST = [
 
 def pytest_collection_modifyitems(items):
     order = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(f"{item.path.parent.name}/{item.path.stem[5:]}", len(order)))
+    items.sort(
+        key=lambda item: order.get(f"{item.path.parent.name}/{item.path.stem[5:]}", len(order))
+    )
 
 
 def pytest_collection_finish():
@@ -92,7 +94,9 @@ def ctrl_c():
 
 def read_integers(path):
     if not path.exists():
-        pytest.skip(f"{path.parent.name}/{path.name} is not in ../shared/datasets; put the data set there to run this")
+        pytest.skip(
+            f"{path.parent.name}/{path.name} is not in ../shared/datasets; put the data set there to run this"
+        )
     with path.open(newline="") as handle:
         return np.array(list(csv.reader(handle))[1:], dtype=np.int64)
 

@@ -55,7 +55,9 @@ EFFECTIVE = f"{CHECKS}the_effective_number_of_checks_is_smoothed_by_two_checks_o
 EXACT = f"{CHECKS}one_stratum_has_the_exact_interval"
 SEQUENCE = f"{CHECKS}sets_are_tested_from_the_first_on_until_one_fails"
 TAIL = f"{CHECKS}labels_are_accepted_by_strata_as_by_an_exact_test_of_one_tail"
-FEWEST = f"{CHECKS}fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at_2_percent"
+FEWEST = (
+    f"{CHECKS}fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at_2_percent"
+)
 WORLDS = f"{CHECKS}ways_to_be_wrong_have_a_shift_and_a_slope_of_spread_one"
 SPREADS = "SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0"
 STEPS = "range(plan.first - 1, plan.last)"
@@ -145,8 +147,13 @@ def main(words: list[str]) -> int:
             )  # fmt: skip
             path.write_text(text)
             survived += done.returncode != 1
-            said = {0: "SURVIVED", 1: "seen"}.get(done.returncode, f"pytest ended with {done.returncode}")
-            print(f"{said:9} {mutant.file}: {mutant.line.strip()} -> {mutant.changed.strip() or 'nothing'}", flush=True)
+            said = {0: "SURVIVED", 1: "seen"}.get(
+                done.returncode, f"pytest ended with {done.returncode}"
+            )
+            print(
+                f"{said:9} {mutant.file}: {mutant.line.strip()} -> {mutant.changed.strip() or 'nothing'}",
+                flush=True,
+            )
     return int(survived > 0)
 
 

@@ -75,13 +75,17 @@ def members(owner: type) -> Iterator[tuple[str, Any]]:
     """Yield the public methods and properties that Finegold's own classes give to a class."""
     for name in dir(owner):
         found = inspect.getattr_static(owner, name)
-        if not name.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
+        if not name.startswith("_") and (
+            callable(found) or isinstance(found, property | classmethod)
+        ):
             yield name, _documented(owner, name)
 
 
 def _documented(owner: type, name: str) -> Any:
     """Return the member; if it has no docstring, what it overrides, whose docstring `help` shows."""
-    with_docstring = (base for base in owner.__mro__ if getattr(vars(base).get(name), "__doc__", None))
+    with_docstring = (
+        base for base in owner.__mro__ if getattr(vars(base).get(name), "__doc__", None)
+    )
     return getattr(next(with_docstring, owner), name)
 
 
@@ -107,7 +111,9 @@ def _undocumented_fields(path: str, thing: type) -> Iterator[str]:
     """Yield the fields of a data class that its section of attributes leaves out."""
     if not is_dataclass(thing) or issubclass(thing, Estimator) or path.startswith(CROWDKIT):
         return
-    documented = {name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")}
+    documented = {
+        name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")
+    }
     public = [field.name for field in fields(thing) if not field.name.startswith("_")]
     missing = [name for name in public if name not in documented]
     if missing:
@@ -121,5 +127,8 @@ def _failed(path: str, thing: Any, checks: set[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     failed = list(problems())
-    print("\n".join(failed) or f"The docstrings of {sum(1 for _ in objects())} public objects are complete.")
+    print(
+        "\n".join(failed)
+        or f"The docstrings of {sum(1 for _ in objects())} public objects are complete."
+    )
     sys.exit(bool(failed))

@@ -52,7 +52,11 @@ RULES = [(re.compile(pattern), advice) for pattern, advice in PATTERNS.items()]
 
 def main() -> int:
     """Print a line per phrase."""
-    found = [f"{place}: {words!r}: {advice}" for place, text in texts() for words, advice in phrases(text)]
+    found = [
+        f"{place}: {words!r}: {advice}"
+        for place, text in texts()
+        for words, advice in phrases(text)
+    ]
     print("\n".join(found) or f"none of {len(RULES)} phrases was found")
     return int(bool(found))
 
@@ -66,14 +70,22 @@ def phrases(text: str) -> Iterator[tuple[str, str]]:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Yield the texts that people read, with their places."""
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]:
         prose = FENCE.sub(lambda match: "\n" * match[0].count("\n"), page.read_text("utf-8"))
         yield from lines(page, prose)
     for source in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(source.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield f"{source.relative_to(ROOT)}:{node.lineno}", " ".join(node.value.split())
-    for folder, ending in (("studio/static", "*.js"), ("studio/static", "*.html"), ("report/page", "*.html")):
+    for folder, ending in (
+        ("studio/static", "*.js"),
+        ("studio/static", "*.html"),
+        ("report/page", "*.html"),
+    ):
         for source in sorted((ROOT / "src" / "finegold" / folder).rglob(ending)):
             yield from lines(source, source.read_text("utf-8"))
 

@@ -18,9 +18,24 @@ from playwright.sync_api import Browser, TimeoutError, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 WIDTHS = (1440, 420)  # pixels
-SHOWN = ("index", "csv", "label_studio", "llm_judges", "predictions", "studio", "choosing", "rivals", "cli")
+SHOWN = (
+    "index",
+    "csv",
+    "label_studio",
+    "llm_judges",
+    "predictions",
+    "studio",
+    "choosing",
+    "rivals",
+    "cli",
+)
 LOOK = """() => {
   const RAW = /\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```|\\[\\/?(?:bold|dim|italic)\\]/gm;
   const article = document.querySelector('article') || document.body;
@@ -46,20 +61,30 @@ def main(site: Path, pictures: Path | None) -> int:
         found += search_problems(browser, site)
         browser.close()
     found += broken_links(site, seen)
-    print("\n".join(found) or f"{len(seen)} pages: nothing is too wide, and no link or picture is broken.")
+    print(
+        "\n".join(found)
+        or f"{len(seen)} pages: nothing is too wide, and no link or picture is broken."
+    )
     return int(bool(found))
 
 
-def look_at_pages(browser: Browser, site: Path, pictures: Path | None) -> tuple[list[str], dict[Path, dict[str, Any]]]:
+def look_at_pages(
+    browser: Browser, site: Path, pictures: Path | None
+) -> tuple[list[str], dict[Path, dict[str, Any]]]:
     """Return the problems of each page by itself, and what was seen on each page."""
     found, seen = [], {}
-    paths = sorted(set(site.rglob("*.html")) - {site / "404.html"})  # its links start at the root of a server
+    paths = sorted(
+        set(site.rglob("*.html")) - {site / "404.html"}
+    )  # its links start at the root of a server
     for width in WIDTHS:
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")
         for path in paths:
             page.goto(path.resolve().as_uri())
             seen[path] = page.evaluate(LOOK)
-            found += [f"{path.relative_to(site)} at {width} pixels: {text}" for text in problems(seen[path])]
+            found += [
+                f"{path.relative_to(site)} at {width} pixels: {text}"
+                for text in problems(seen[path])
+            ]
             if pictures and path.stem in SHOWN:
                 page.screenshot(path=pictures / f"{path.stem}-{width}.png")
     return found, seen
@@ -94,7 +119,9 @@ def broken_links(site: Path, seen: dict[Path, dict[str, Any]]) -> Iterator[str]:
             target = Path(unquote(parts.path))
             if parts.scheme != "file" or target.is_dir():
                 continue
-            missing_anchor = target in ids and parts.fragment and unquote(parts.fragment) not in ids[target]
+            missing_anchor = (
+                target in ids and parts.fragment and unquote(parts.fragment) not in ids[target]
+            )
             if not target.exists() or missing_anchor:
                 yield f"{path.relative_to(site)}: the link to {target.name}#{parts.fragment} leads nowhere"
 

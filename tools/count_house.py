@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-ROWS = [(f"t{task}", f"a{annotator}", "ab"[task * annotator % 2]) for task in range(30) for annotator in range(4)]
+ROWS = [
+    (f"t{task}", f"a{annotator}", "ab"[task * annotator % 2])
+    for task in range(30)
+    for annotator in range(4)
+]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -41,7 +45,9 @@ def entered(work: Callable[[], Any]) -> dict[str, set[str]]:
 
     def note(frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
-        is_function = code.co_flags & inspect.CO_OPTIMIZED and "<" not in code.co_name  # no class, module or lambda
+        is_function = (
+            code.co_flags & inspect.CO_OPTIMIZED and "<" not in code.co_name
+        )  # no class, module or lambda
         if event == "call" and is_function and code.co_filename.startswith(package):
             names[code.co_filename[len(package) + 1 :]].add(code.co_qualname)
 
@@ -82,8 +88,13 @@ if __name__ == "__main__":
     for root in ("src/finegold", "tests"):
         print(f"{root:<16}{'files':>9}{'lines':>9}{'functions':>11}")
         for folder, count in sorted(sizes(ROOT / root).items(), key=lambda item: -item[1]["lines"]):
-            print(f"  {folder:<14}{count['files']:>9,}{count['lines']:>9,}{count['functions']:>11,}")
-    for what, words in {"csv": "finegold aggregate votes.csv", "frame": "finegold.aggregate(frame)"}.items():
+            print(
+                f"  {folder:<14}{count['files']:>9,}{count['lines']:>9,}{count['functions']:>11,}"
+            )
+    for what, words in {
+        "csv": "finegold aggregate votes.csv",
+        "frame": "finegold.aggregate(frame)",
+    }.items():
         command = [sys.executable, __file__, "--crossing", what, *sys.argv[1:]]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         print(f"{words} enters {done.stdout.rstrip()}")

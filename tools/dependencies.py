@@ -39,7 +39,17 @@ def environment(name: str) -> Path:
     FOLDER.mkdir(exist_ok=True)
     pins, place = FOLDER / f"{name}.txt", FOLDER / name
     python = place / "bin" / "python"
-    uv("pip", "compile", "pyproject.toml", "--extra", "all", "--resolution", RESOLUTIONS[name], "-o", str(pins))
+    uv(
+        "pip",
+        "compile",
+        "pyproject.toml",
+        "--extra",
+        "all",
+        "--resolution",
+        RESOLUTIONS[name],
+        "-o",
+        str(pins),
+    )
     uv("venv", "--clear", str(place))
     uv("pip", "install", "--python", str(python), "-e", ".", "-r", str(pins), "--group", "dev")
     return python

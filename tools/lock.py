@@ -20,8 +20,26 @@ PIN = re.compile(r"[a-z0-9._-]+==[^\s;/]+( ; [^/]+)?")
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "uv", "--quiet", "pip", "compile", "pyproject.toml", "--extra", "all"]
-    command += ["--group", "dev", "--universal", "--python-version", "3.11", "--no-annotate", "--no-header"]
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "--quiet",
+        "pip",
+        "compile",
+        "pyproject.toml",
+        "--extra",
+        "all",
+    ]
+    command += [
+        "--group",
+        "dev",
+        "--universal",
+        "--python-version",
+        "3.11",
+        "--no-annotate",
+        "--no-header",
+    ]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     LOCK.write_text(HEAD + "\n".join(pins(found)) + "\n", "utf-8")
 

@@ -48,7 +48,9 @@ Options = dict[str, tuple[Any, list[str]]]  # by name: the option and the comman
 
 def page() -> str:
     commands = every_command()
-    texts = Counter((param.opts[0], param.help) for command in commands.values() for param in command.params)
+    texts = Counter(
+        (param.opts[0], param.help) for command in commands.values() for param in command.params
+    )
     shared: dict[str, Options] = {GENERAL: {}}
     for name, command in commands.items():
         for param in command.params:
@@ -58,19 +60,34 @@ def page() -> str:
     shared = {panel: options for panel, options in shared.items() if _most(options) > 1}
     parts = [
         f"\n## {panel}\n"
-        + "".join(_section(name, one, shared) for name, one in commands.items() if name.split()[0] in names)
+        + "".join(
+            _section(name, one, shared)
+            for name, one in commands.items()
+            if name.split()[0] in names
+        )
         for panel, names in PANELS.items()
     ]
-    return HEAD + "".join(parts) + SHARED + "".join(_panel(name, options) for name, options in shared.items()) + FOOT
+    return (
+        HEAD
+        + "".join(parts)
+        + SHARED
+        + "".join(_panel(name, options) for name, options in shared.items())
+        + FOOT
+    )
 
 
 def _is_listed_here(param: Any) -> bool:
-    return not isinstance(param, TyperArgument) and param.opts[0] not in DECLARED and not param.hidden
+    return (
+        not isinstance(param, TyperArgument) and param.opts[0] not in DECLARED and not param.hidden
+    )
 
 
 def _section(name: str, command: Any, shared: dict[str, Options]) -> str:
     arguments = [param for param in command.params if isinstance(param, TyperArgument)]
-    used = {panel: [param for param in command.params if _is_in(options, param)] for panel, options in shared.items()}
+    used = {
+        panel: [param for param in command.params if _is_in(options, param)]
+        for panel, options in shared.items()
+    }
     elsewhere = [param for params in used.values() for param in params]
     own = [param for param in command.params if _is_listed_here(param) and param not in elsewhere]
     usage = " ".join(["finegold", name, *map(_usage, arguments), "[OPTIONS]"])
@@ -78,11 +95,19 @@ def _section(name: str, command: Any, shared: dict[str, Options]) -> str:
     rows = "".join(map(_row, [*arguments, *own]))
     panels = {param.rich_help_panel for param in command.params}
     links = [", ".join(f"`{param.opts[0]}`" for param in used[GENERAL])]
-    links += [f"[{panel.lower()}](#{_anchor(panel)})" for panel, params in used.items() if params and panel != GENERAL]
+    links += [
+        f"[{panel.lower()}](#{_anchor(panel)})"
+        for panel, params in used.items()
+        if params and panel != GENERAL
+    ]
     links += ["[reading votes](options.md#reading-votes)"] if panels & READING else []
     links += ["[fitting](options.md#fitting)"] if FIT in panels else []
     also = f"\nAlso: {', '.join(filter(None, links))}.\n" if any(links) else ""
-    return f"\n### `finegold {name}`\n\n    {usage}\n\n{words}\n" + (f"\n{TABLE}{rows}" if rows else "") + also
+    return (
+        f"\n### `finegold {name}`\n\n    {usage}\n\n{words}\n"
+        + (f"\n{TABLE}{rows}" if rows else "")
+        + also
+    )
 
 
 def _is_in(options: Options, param: Any) -> bool:
@@ -90,7 +115,10 @@ def _is_in(options: Options, param: Any) -> bool:
 
 
 def _panel(name: str, options: Options) -> str:
-    rows = [_row(param, users if len(users) <= FEW < _most(options) else []) for param, users in options.values()]
+    rows = [
+        _row(param, users if len(users) <= FEW < _most(options) else [])
+        for param, users in options.values()
+    ]
     return f"\n### {name}\n\n{TABLE}{''.join(rows)}"
 
 
@@ -104,7 +132,11 @@ def _usage(param: Any) -> str:
 
 
 def _row(param: Any, users: list[str] | None = None) -> str:
-    names = _usage(param) if isinstance(param, TyperArgument) else ", ".join([*param.opts, *param.secondary_opts])
+    names = (
+        _usage(param)
+        if isinstance(param, TyperArgument)
+        else ", ".join([*param.opts, *param.secondary_opts])
+    )
     metavar = "" if isinstance(param, TyperArgument) or param.is_flag else f" {param.metavar}"
     words = [param.help or "", *_default(param)]
     words += [f"Only of {', '.join(f'`{name}`' for name in users)}."] if users else []
@@ -118,7 +150,10 @@ def _default(param: Any) -> list[str]:
     says_it = re.search(r"by default", param.help or "", re.IGNORECASE)
     return (
         []
-        if value is None or isinstance(value, bool) or says_it or not isinstance(value, int | float | str)
+        if value is None
+        or isinstance(value, bool)
+        or says_it
+        or not isinstance(value, int | float | str)
         else [f"Default: {value}."]
     )
 
@@ -137,4 +172,6 @@ def _anchor(panel: str) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "reference" / "cli.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "reference" / "cli.md").write_text(
+        page(), encoding="utf-8"
+    )

@@ -21,11 +21,17 @@ def table() -> str:
     worst: dict[str, list[float]] = {}
     for group, case in CASES:
         found = values_of(group, case)
-        compared = {name: value for name, value in case["values"].items() if (case["name"], name) not in DIFFERS}
+        compared = {
+            name: value
+            for name, value in case["values"].items()
+            if (case["name"], name) not in DIFFERS
+        }
         gaps = [difference(expected, found[name]) for name, expected in compared.items()]
         worst.setdefault(case["name"], []).append(max(gaps))
     rows = [f"| `{name}` | {len(gaps)} | {max(gaps):.0e} |" for name, gaps in worst.items()]
-    return "\n".join(["| name | fits or calls compared | largest difference |", "|---|---|---|", *rows])
+    return "\n".join(
+        ["| name | fits or calls compared | largest difference |", "|---|---|---|", *rows]
+    )
 
 
 def main() -> None:

@@ -26,13 +26,17 @@ NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unpars
 GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
 PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
-CITATION = re.compile(r"(?s)[A-Z][\w.-]*(?: [A-Z][\w.-]*)*(?:,|:| et al).*\b(?:19|20)\d\d\b")  # authors, then a year
+CITATION = re.compile(
+    r"(?s)[A-Z][\w.-]*(?: [A-Z][\w.-]*)*(?:,|:| et al).*\b(?:19|20)\d\d\b"
+)  # authors, then a year
 USUAL = (
     "Stop when no probability of a class changes by more than this in a sweep.",
     "Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.",
     "The largest number of sweeps.",
 )
-FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hds")))  # then the others, in the order of the registry
+FIRST = tuple(
+    dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hds"))
+)  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
 Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict` and
@@ -88,7 +92,10 @@ FOOT = "\nThis page is made from the docstrings by `python tools/make_methods.py
 
 
 def page() -> str:
-    classes = {name: method_class(name) for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST))}
+    classes = {
+        name: method_class(name)
+        for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST))
+    }
     rows = "".join(_row(name, made) for name, made in classes.items())
     goldless = ", ".join(f"`{name}`" for name, made in classes.items() if not made.takes_gold)
     bounded = ", ".join(f"`{name}`" for name, made in classes.items() if made.has_bound)
@@ -106,7 +113,11 @@ def _paper(made: type[Method]) -> str:
     if made.name not in SETTINGS:
         return ""
     defaults = made().settings
-    other = [f"{key}={value!r}" for key, value in paper_settings(made.name).items() if defaults[key] != value]
+    other = [
+        f"{key}={value!r}"
+        for key, value in paper_settings(made.name).items()
+        if defaults[key] != value
+    ]
     return f"`{made.__name__}({', '.join(other)})`" if other else "as it is"
 
 
@@ -116,7 +127,9 @@ def _section(name: str, made: type[Method]) -> str:
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
     path = EQUATIONS / f"{name}.md"
     if not path.is_file():
-        raise FileNotFoundError(f"write the equations of {name} into {path}, then run python tools/make_methods.py")
+        raise FileNotFoundError(
+            f"write the equations of {name} into {path}, then run python tools/make_methods.py"
+        )
     equations = path.read_text("utf-8").strip()
     cited = [" ".join(part.split()) for part in module.split("\n\n") if CITATION.match(part)]
     source = f"\nSource: {cited[0]}\n" if cited else ""
@@ -134,7 +147,11 @@ def _settings(made: type[Method], text: str) -> str:
             usual.append(f"`{name} = {value!r}`")
         else:
             lines.append(f"- `{name} = {value!r}`: {said[name]}")
-    return "\n".join(["Settings:", "", *lines, *([f"- {', '.join(usual)}"] if usual else [])]) if lines or usual else ""
+    return (
+        "\n".join(["Settings:", "", *lines, *([f"- {', '.join(usual)}"] if usual else [])])
+        if lines or usual
+        else ""
+    )
 
 
 def registry() -> str:
@@ -144,9 +161,14 @@ def registry() -> str:
         for made in ast.parse(path.read_text("utf-8")).body:
             if isinstance(made, ast.ClassDef) and (name := NAMED.search(ast.unparse(made))):
                 homes[name[1]] = f"finegold.methods.{path.stem}:{made.name}"
-    ordered = [*(name for name in REGISTRY if name in homes), *(name for name in homes if name not in REGISTRY)]
+    ordered = [
+        *(name for name in REGISTRY if name in homes),
+        *(name for name in homes if name not in REGISTRY),
+    ]
     lines = "".join(f'    "{name}": "{homes[name]}",\n' for name in ordered)
-    return GENERATED.sub(f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text("utf-8"))
+    return GENERATED.sub(
+        f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text("utf-8")
+    )
 
 
 def settings() -> str:
@@ -158,7 +180,11 @@ def settings() -> str:
             if setting.init:
                 owners.setdefault(setting.name, []).append(method)
                 known = types.setdefault(setting.name, [])
-                known += [part for part in str(setting.type).replace("'", '"').split(" | ") if part not in known]
+                known += [
+                    part
+                    for part in str(setting.type).replace("'", '"').split(" | ")
+                    if part not in known
+                ]
     lines, last = [], ""
     for name, methods in owners.items():
         about = ", ".join(methods) if len(methods) < len(REGISTRY) else ""
@@ -171,24 +197,36 @@ def settings() -> str:
 
 def stub() -> str:
     """The public names, and a class of each method with `fit` and the rest of `Estimator`."""
-    homes = {made: home for home in REGISTRY.values() if (made := home.partition(":")[2]) not in finegold._HOME}
+    homes = {
+        made: home
+        for home in REGISTRY.values()
+        if (made := home.partition(":")[2]) not in finegold._HOME
+    }
     modules = sorted(home.partition(":")[0].rpartition(".")[2] for home in homes.values())
     lines = [f"from finegold import {name} as {name}" for name in finegold._MODULES]
     imports = {(home, name, f"{name} as {name}") for name, home in finegold._HOME.items()}
     imports |= {("finegold.api.estimators", "Estimator", "Estimator")}
     imports |= {("finegold.methods", name, name) for name in modules}
     groups: dict[tuple[str, bool], list[str]] = {}
-    for home, _, what in sorted(imports, key=lambda one: (one[0], not one[1].isupper(), one[1][0].islower(), one[1])):
+    for home, _, what in sorted(
+        imports, key=lambda one: (one[0], not one[1].isupper(), one[1][0].islower(), one[1])
+    ):
         groups.setdefault((home, " as " in what), []).append(what)
     for (home, is_public), names in groups.items():
         line = f"from {home} import {', '.join(names)}"
         if is_public:
             lines += [f"from {home} import {name}" for name in names]
         else:  # as ruff formats it
-            lines += [line] if len(line) <= 120 else [f"from {home} import (", *(f"    {name}," for name in names), ")"]
+            lines += (
+                [line]
+                if len(line) <= 120
+                else [f"from {home} import (", *(f"    {name}," for name in names), ")"]
+            )
     lines += ["", "__version__: str", ""]
     for made, home in sorted(homes.items()):
-        lines.append(f"class {made}(Estimator, {home.partition(':')[0].rpartition('.')[2]}.{made}): ...")
+        lines.append(
+            f"class {made}(Estimator, {home.partition(':')[0].rpartition('.')[2]}.{made}): ..."
+        )
     lines += ["", "__all__: list[str]"]
     return STUB_HEAD + "\n".join(lines) + "\n"
 
@@ -204,6 +242,8 @@ if __name__ == "__main__":
     path = SOURCE / "methods" / "registry.py"
     if (text := registry()) != path.read_text("utf-8"):
         path.write_text(text, "utf-8")
-        os.execv(sys.executable, [sys.executable, *sys.argv])  # all others begin with the new registry
+        os.execv(
+            sys.executable, [sys.executable, *sys.argv]
+        )  # all others begin with the new registry
     for path, make in MADE.items():
         path.write_text(make(), "utf-8")

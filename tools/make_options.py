@@ -31,7 +31,9 @@ SECTIONS = {
     ),
 }
 TABLE = "| Python | command line | studio | |\n|---|---|---|---|\n"
-FOOT = "\nThis page is made from `ReadOptions` and `FitOptions` by `python tools/make_options.py`.\n"
+FOOT = (
+    "\nThis page is made from `ReadOptions` and `FitOptions` by `python tools/make_options.py`.\n"
+)
 
 
 def page() -> str:
@@ -43,7 +45,10 @@ def _section(title: str, declared: Any, words: str) -> str:
     defaults = {each.name: each.default for each in fields(declared)}
     for name, about in options_of(declared).items():
         groups.setdefault(about.group, []).append(_row(name, about, defaults[name]))
-    tables = [(f"\n### {group}\n" if group else "") + f"\n{TABLE}{''.join(rows)}" for group, rows in groups.items()]
+    tables = [
+        (f"\n### {group}\n" if group else "") + f"\n{TABLE}{''.join(rows)}"
+        for group, rows in groups.items()
+    ]
     return f"\n## {title}\n\n{words}\n" + "".join(tables)
 
 
@@ -64,4 +69,6 @@ def _row(name: str, about: Option, default: Any) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "reference" / "options.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "reference" / "options.md").write_text(
+        page(), encoding="utf-8"
+    )

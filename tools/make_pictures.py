@@ -33,7 +33,10 @@ def main() -> None:
 def contents() -> dict[str, tuple[str, str]]:
     """Return what each picture shows today: its title and its text."""
     demo = run("-m", "finegold", "demo").rstrip()
-    prompted = "\n".join(f"{'... ' if line.startswith(' ') else '>>> '}{line}".rstrip() for line in PYTHON.splitlines())
+    prompted = "\n".join(
+        f"{'... ' if line.startswith(' ') else '>>> '}{line}".rstrip()
+        for line in PYTHON.splitlines()
+    )
     return {
         "demo.svg": ("finegold demo", demo),
         "python.svg": ("Python", f"{prompted}\n{run('-c', PYTHON).rstrip()}"),
@@ -44,13 +47,17 @@ def run(*words: str) -> str:
     """Return what Python prints in a folder with the sample."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "votes.csv").write_bytes(VOTES.read_bytes())
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, cwd=folder)
+        done = subprocess.run(
+            [sys.executable, *words], capture_output=True, text=True, check=True, cwd=folder
+        )
     return done.stdout
 
 
 def picture_of(title: str, shown: str) -> str:
     """Return a terminal with this text in SVG."""
-    width = min(max(map(len, shown.splitlines())) + 1, 84)  # the narrower, the larger are the letters on a phone
+    width = min(
+        max(map(len, shown.splitlines())) + 1, 84
+    )  # the narrower, the larger are the letters on a phone
     console = Console(record=True, width=width, file=io.StringIO())
     console.print(Text(shown))
     svg = console.export_svg(title=title, unique_id="finegold")

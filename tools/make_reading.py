@@ -30,7 +30,9 @@ SECTIONS = {
 }
 SHOWN = ("warning: ", "error: ", "left out: ")
 MOST_CLASSES = 5
-UNLIKE = re.compile(r"(?:look like \d+|merged): .*?(?=;|`)|such as .*?(?=, which|;|`)|reads .*|\"[^\"]*\"|[\d.]+")
+UNLIKE = re.compile(
+    r"(?:look like \d+|merged): .*?(?=;|`)|such as .*?(?=, which|;|`)|reads .*|\"[^\"]*\"|[\d.]+"
+)
 HEAD = """# What Finegold says about dirty files
 
 "Finegold says" is what `finegold aggregate` (for truths: `finegold evaluate`) prints on standard
@@ -60,7 +62,12 @@ This page is made by `python tools/make_reading.py`, which runs every case; the 
 
 
 def page() -> str:
-    return HEAD + "".join(_section(title, cases) for title, cases in SECTIONS.items()) + _spoiled() + FOOT
+    return (
+        HEAD
+        + "".join(_section(title, cases) for title, cases in SECTIONS.items())
+        + _spoiled()
+        + FOOT
+    )
 
 
 def _spoiled() -> str:
@@ -83,7 +90,9 @@ def _section(title: str, cases: tuple[Case, ...]) -> str:
     rows = [_cells(case) for case in cases]
     groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for cells in rows:  # what differs only in the spelling is one row
-        groups.setdefault((cells[1], *(UNLIKE.sub("", cell) for cell in cells[2:])), []).append(cells)
+        groups.setdefault((cells[1], *(UNLIKE.sub("", cell) for cell in cells[2:])), []).append(
+            cells
+        )
     rows = [("; ".join(cells[0] for cells in group), *group[0][1:]) for group in groups.values()]
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
     return f"\n## {title}\n\n| dirt | options | Finegold says | Finegold does |\n|---|---|---|---|\n{table}"
@@ -93,15 +102,26 @@ def _cells(case: Case) -> tuple[str, ...]:
     command = "evaluate" if "--truth" in case.arguments else "aggregate"
     says, does = _outcome(case, command)
     options = " ".join(argument.replace("_", "") for argument in case.arguments)
-    return case.name, f"`{options}`" if options else "", "<br>".join(map(_code, says)) or "nothing", does
+    return (
+        case.name,
+        f"`{options}`" if options else "",
+        "<br>".join(map(_code, says)) or "nothing",
+        does,
+    )
 
 
 def _outcome(case: Case, command: str) -> tuple[list[str], str]:
     """Run a case in a folder of its own, and return what it says and does."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         votes = case.write(Path())
-        done = CliRunner().invoke(app, [command, *votes, *case.arguments, "--method", "mv", "--json"])
-    said = [line for line in done.stderr.splitlines() if line.startswith(SHOWN) and "tasks are tied" not in line]
+        done = CliRunner().invoke(
+            app, [command, *votes, *case.arguments, "--method", "mv", "--json"]
+        )
+    said = [
+        line
+        for line in done.stderr.splitlines()
+        if line.startswith(SHOWN) and "tasks are tied" not in line
+    ]
     return said, _read(json.loads(done.stdout)) if done.exit_code == 0 else "refuses it"
 
 

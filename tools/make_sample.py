@@ -18,7 +18,12 @@ from typing import Any
 N_TASKS = 300
 SEED = 1
 SAMPLE = Path(__file__).resolve().parents[1] / "src" / "finegold" / "votes" / "sample"
-CLASSES = {"0": "tie", "Tie": "tie", "1": "first", "2": "second"}  # gpt-3.5-turbo's "garbage" is not a vote
+CLASSES = {
+    "0": "tie",
+    "Tie": "tie",
+    "1": "first",
+    "2": "second",
+}  # gpt-3.5-turbo's "garbage" is not a vote
 
 
 def main(folder: Path) -> None:
@@ -45,7 +50,11 @@ def make_sample(folder: Path) -> dict[str, str]:
             "person_1": item["annotator1"],
             "person_2": item["annotator2"],
         }
-        votes += [(task, who, CLASSES[str(answer)]) for who, answer in said.items() if str(answer) in CLASSES]
+        votes += [
+            (task, who, CLASSES[str(answer)])
+            for who, answer in said.items()
+            if str(answer) in CLASSES
+        ]
         asked = "\n\n".join(filter(None, (item["instruction"], item["input"])))
         tasks.append((task, asked, str(item["response1"]), str(item["response2"])))
         truth.append((task, CLASSES[str(item["annotator3"])]))
@@ -54,7 +63,9 @@ def make_sample(folder: Path) -> dict[str, str]:
 
 def _load(folder: Path, name: str) -> list[dict[str, Any]]:
     packed = folder / f"{name}.gz"
-    content = gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / name).read_bytes()
+    content = (
+        gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / name).read_bytes()
+    )
     records: list[dict[str, Any]] = json.loads(content)
     return records
 

@@ -25,7 +25,9 @@ from finegold.votes.sample import write_with_texts
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
-ANIMALS = Path(__file__).parents[1] / "tests" / "data" / "animals"  # classes that are easy to misspell
+ANIMALS = (
+    Path(__file__).parents[1] / "tests" / "data" / "animals"
+)  # classes that are easy to misspell
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
 # Views of the studio, each with what shows that it is there.
@@ -37,7 +39,12 @@ STUDIO = {
     "judge": "#judging",
     "export": ".exports",
 }
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 
 
 def main() -> None:
@@ -120,7 +127,9 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
         page.goto(link)
         page.click("#read")
         page.wait_for_selector("#spellings")
-        page.screenshot(path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#spellings"))
+        page.screenshot(
+            path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#spellings")
+        )
         page.close()
 
 
@@ -128,9 +137,13 @@ def pictures_of_judges(browser: Browser, folder: Path) -> None:
     """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
     command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
     subprocess.run([sys.executable, "-m", "finegold", *command], check=True)
-    finegold.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
+    finegold.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(
+        folder / "report.html"
+    )
     with opened(browser, folder / "report.html", 1200, 900) as page:
-        page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
+        page.add_style_tag(
+            content="nav { position: static !important; }"
+        )  # it would cover the picture
         picture(page, "#judges", "report-judges.png")
     with started(folder, "log.csv") as link:
         for scheme, end in (("light", ""), ("dark", "-dark")):
@@ -154,7 +167,9 @@ def _above(page: Page, selector: str) -> dict[str, float]:
 def started(folder: Path, file: str = "votes.csv") -> Iterator[str]:
     """A studio as users start it. -> its address"""
     command = [sys.executable, "-m", "finegold", "studio", file, "--no-browser"]
-    studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    studio = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert studio.stdout is not None
     link = studio.stdout.readline().strip()
     port = int(re.search(r":(\d+)/", link)[1])
@@ -175,17 +190,26 @@ def picture(page: Page, selector: str, name: str) -> None:
     box = page.locator(selector).bounding_box()
     assert box is not None
     top = box["y"] + page.evaluate("scrollY")
-    clip = {"x": box["x"] - MARGIN, "y": top, "width": box["width"] + 2 * MARGIN, "height": box["height"]}
+    clip = {
+        "x": box["x"] - MARGIN,
+        "y": top,
+        "width": box["width"] + 2 * MARGIN,
+        "height": box["height"],
+    }
     page.screenshot(path=IMAGES / name, clip=clip, full_page=True)
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, width: int, height: int, scheme: str = "light") -> Iterator[Page]:
+def opened(
+    browser: Browser, path: Path, width: int, height: int, scheme: str = "light"
+) -> Iterator[Page]:
     """The page with all of its charts drawn."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     page.goto(path.as_uri())
-    page.wait_for_function("[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))"
+    )
     yield page
     context.close()
 

@@ -51,7 +51,9 @@ def views_of_votes(browser: Browser, folder: Path) -> None:
     write_predictions(folder / "model.csv")
     with started(folder) as link:
         address, _, token = link.partition("/?token=")
-        with httpx.Client(base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=60) as client:
+        with httpx.Client(
+            base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=60
+        ) as client:
             client.put("/api/projects/1/votes", json={}).raise_for_status()
             wait(client)
             client.post("/api/projects/1/predictions?name=model.csv").raise_for_status()
@@ -78,8 +80,13 @@ def views_of_votes(browser: Browser, folder: Path) -> None:
 
 def check_a_sample(client: httpx.Client) -> None:
     """Two people check tasks that were drawn at random, and disagree on the first."""
-    tokens = [client.post("/api/projects/1/people", json={"name": name}).json()["token"] for name in ("Kim", "Lou")]
-    drawn = client.post("/api/projects/1/audit", json={"n": 40, "auditors": ["Kim", "Lou"], "overlap": 0.2})
+    tokens = [
+        client.post("/api/projects/1/people", json={"name": name}).json()["token"]
+        for name in ("Kim", "Lou")
+    ]
+    drawn = client.post(
+        "/api/projects/1/audit", json={"n": 40, "auditors": ["Kim", "Lou"], "overlap": 0.2}
+    )
     drawn.raise_for_status()
     with (SAMPLE / "truth.csv").open(newline="") as file:
         truths = {row[0]: row[1] for row in csv.reader(file)}
@@ -88,10 +95,14 @@ def check_a_sample(client: httpx.Client) -> None:
         headers = {"authorization": f"Bearer {token}"}
         while task := client.get("/api/projects/1/audit/next", headers=headers).json()["task"]:
             truth = truths.get(str(task["name"]), classes[0])
-            label = next(name for name in classes if name != truth) if place and not wrong else truth
+            label = (
+                next(name for name in classes if name != truth) if place and not wrong else truth
+            )
             wrong += place
             answer = {"task": task["name"], "label": label}
-            client.post("/api/projects/1/audit/answers", json=answer, headers=headers).raise_for_status()
+            client.post(
+                "/api/projects/1/audit/answers", json=answer, headers=headers
+            ).raise_for_status()
 
 
 def view_of_judges(browser: Browser, folder: Path) -> None:
@@ -124,13 +135,17 @@ def write_predictions(path: Path) -> None:
     with (SAMPLE / "truth.csv").open(newline="") as file:
         truths = [row[:2] for row in csv.reader(file)][1:]
     classes = sorted({truth for _, truth in truths})
-    rows = [(task, truth if place % 8 else classes[0]) for place, (task, truth) in enumerate(truths)]
+    rows = [
+        (task, truth if place % 8 else classes[0]) for place, (task, truth) in enumerate(truths)
+    ]
     rows += [(str(1000 + place), classes[place % len(classes)]) for place in range(10)]
     rest = (1 - SURE) / (len(classes) - 1)
     with path.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["task", *classes])
-        out.writerows([task, *(SURE if name == said else rest for name in classes)] for task, said in rows)
+        out.writerows(
+            [task, *(SURE if name == said else rest for name in classes)] for task, said in rows
+        )
 
 
 if __name__ == "__main__":

@@ -28,7 +28,11 @@ BIN = "Scripts" if sys.platform == "win32" else "bin"
 def main(arguments: list[str]) -> int:
     number = version()
     if arguments[:1] == ["--ready"]:
-        wrong_tag = [] if arguments[1:] == [f"v{number}"] else [f"the version is {number}, the tag {arguments[1:]}"]
+        wrong_tag = (
+            []
+            if arguments[1:] == [f"v{number}"]
+            else [f"the version is {number}, the tag {arguments[1:]}"]
+        )
         return show([*why_not(number), *wrong_tag])
     dry_run = "--dry-run" in arguments
     if show([*why_not(number), *unclean_tree()]) and not dry_run:
@@ -37,7 +41,9 @@ def main(arguments: list[str]) -> int:
         try_wheel(build(), Path(folder))
     if not dry_run:
         run("git", "tag", "--annotate", f"v{number}", "--message", f"Finegold {number}")
-    print(f"Finegold {number}: {'tried, not tagged' if dry_run else f'tagged v{number}; push the tag to publish it'}")
+    print(
+        f"Finegold {number}: {'tried, not tagged' if dry_run else f'tagged v{number}; push the tag to publish it'}"
+    )
     return 0
 
 
@@ -50,7 +56,11 @@ def show(obstacles: list[str]) -> int:
 
 def version(root: Path = ROOT) -> str:
     """Return the version, which `src/finegold/__init__.py` holds alone."""
-    found = re.search(r'^__version__ = "(.+)"$', (root / "src/finegold/__init__.py").read_text("utf-8"), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "(.+)"$',
+        (root / "src/finegold/__init__.py").read_text("utf-8"),
+        re.MULTILINE,
+    )
     assert found, 'src/finegold/__init__.py has no line __version__ = "..."'
     return found[1]
 
@@ -59,7 +69,9 @@ def why_not(number: str, root: Path = ROOT) -> list[str]:
     """Return what prevents this version from being released, apart from the state of the working tree."""
     changes = (root / "CHANGELOG.md").read_text("utf-8")
     cited = (root / "CITATION.cff").read_text("utf-8")
-    missing = missing_addresses(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"])
+    missing = missing_addresses(
+        tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    )
     checks = {
         f"{number} is no final version; set __version__ in src/finegold/__init__.py": not re.fullmatch(
             r"[\d.]+", number
@@ -68,14 +80,18 @@ def why_not(number: str, root: Path = ROOT) -> list[str]:
             rf"^## {re.escape(number)}\b", changes, re.MULTILINE
         ),
         f"CITATION.cff does not say 'version: {number}'": f"\nversion: {number}\n" not in cited,
-        f"project.urls in pyproject.toml has no real address for {', '.join(missing)}": bool(missing),
+        f"project.urls in pyproject.toml has no real address for {', '.join(missing)}": bool(
+            missing
+        ),
     }
     return [reason for reason, applies in checks.items() if applies]
 
 
 def missing_addresses(project: dict[str, Any]) -> list[str]:
     """Return the names of the addresses that are not there, or on a name that is reserved for examples."""
-    given = {name: urlsplit(address).hostname or "" for name, address in project.get("urls", {}).items()}
+    given = {
+        name: urlsplit(address).hostname or "" for name, address in project.get("urls", {}).items()
+    }
     return [name for name in ADDRESSES if not given.get(name) or RESERVED.search(given[name])]
 
 
@@ -104,7 +120,16 @@ def try_wheel(wheel: Path, folder: Path) -> None:
     run(finegold, "--version", cwd=folder)
     run(finegold, "demo", cwd=folder)
     votes = str(folder / "finegold-demo" / "votes.csv")
-    run(finegold, "aggregate", votes, "-o", "labels.csv", "--annotators", "annotators.csv", cwd=folder)
+    run(
+        finegold,
+        "aggregate",
+        votes,
+        "-o",
+        "labels.csv",
+        "--annotators",
+        "annotators.csv",
+        cwd=folder,
+    )
     script = f"import finegold; print(finegold.aggregate({votes!r}).labels().head(3))"
     run(str(programs / "python"), "-c", script, cwd=folder)
 

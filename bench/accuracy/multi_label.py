@@ -31,7 +31,9 @@ SETTINGS = {
 def main() -> None:
     options = _options()
     figures = {name: measure(more, _draws(more, options.draws)) for name, more in SETTINGS.items()}
-    print("| votes | draws | method | exact match | micro F1 | macro F1 | seconds |\n|---|---|---|---|---|---|---|")
+    print(
+        "| votes | draws | method | exact match | micro F1 | macro F1 | seconds |\n|---|---|---|---|---|---|---|"
+    )
     for name, found in figures.items():
         for method, row in found["methods"].items():
             cells = " | ".join(f"{row[metric]:.3f}" for metric in METRICS)
@@ -54,7 +56,9 @@ def measure(more: dict[str, int], draws: int) -> dict[str, object]:
         truths = match_sets(finegold.read(made.table(), multi=True), made.truth)
         for name, method in (("mv", "mv"), ("multi", "anchored")):
             began = time.perf_counter()
-            score = set_figures(finegold.aggregate(made.table(), method, multi=True), truths.task, truths.sets)
+            score = set_figures(
+                finegold.aggregate(made.table(), method, multi=True), truths.task, truths.sets
+            )
             rows[name].append([*(score[metric] for metric in METRICS), time.perf_counter() - began])
     means = {
         name: dict(zip((*METRICS, "seconds"), np.mean(found, axis=0).tolist(), strict=True))
@@ -64,7 +68,9 @@ def measure(more: dict[str, int], draws: int) -> dict[str, object]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=10, help="draws of each setting")
     parser.add_argument("--keep", action="store_true", help="keep the figures in bench/results")
     return parser.parse_args()

@@ -49,7 +49,11 @@ def main() -> None:
             command += ["--run", Path(folder, name), *_again(options)]
             subprocess.run(list(map(str, command)), env={**os.environ, **variables}, check=True)
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        figures = [row for method in options.methods for row in compare(method, _sets(options), Path(folder))]
+        figures = [
+            row
+            for method in options.methods
+            for row in compare(method, _sets(options), Path(folder))
+        ]
     print(table(figures, options.methods))
     if options.keep:
         print(f"kept in {keep(options.keep, figures)}")
@@ -76,7 +80,15 @@ def compare(method: str, sets: list[str], folder: Path) -> list[dict[str, Any]]:
         here, *others = (np.load(folder / variant / f"{method}-{name}.npy") for variant in VARIANTS)
         away = [float(np.abs(other - here).max()) for other in others]
         labels = [_other_labels(here, other) for other in others]
-        rows.append({"method": method, "data": name, "tasks": len(here), "posterior": max(away), "labels": max(labels)})
+        rows.append(
+            {
+                "method": method,
+                "data": name,
+                "tasks": len(here),
+                "posterior": max(away),
+                "labels": max(labels),
+            }
+        )
     return rows
 
 
@@ -98,13 +110,17 @@ def table(figures: list[dict[str, Any]], methods: list[str]) -> str:
         labels, tasks = sum(row["labels"] for row in rows), sum(row["tasks"] for row in rows)
         most = f"{worst['labels']} of {worst['tasks']:,} ({worst['data']})" if labels else "none"
         away = max(row["posterior"] for row in rows)
-        name = f"`{method.removesuffix(PAPER)}`{', as in the paper' if method.endswith(PAPER) else ''}"
+        name = (
+            f"`{method.removesuffix(PAPER)}`{', as in the paper' if method.endswith(PAPER) else ''}"
+        )
         lines.append(f"| {name} | {away:.0e} | {labels / tasks:.3%} | {most} |")
     return "\n".join(lines)
 
 
 def _sets(options: argparse.Namespace) -> list[str]:
-    there = sorted(folder.name for folder in options.data.iterdir() if (folder / "label.csv").exists())
+    there = sorted(
+        folder.name for folder in options.data.iterdir() if (folder / "label.csv").exists()
+    )
     return [name for name in there if not options.only or name in options.only]
 
 
@@ -113,11 +129,19 @@ def _again(options: argparse.Namespace) -> list[str]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="the folder of the ten data sets")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these data sets only")
-    parser.add_argument("--methods", nargs="*", default=[*REGISTRY, "glad" + PAPER, "tiremge" + PAPER])
-    parser.add_argument("--keep", metavar="NAME", help="keep the figures in bench/results/NAME.json")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="these data sets only"
+    )
+    parser.add_argument(
+        "--methods", nargs="*", default=[*REGISTRY, "glad" + PAPER, "tiremge" + PAPER]
+    )
+    parser.add_argument(
+        "--keep", metavar="NAME", help="keep the figures in bench/results/NAME.json"
+    )
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -19,7 +19,11 @@ from typing import Any
 from bench.accuracy.real_score import MARGINS
 from bench.real_data import KINDS, PAPER
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is loaded
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before NumPy is loaded
     os.environ[variable] = "1"
 
 import argparse
@@ -59,7 +63,9 @@ Rows = dict[str, dict[str, Any]]
 def main() -> None:
     options = _options()
     data = load(options.shared, options.only, options.fast)
-    print(f"{len(data)} data sets; without votes: {', '.join(without_labels(options.shared)) or 'none'}")
+    print(
+        f"{len(data)} data sets; without votes: {', '.join(without_labels(options.shared)) or 'none'}"
+    )
     sets = {one.name: {**one.describe(), "mv": measure(one.shares, one.truth)} for one in data}
     complete = len(data) == ALL_SETS
     if complete:
@@ -107,13 +113,17 @@ def read_kept(path: Path, about: dict[str, str]) -> Rows:
     return dict(content["sets"]) if about.items() <= content.items() else {}
 
 
-def run_sets(data: list[RealSet], kept: Rows, measure_one: Callable[[RealSet], dict[str, Any]]) -> Rows:
+def run_sets(
+    data: list[RealSet], kept: Rows, measure_one: Callable[[RealSet], dict[str, Any]]
+) -> Rows:
     """Set by set, the smallest first, until several in a row have taken too long."""
     rows: Rows = {}
     late = 0
     for one in data:
         if late >= GIVE_UP:
-            rows[one.name] = {"failed": f"not tried, {TOO_LONG} the limit on {GIVE_UP} smaller sets in a row"}
+            rows[one.name] = {
+                "failed": f"not tried, {TOO_LONG} the limit on {GIVE_UP} smaller sets in a row"
+            }
             continue
         rows[one.name] = kept.get(one.name) or measure_one(one)
         late = late + 1 if TOO_LONG in rows[one.name].get("failed", "") else 0
@@ -182,7 +192,9 @@ def check(found: dict[str, Rows], sets: Rows) -> bool:
 def _print_under(found: dict[str, Rows], sets: Rows) -> None:
     for name, rows in found.items():
         under = summarise(rows, sets)["under"][1]
-        away = [f"{one} {rows[one]['accuracy'] - sets[one]['mv']['accuracy']:+.3f}" for one in under]
+        away = [
+            f"{one} {rows[one]['accuracy'] - sets[one]['mv']['accuracy']:+.3f}" for one in under
+        ]
         print(f"{name}, more than a point under majority vote: {', '.join(away) or 'none'}")
 
 
@@ -208,15 +220,27 @@ def write(path: Path, about: dict[str, str], sets: Rows) -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", action="append", help="a method with settings; may be given several times")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--method", action="append", help="a method with settings; may be given several times"
+    )
     parser.add_argument("--rivals", action="store_true", help="also the other libraries")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these data sets only")
-    parser.add_argument("--fast", action="store_true", help="sets with fewer than 400,000 votes x classes only")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="these data sets only"
+    )
+    parser.add_argument(
+        "--fast", action="store_true", help="sets with fewer than 400,000 votes x classes only"
+    )
     parser.add_argument("--resume", action="store_true", help="do not measure again what is kept")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures to this file")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds of processor time that a fit may take")
-    parser.add_argument("--shared", type=Path, default=Path("../shared"), help="the folder of the data")
+    parser.add_argument(
+        "--limit", type=float, default=30.0, help="seconds of processor time that a fit may take"
+    )
+    parser.add_argument(
+        "--shared", type=Path, default=Path("../shared"), help="the folder of the data"
+    )
     return parser.parse_args()
 
 
@@ -229,8 +253,12 @@ def header() -> str:
 
 
 def line(name: str, summary: dict[str, Any]) -> str:
-    accuracies = "".join(_figure(summary[group], "accuracy", 9, 4) for group in ("open", *KINDS, PAPER))
-    calibration = _figure(summary["open"], "log_loss", 11, 3) + _figure(summary["open"], "ece", 7, 3)
+    accuracies = "".join(
+        _figure(summary[group], "accuracy", 9, 4) for group in ("open", *KINDS, PAPER)
+    )
+    calibration = _figure(summary["open"], "log_loss", 11, 3) + _figure(
+        summary["open"], "ece", 7, 3
+    )
     under = "/".join(str(len(summary["under"][margin])) for margin in MARGINS)
     return f"{name:{WIDTH}}{accuracies}{calibration}{under:>13}{summary['seconds']:10.1f}{len(summary['failed']):8}"
 

@@ -73,7 +73,10 @@ def _heading(data: Data) -> list[str]:
 
 
 def _plateaus(data: Data) -> list[str]:
-    lines = ["| constant | value | open | paper | log loss | ECE | under vote |", "|---|---:|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| constant | value | open | paper | log loss | ECE | under vote |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
     for name, values in {**SETTINGS, **MODULE}.items():
         for value in values:
             lines.append(_row(name, value, _changed(data, name, value), data))
@@ -102,7 +105,11 @@ def _row(name: str, value: float, scores: Scores, data: Data) -> str:
         *(_mean(scores, opens, what) for what in ("log_loss", "ece")),
     ]
     under = sum(_is_under(one, scores) for one, _ in data)
-    return f"| {name} | {shown} | " + " | ".join(f"{figure:.4f}" for figure in figures) + f" | {under} |"
+    return (
+        f"| {name} | {shown} | "
+        + " | ".join(f"{figure:.4f}" for figure in figures)
+        + f" | {under} |"
+    )
 
 
 def _is_under(one: RealSet, scores: Scores) -> bool:
@@ -113,9 +120,13 @@ def _is_under(one: RealSet, scores: Scores) -> bool:
 
 def _cross_validation(data: Data, draws: int, splits: int) -> list[str]:
     rng = np.random.default_rng(0)
-    settings = [{name: float(rng.uniform(*ends)) for name, ends in RANDOM.items()} for _ in range(draws)]
+    settings = [
+        {name: float(rng.uniform(*ends)) for name, ends in RANDOM.items()} for _ in range(draws)
+    ]
     families = _families(data, paper=False)
-    table = np.array([_by_family(_scores(data, **one), families) for one in ({}, *settings)])  # the default is first
+    table = np.array(
+        [_by_family(_scores(data, **one), families) for one in ({}, *settings)]
+    )  # the default is first
     vote = _by_family({one.name: measure(one.shares, one.truth) for one, _ in data}, families)
     gains = np.array([_gains(table, vote, half) for half in _halves(rng, len(families), splits)])
     here, there, default, median = gains.mean(axis=0)
@@ -158,7 +169,9 @@ def _families(data: Data, *, paper: bool) -> dict[str, list[str]]:
 
 
 def _by_family(scores: Scores, families: dict[str, list[str]], what: str = "accuracy") -> Any:
-    return np.array([np.mean([scores[name][what] for name in names]) for names in families.values()])
+    return np.array(
+        [np.mean([scores[name][what] for name in names]) for names in families.values()]
+    )
 
 
 def _mean(scores: Scores, families: dict[str, list[str]], what: str = "accuracy") -> float:
@@ -166,7 +179,9 @@ def _mean(scores: Scores, families: dict[str, list[str]], what: str = "accuracy"
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--all", action="store_true", help="also the sets that take long")
     parser.add_argument("--draws", type=int, default=60)

@@ -25,7 +25,15 @@ from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.system.files import write_bytes
 
 GROUPS = ("open", *KINDS, PAPER)
-HEAD = ["method", *GROUPS, "worse than the vote by 1 / 3 / 5", "log loss", "ECE", "seconds", "not finished"]
+HEAD = [
+    "method",
+    *GROUPS,
+    "worse than the vote by 1 / 3 / 5",
+    "log loss",
+    "ECE",
+    "seconds",
+    "not finished",
+]
 MEASURED = "sets.json", "simulated.json"  # beside the files of methods
 CONSTANTS = """## Would other constants be better?
 
@@ -69,8 +77,12 @@ Rows = dict[str, dict[str, Any]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=BENCH.parent / "docs" / "evidence" / "choosing.md")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=Path, default=BENCH.parent / "docs" / "evidence" / "choosing.md"
+    )
     out = parser.parse_args().out
     write_bytes(out, page().encode())
     print(f"wrote {out}")
@@ -81,7 +93,9 @@ def page() -> str:
     kept = kept_methods(sets)
     missing = [name for name in ("mv", DEFAULT_METHOD) if name not in kept]
     if missing:
-        raise InputError(f"there are no figures of {missing[0]} in {REAL}; run `python -m bench.accuracy.real` first")
+        raise InputError(
+            f"there are no figures of {missing[0]} in {REAL}; run `python -m bench.accuracy.real` first"
+        )
     found = {name: one["sets"] for name, one in kept.items()}
     ours = [name for name in found if name in REGISTRY]  # with their defaults
     sections = [
@@ -99,8 +113,14 @@ def page() -> str:
 
 def kept_methods(sets: Rows) -> dict[str, dict[str, Any]]:
     """What was kept of the methods that are still registered and of other libraries, if they were run to the end."""
-    files = [json.loads(path.read_text()) for path in sorted(REAL.glob("*.json")) if path.name not in MEASURED]
-    return {one["method"]: one for one in files if _is_known(one["method"]) and _is_whole(one, sets)}
+    files = [
+        json.loads(path.read_text())
+        for path in sorted(REAL.glob("*.json"))
+        if path.name not in MEASURED
+    ]
+    return {
+        one["method"]: one for one in files if _is_known(one["method"]) and _is_whole(one, sets)
+    }
 
 
 def _is_known(name: str) -> bool:
@@ -108,7 +128,9 @@ def _is_known(name: str) -> bool:
 
 
 def _is_whole(kept: dict[str, Any], sets: Rows) -> bool:
-    return {name for name in sets if covers(kept["method"], sets[name]["kind"])} <= set(kept["sets"])
+    return {name for name in sets if covers(kept["method"], sets[name]["kind"])} <= set(
+        kept["sets"]
+    )
 
 
 def introduction(sets: Rows) -> str:
@@ -132,11 +154,16 @@ def methods_table(names: list[str], found: dict[str, Rows], sets: Rows) -> str:
 def rivals_table(kept: dict[str, dict[str, Any]], sets: Rows) -> str:
     """Finegold's default and the majority vote above the other libraries."""
     rivals = [name for name in kept if is_rival(name)]
-    summaries = {name: summarise(kept[name]["sets"], sets) for name in [DEFAULT_METHOD, "mv", *rivals]}
+    summaries = {
+        name: summarise(kept[name]["sets"], sets) for name in [DEFAULT_METHOD, "mv", *rivals]
+    }
     rivals.sort(key=lambda name: -(summaries[name]["open"] or {"accuracy": 0.0})["accuracy"])
     titles = {name: "{} {}: {}".format(*_parts(name, kept[name])) for name in rivals}
     titles |= {name: f"Finegold: {_shown(name)}" for name in (DEFAULT_METHOD, "mv")}
-    rows = [row(titles[name], summaries[name], kept[name]["sets"]) for name in [DEFAULT_METHOD, "mv", *rivals]]
+    rows = [
+        row(titles[name], summaries[name], kept[name]["sets"])
+        for name in [DEFAULT_METHOD, "mv", *rivals]
+    ]
     return table(HEAD, rows)
 
 
@@ -151,11 +178,21 @@ def _shown(name: str) -> str:
 
 def row(title: str, summary: dict[str, Any], rows: Rows) -> list[str]:
     labels_only = all(one.get("labels_only", False) for one in rows.values() if "failed" not in one)
-    calibration = [_figure(summary["open"], what, 3) if not labels_only else "–" for what in ("log_loss", "ece")]
+    calibration = [
+        _figure(summary["open"], what, 3) if not labels_only else "–"
+        for what in ("log_loss", "ece")
+    ]
     under = " / ".join(str(len(summary["under"][margin])) for margin in MARGINS)
     failed = f"{len(summary['failed'])} of {summary['covered']}" if summary["failed"] else ""
     accuracies = [_figure(summary[group], "accuracy", 4) for group in GROUPS]
-    return [title, *accuracies, under if summary["open"] else "–", *calibration, f"{summary['seconds']:.1f}", failed]
+    return [
+        title,
+        *accuracies,
+        under if summary["open"] else "–",
+        *calibration,
+        f"{summary['seconds']:.1f}",
+        failed,
+    ]
 
 
 def _figure(means: dict[str, float] | None, what: str, digits: int) -> str:
@@ -175,13 +212,31 @@ def under_default(rows: Rows, sets: Rows) -> str:
         one, vote = sets[name], sets[name]["mv"]["accuracy"]
         size = [f"{one[what]:,}" for what in ("tasks", "annotators", "classes", "votes", "truths")]
         points = f"{100 * _lead(rows, sets, name):+.1f}"
-        lines.append([name, one["kind"], *size, _short(vote, 4), _short(rows[name]["accuracy"], 4), points])
-    head = ["set", "kind", "tasks", "annotators", "classes", "votes", "truths", "mv", DEFAULT_METHOD, "points"]
-    return "The open sets with 100 truths or more on which it is more than a point below.\n\n" + table(head, lines)
+        lines.append(
+            [name, one["kind"], *size, _short(vote, 4), _short(rows[name]["accuracy"], 4), points]
+        )
+    head = [
+        "set",
+        "kind",
+        "tasks",
+        "annotators",
+        "classes",
+        "votes",
+        "truths",
+        "mv",
+        DEFAULT_METHOD,
+        "points",
+    ]
+    return (
+        "The open sets with 100 truths or more on which it is more than a point below.\n\n"
+        + table(head, lines)
+    )
 
 
 def _lead(rows: Rows, sets: Rows, name: str) -> float:
-    return float(rows[name].get("accuracy", sets[name]["mv"]["accuracy"]) - sets[name]["mv"]["accuracy"])
+    return float(
+        rows[name].get("accuracy", sets[name]["mv"]["accuracy"]) - sets[name]["mv"]["accuracy"]
+    )
 
 
 def families_table(rows: Rows, sets: Rows) -> str:
@@ -192,7 +247,9 @@ def families_table(rows: Rows, sets: Rows) -> str:
             lead = np.mean([_lead(rows, sets, name) for name in names])
             said = family if len(names) == 1 else f"{family} and {len(names) - 1} more"
             truths = f"{sum(sets[name]['truths'] for name in names):,}"
-            lines.append([said, kind, truths, _short(vote, 4), _short(vote + lead, 4), f"{100 * lead:+.1f}"])
+            lines.append(
+                [said, kind, truths, _short(vote, 4), _short(vote + lead, 4), f"{100 * lead:+.1f}"]
+            )
     return table(["family", "kind", "truths", "mv", DEFAULT_METHOD, "points"], lines)
 
 
@@ -211,7 +268,10 @@ def unfinished(found: dict[str, Rows]) -> str:
         for one, figures in rows.items():
             if "failed" in figures:
                 reasons.setdefault(figures["failed"], []).append(one)
-        lines += [f"- `{name}`, {reason.split(':')[0]}: {', '.join(names)}" for reason, names in reasons.items()]
+        lines += [
+            f"- `{name}`, {reason.split(':')[0]}: {', '.join(names)}"
+            for reason, names in reasons.items()
+        ]
     return "\n".join(lines) or "Every method finished on every set."
 
 

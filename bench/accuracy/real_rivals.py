@@ -18,7 +18,10 @@ from bench.rivals.rivals import BENCH, one_thread, rival_python, versions
 __all__ = ["RIVALS", "Rival", "covers", "is_rival", "version"]
 
 RIVALS = (
-    *(f"crowd-kit {name}" for name in ("MajorityVote", "Wawa", "DawidSkene", "MMSR", "MACE", "GLAD")),
+    *(
+        f"crowd-kit {name}"
+        for name in ("MajorityVote", "Wawa", "DawidSkene", "MMSR", "MACE", "GLAD")
+    ),
     "peerannot IWMV",
     "snorkel LabelModel",
 )
@@ -56,9 +59,16 @@ class Rival:
     @cached_property
     def process(self) -> subprocess.Popen[str]:
         """Started by the first request."""
-        command = [str(rival_python()), str(BENCH / "rivals" / "rival.py"), "--serve", *self.arguments]
+        command = [
+            str(rival_python()),
+            str(BENCH / "rivals" / "rival.py"),
+            "--serve",
+            *self.arguments,
+        ]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, text=True, env=one_thread())
+        return subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=nothing, text=True, env=one_thread()
+        )
 
     def measure(self, data: RealSet) -> dict[str, Any]:
         """The figures of one fit, or why there are none."""
@@ -90,4 +100,8 @@ def _figures(found: dict[str, Any], data: RealSet) -> dict[str, Any]:
     if posterior.shape != (len(data.truth), data.n_classes) or not np.isfinite(posterior).all():
         return {"failed": "some tasks have no probabilities"}
     labels_only = bool((posterior.max(axis=1) == 1).all())
-    return {**measure(posterior, data.truth), "seconds": float(found["seconds"]), "labels_only": labels_only}
+    return {
+        **measure(posterior, data.truth),
+        "seconds": float(found["seconds"]),
+        "labels_only": labels_only,
+    }

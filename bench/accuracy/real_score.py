@@ -53,7 +53,11 @@ def summarise(rows: Mapping[str, Row], sets: Mapping[str, Row]) -> dict[str, Any
     A set on which the method failed counts with the majority vote's figures. A mean is None where the method was not
     run on all sets that it is made of.
     """
-    filled = {name: sets[name]["mv"] if "failed" in row else row for name, row in rows.items() if name in sets}
+    filled = {
+        name: sets[name]["mv"] if "failed" in row else row
+        for name, row in rows.items()
+        if name in sets
+    }
     opens = [name for name in sets if sets[name]["kind"] != PAPER]
     groups = {"open": opens, PAPER: [name for name in sets if name not in opens]}
     groups |= {kind: [name for name in opens if sets[name]["kind"] == kind] for kind in KINDS}
@@ -68,7 +72,9 @@ def summarise(rows: Mapping[str, Row], sets: Mapping[str, Row]) -> dict[str, Any
     }
 
 
-def _means(rows: Mapping[str, Row], names: Iterable[str], sets: Mapping[str, Row]) -> dict[str, float] | None:
+def _means(
+    rows: Mapping[str, Row], names: Iterable[str], sets: Mapping[str, Row]
+) -> dict[str, float] | None:
     families: dict[str, list[Row]] = {}
     for name in names:
         if name not in rows:
@@ -77,7 +83,9 @@ def _means(rows: Mapping[str, Row], names: Iterable[str], sets: Mapping[str, Row
     if not families:
         return None
     return {
-        what: float(np.mean([np.mean([row[what] for row in family]) for family in families.values()]))
+        what: float(
+            np.mean([np.mean([row[what] for row in family]) for family in families.values()])
+        )
         for what in MEASURES
     }
 

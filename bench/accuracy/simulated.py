@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is loaded
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before NumPy is loaded
     os.environ[variable] = "1"
 
 import argparse
@@ -46,11 +50,19 @@ def main() -> None:
                 for name, method in methods.items()
             }
             found.setdefault(world.kind, []).append(row)
-    figures = {**{kind: means(rows, chosen) for kind, rows in found.items()}, "all": means(_all(found), chosen)}
+    figures = {
+        **{kind: means(rows, chosen) for kind, rows in found.items()},
+        "all": means(_all(found), chosen),
+    }
     show(figures, chosen)
     print(f"{len(_all(found))} draws, {time.process_time() - began:.0f} s of processor time")
     if options.keep:
-        content = {"machine": describe(), "every": options.every, "draws": options.draws, "accuracy": figures}
+        content = {
+            "machine": describe(),
+            "every": options.every,
+            "draws": options.draws,
+            "accuracy": figures,
+        }
         write_bytes(REAL / "simulated.json", json.dumps(content, indent=1).encode())
 
 
@@ -69,11 +81,17 @@ def _all(found: dict[str, list[Any]]) -> list[Any]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", action="append", help="a method with settings; may be given several times")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--method", action="append", help="a method with settings; may be given several times"
+    )
     parser.add_argument("--every", type=int, default=1, help="take every n-th crowd")
     parser.add_argument("--draws", type=int, default=1, help="draws of each crowd")
-    parser.add_argument("--keep", action="store_true", help="keep the figures for docs/evidence/choosing.md")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the figures for docs/evidence/choosing.md"
+    )
     return parser.parse_args()
 
 

@@ -24,7 +24,15 @@ FEWEST_TASKS, MOST_VOTES = 300, 60_000
 SKILL = (0.5, 0.8)  # the pooled chance of being right lies between, class by class
 SKILL_OF_TWO = (0.6, 0.85)
 FEWEST_ANNOTATORS = 6
-GRID = ("alike", "unlike", "imbalance", "adversaries", "spammers", "one group copies", "families copy")
+GRID = (
+    "alike",
+    "unlike",
+    "imbalance",
+    "adversaries",
+    "spammers",
+    "one group copies",
+    "families copy",
+)
 PANELS = "panel of families"
 KINDS = (*GRID, PANELS)
 COPIES = 0.9  # how often a member of a group gives the answer of its leader
@@ -42,10 +50,18 @@ class World(NamedTuple):
 
 
 def worlds(kinds: tuple[str, ...] = KINDS) -> list[World]:
-    cells = product([kind for kind in kinds if kind != PANELS], (2, 5, 30), (3, 30, 300, 3000), (2, 5, 20))
+    cells = product(
+        [kind for kind in kinds if kind != PANELS], (2, 5, 30), (3, 30, 300, 3000), (2, 5, 20)
+    )
     grid = [World(*cell) for cell in cells]
-    panels = [World(*cell) for cell in product([PANELS], (5, 8, 12), (100, 300, 1000), (2, 5)) if PANELS in kinds]
-    return [world for world in grid if _size(world)[0] * world.votes_per_task <= MOST_VOTES] + panels
+    panels = [
+        World(*cell)
+        for cell in product([PANELS], (5, 8, 12), (100, 300, 1000), (2, 5))
+        if PANELS in kinds
+    ]
+    return [
+        world for world in grid if _size(world)[0] * world.votes_per_task <= MOST_VOTES
+    ] + panels
 
 
 def draw(world: World, seed: int) -> tuple[Annotations, NDArray[np.int64]]:
@@ -92,14 +108,22 @@ def _odd(rng: np.random.Generator, kind: str, n: int, K: int) -> Floats:
     return np.repeat(habits[:, None], K, axis=1)
 
 
-def _votes(rng: np.random.Generator, matrices: Floats, truth: Any, annotator: Any) -> NDArray[np.int64]:
+def _votes(
+    rng: np.random.Generator, matrices: Floats, truth: Any, annotator: Any
+) -> NDArray[np.int64]:
     steps = matrices[annotator, truth].cumsum(axis=1)
     found: NDArray[np.int64] = (steps < rng.random((len(annotator), 1)) * steps[:, -1:]).sum(axis=1)
     return found
 
 
 def _copy(
-    rng: np.random.Generator, kind: str, matrices: Floats, truth: Any, task: Any, annotator: Any, label: Any
+    rng: np.random.Generator,
+    kind: str,
+    matrices: Floats,
+    truth: Any,
+    task: Any,
+    annotator: Any,
+    label: Any,
 ) -> NDArray[np.int64]:
     """Members of a group often give the answer that their leader has for the task."""
     n = len(matrices)
@@ -115,7 +139,9 @@ def _copy(
     follows = FOLLOWS if kind == PANELS else COPIES
     result = label.copy()
     for leader in np.unique(group[group >= 0]):
-        answer = _votes(rng, matrices[[int(np.argmax(group == leader))]], truth, np.zeros(len(truth), int))
+        answer = _votes(
+            rng, matrices[[int(np.argmax(group == leader))]], truth, np.zeros(len(truth), int)
+        )
         copied = (group[annotator] == leader) & (rng.random(len(label)) < follows)
         result[copied] = answer[task[copied]]
     return np.asarray(result, dtype=np.int64)

@@ -39,7 +39,9 @@ WORSE = [
     [0.08458939543523265, 0.3646503091747364, 0.5507602953900309],
     [0.5116040482242087, 0.15798880677646843, 0.33040714499932283],
 ]
-WORDS_OF_MATRICES = 798  # 32-bit random numbers that drawing the second matrix takes, after the seed is set again
+WORDS_OF_MATRICES = (
+    798  # 32-bit random numbers that drawing the second matrix takes, after the seed is set again
+)
 
 Codes = NDArray[np.int64]
 
@@ -48,12 +50,19 @@ def drawn() -> tuple[NDArray[np.float64], Codes, Codes]:
     """Return points, truths, and votes [L, 3] of task, annotator and class, of the points with votes."""
     stream = np.random.RandomState(SEED)
     shapes = zip(CENTRES, COVARIANCES, SIZES, strict=True)
-    points = np.vstack([stream.multivariate_normal(mean, covariance, n) for mean, covariance, n in shapes])
+    points = np.vstack(
+        [stream.multivariate_normal(mean, covariance, n) for mean, covariance, n in shapes]
+    )
     truth = np.repeat(np.arange(len(SIZES)), SIZES)
     stream = np.random.RandomState(SEED)
     stream.bytes(4 * WORDS_OF_MATRICES)
-    said = [answers(stream, truth, BETTER if j < ANNOTATORS - POOR else WORSE) for j in range(ANNOTATORS)]
-    labels = np.stack([np.where(stream.random_sample(len(truth)) < 1 - SHARE, -1, one) for one in said], axis=1)
+    said = [
+        answers(stream, truth, BETTER if j < ANNOTATORS - POOR else WORSE)
+        for j in range(ANNOTATORS)
+    ]
+    labels = np.stack(
+        [np.where(stream.random_sample(len(truth)) < 1 - SHARE, -1, one) for one in said], axis=1
+    )
     labels, points, truth = (array[(labels >= 0).any(axis=1)] for array in (labels, points, truth))
     task, annotator = np.nonzero(labels >= 0)
     return points, truth, np.stack([task, annotator, labels[task, annotator]], axis=1)
@@ -65,7 +74,9 @@ def answers(stream: np.random.RandomState, truth: Codes, confusion: list[list[fl
     for k, shares in enumerate(confusion):
         tasks = np.flatnonzero(truth == k)
         wrong = [int(share * len(tasks)) if other != k else 0 for other, share in enumerate(shares)]
-        said[stream.choice(tasks, sum(wrong), replace=False)] = np.repeat(np.arange(len(shares)), wrong)
+        said[stream.choice(tasks, sum(wrong), replace=False)] = np.repeat(
+            np.arange(len(shares)), wrong
+        )
     return said
 
 
@@ -77,24 +88,44 @@ def majority(votes: Codes, n_tasks: int) -> Codes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rival", help="a Python with cleanlab")
     rival = parser.parse_args().rival or (sys.executable if find_spec("cleanlab") else None)
     points, truth, votes = drawn()
     labels = {"majority vote": majority(votes, len(truth))}
-    p = cross_val_predict(LogisticRegression(), points, labels["majority vote"], cv=FOLDS, method="predict_proba")
+    p = cross_val_predict(
+        LogisticRegression(), points, labels["majority vote"], cv=FOLDS, method="predict_proba"
+    )
     labels["model"] = p.argmax(axis=1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pl.DataFrame(votes, schema=["task", "annotator", "label"], orient="row").write_csv(folder / "votes.csv")
+        pl.DataFrame(votes, schema=["task", "annotator", "label"], orient="row").write_csv(
+            folder / "votes.csv"
+        )
         model = pl.DataFrame(p, schema=[str(k) for k in range(len(SIZES))], orient="row")
-        model.insert_column(0, pl.Series("task", np.arange(len(truth)))).write_csv(folder / "model.csv")
-        command = ["finegold", "aggregate", "votes.csv", "--predictions", "model.csv", "-o", "labels.csv"]
-        subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+        model.insert_column(0, pl.Series("task", np.arange(len(truth)))).write_csv(
+            folder / "model.csv"
+        )
+        command = [
+            "finegold",
+            "aggregate",
+            "votes.csv",
+            "--predictions",
+            "model.csv",
+            "-o",
+            "labels.csv",
+        ]
+        subprocess.run(
+            [sys.executable, "-m", *command], cwd=folder, check=True, stderr=subprocess.DEVNULL
+        )
         labels["Finegold"] = pl.read_csv(folder / "labels.csv").sort("task")["label"].to_numpy()
         if rival:
             np.savez(folder / "data.npz", **{"tutorial/votes": votes, "tutorial/p": p})
-            subprocess.run([rival, "-c", CROWDLAB, folder / "data.npz", folder / "made.npz"], check=True)
+            subprocess.run(
+                [rival, "-c", CROWDLAB, folder / "data.npz", folder / "made.npz"], check=True
+            )
             labels["cleanlab"] = np.load(folder / "made.npz")["tutorial"]
     print(f"{len(truth)} tasks, {len(votes)} votes")
     for who, found in labels.items():

@@ -93,7 +93,11 @@ def cast(rng: Random, truth: NDArray[np.int64], share: float, accuracy: float) -
     good, poor, votes = noise(rng, accuracy), noise(rng, 0.35), []
     for j in range(50):
         matrix, seen = good if j < 45 else poor, np.flatnonzero(rng.random(len(truth)) < share)
-        label = (matrix.cumsum(axis=1)[truth[seen]] < rng.random((len(seen), 1))).sum(axis=1).clip(0, K - 1)
+        label = (
+            (matrix.cumsum(axis=1)[truth[seen]] < rng.random((len(seen), 1)))
+            .sum(axis=1)
+            .clip(0, K - 1)
+        )
         votes.append(np.stack([seen, np.full(len(seen), j), label], axis=1))
     return np.vstack(votes)
 
@@ -102,24 +106,33 @@ def voted(votes: NDArray[np.int64], *arrays: Any) -> list[Any]:
     """Leave out tasks without votes, as CROWDLAB needs it."""
     has_vote = np.bincount(votes[:, 0], minlength=len(arrays[0])) > 0
     number = np.cumsum(has_vote) - 1
-    return [np.column_stack([number[votes[:, 0]], votes[:, 1:]]), *(array[has_vote] for array in arrays)]
+    return [
+        np.column_stack([number[votes[:, 0]], votes[:, 1:]]),
+        *(array[has_vote] for array in arrays),
+    ]
 
 
 def tutorial(rng: Random, share: float) -> World:
     shapes = zip(CENTRES, COVARIANCES, SIZES, strict=True)
-    points = np.vstack([rng.multivariate_normal(mean, covariance, n) for mean, covariance, n in shapes])
+    points = np.vstack(
+        [rng.multivariate_normal(mean, covariance, n) for mean, covariance, n in shapes]
+    )
     truth = np.repeat(np.arange(K), SIZES)
     votes, points, truth = voted(cast(rng, truth, share, 0.8), points, truth)
     counts = rng.random((len(truth), K)) * 1e-3  # ties at random
     np.add.at(counts, (votes[:, 0], votes[:, 2]), 1)
-    return World(votes, out_of_sample(rng, np.c_[points, np.ones(len(points))], counts.argmax(axis=1)), truth)
+    return World(
+        votes, out_of_sample(rng, np.c_[points, np.ones(len(points))], counts.argmax(axis=1)), truth
+    )
 
 
 def out_of_sample(rng: Random, x: Floats, label: NDArray[np.int64]) -> Floats:
     """Logistic regression with five folds and scikit-learn's default penalty."""
     fold, p = rng.permutation(len(x)) % 5, np.empty((len(x), K))
     for k in range(5):
-        p[fold == k] = softmax(x[fold == k] @ logistic(x[fold != k], np.eye(K)[label[fold != k]]).T, axis=1)
+        p[fold == k] = softmax(
+            x[fold == k] @ logistic(x[fold != k], np.eye(K)[label[fold != k]]).T, axis=1
+        )
     return p
 
 
@@ -131,7 +144,9 @@ def logistic(x: Floats, y: Floats) -> Floats:
         log_p = z - logsumexp(z, axis=1, keepdims=True)
         return (free**2).sum() / 2 - (y * log_p).sum(), (free - (y - np.exp(log_p)).T @ x).ravel()
 
-    return np.asarray(minimize(loss, np.zeros(K * x.shape[1]), jac=True, method="L-BFGS-B").x.reshape(K, -1))
+    return np.asarray(
+        minimize(loss, np.zeros(K * x.shape[1]), jac=True, method="L-BFGS-B").x.reshape(K, -1)
+    )
 
 
 @cache
@@ -143,7 +158,9 @@ def strength(accuracy: float, n_classes: int) -> float:
     return float(strengths[int(np.searchsorted(reached, accuracy))])
 
 
-def classifier(rng: Random, truth: NDArray[np.int64], accuracy: float, scale: float, n_classes: int = K) -> Floats:
+def classifier(
+    rng: Random, truth: NDArray[np.int64], accuracy: float, scale: float, n_classes: int = K
+) -> Floats:
     """Probabilities of a classifier of this accuracy; calibrated if the logits are multiplied by 1."""
     s = strength(accuracy, n_classes)
     noise = rng.normal(size=(len(truth), n_classes))
@@ -169,7 +186,9 @@ def wrong_third(rng: Random, share: float, how: str, skill: float) -> World:
     if how == "one class":
         said[wrong & (truth != 0)] = 0
     else:
-        said[wrong] = (truth[wrong] + (rng.integers(1, K, wrong.sum()) if how == "anywhere" else 1)) % K
+        said[wrong] = (
+            truth[wrong] + (rng.integers(1, K, wrong.sum()) if how == "anywhere" else 1)
+        ) % K
     p = np.full((len(truth), K), 0.01 / (K - 1))
     p[np.arange(len(truth)), said] = 0.99
     return World(votes, p, truth)
@@ -210,12 +229,17 @@ def finegold_labels(world: World, predictions: bool) -> Any:
 def one_more(world: World) -> Any:
     tasks = np.arange(len(world.truth))
     return finegold_labels(
-        world._replace(votes=np.vstack([world.votes, np.c_[tasks, tasks * 0 + 50, world.p.argmax(1)]])), False
+        world._replace(
+            votes=np.vstack([world.votes, np.c_[tasks, tasks * 0 + 50, world.p.argmax(1)]])
+        ),
+        False,
     )
 
 
 def variants() -> dict[str, dict[str, Any]]:
-    return {f"{name} = {value}": {name: value} for name, values in CONSTANTS.items() for value in values}
+    return {
+        f"{name} = {value}": {name: value} for name, values in CONSTANTS.items() for value in values
+    }
 
 
 def figures(made: dict[str, World], rival: dict[str, Any], constants: bool) -> dict[str, float]:
@@ -235,11 +259,15 @@ def figures(made: dict[str, World], rival: dict[str, Any], constants: bool) -> d
 
 
 def _mean(made: dict[str, World], label: Callable[[str, World], Any]) -> float:
-    return float(np.mean([(label(name, world) == world.truth).mean() for name, world in made.items()]))
+    return float(
+        np.mean([(label(name, world) == world.truth).mean() for name, world in made.items()])
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path, default=RESULTS)
@@ -253,7 +281,12 @@ def main() -> None:
         rows[name] = figures(group, rival, options.constants)
         if len(rows) == 1:
             print("| setting |", " | ".join(rows[name]), "|")
-        print(f"| {name} |", " | ".join(f"{share:.3f}" for share in rows[name].values()), "|", flush=True)
+        print(
+            f"| {name} |",
+            " | ".join(f"{share:.3f}" for share in rows[name].values()),
+            "|",
+            flush=True,
+        )
     found = {"draws": options.draws, "rows": rows}
     write_bytes(options.out / "predictions.json", json.dumps(found, indent=1).encode())
 

@@ -50,7 +50,9 @@ from finegold.system.files import write_bytes
 KINDS = ("calibrated", "overconfident", "confused", "hard")
 ACCURACIES = (0.6, 0.7, 0.8, 0.9, 0.95)
 SURE = 0.9  # of a confused classifier
-DIFFICULTY_NOISE = 0.3  # added to the share of right votes, so that difficulty does not decide alone
+DIFFICULTY_NOISE = (
+    0.3  # added to the share of right votes, so that difficulty does not decide alone
+)
 MOST_VOTES = 60_000
 TRUTHS = (0, 25, 50, 100)
 BAD = (
@@ -76,7 +78,10 @@ PANELS = {  # kinds, accuracies and numbers of models; the same number means the
     "four of 60% hard": tuple(("hard", 0.6, number) for number in range(4)),
     "90% confused and one at random": (("confused", 0.9, 0), ("at random with .99", 0.5, 0)),
     "95% hard and another order": (("hard", 0.95, 0), ("another order", 0.5, 0)),
-    "80% calibrated and majority vote": (("calibrated", 0.8, 0), ("majority vote (in-sample)", 0.5, 0)),
+    "80% calibrated and majority vote": (
+        ("calibrated", 0.8, 0),
+        ("majority vote (in-sample)", 0.5, 0),
+    ),
     **{f"{accuracy:.0%} answers": (("answers", accuracy, 0),) for accuracy in ACCURACIES},
 }
 FOUND = ("chance", "another order", "contested votes")  # words of the notes on bad models
@@ -100,7 +105,9 @@ def sampled(one: RealSet, n_tasks: int) -> tuple[finegold.Annotations, Codes]:
     tasks = np.flatnonzero(voted & (one.truth >= 0) & (one.truth < one.n_classes))
     tasks = np.sort(np.random.default_rng(0).permutation(tasks)[:n_tasks])
     votes = one.votes[np.isin(one.votes[:, 0], tasks)]
-    return finegold.Annotations.from_arrays(*votes.T, classes=list(range(one.n_classes))), one.truth[tasks]
+    return finegold.Annotations.from_arrays(
+        *votes.T, classes=list(range(one.n_classes))
+    ), one.truth[tasks]
 
 
 def probabilities(rng: Random, kind: str, crowd: Crowd, accuracy: float) -> Floats:
@@ -124,7 +131,9 @@ def on_hard_tasks(rng: Random, p: Floats, crowd: Crowd) -> Floats:
     from_truth = (np.arange(p.shape[1]) + crowd.truth[:, None]) % p.shape[1]
     turned = np.take_along_axis(p, from_truth, axis=1)  # the truth is the first class
     moved = np.empty_like(p)
-    moved[np.argsort(right + rng.normal(0, DIFFICULTY_NOISE, len(right)))] = turned[np.argsort(turned[:, 0])]
+    moved[np.argsort(right + rng.normal(0, DIFFICULTY_NOISE, len(right)))] = turned[
+        np.argsort(turned[:, 0])
+    ]
     found = np.empty_like(p)
     np.put_along_axis(found, from_truth, moved, axis=1)
     return found
@@ -161,7 +170,9 @@ class Case(NamedTuple):
 
     p: list[Floats]
     crowd: Crowd
-    right: dict[str, float]  # accuracy of "votes", each model, and of all together, with each number of truths
+    right: dict[
+        str, float
+    ]  # accuracy of "votes", each model, and of all together, with each number of truths
     holds: float  # share of models whose interval holds their accuracy
     found: bool
 
@@ -172,7 +183,11 @@ def models_of(crowd: Crowd, panel: Panel, draw: int) -> list[Floats]:
     for kind, accuracy, number in panel:
         seed = [zlib.crc32(f"{crowd.name} {kind}".encode()), round(100 * accuracy), draw]
         rng = np.random.default_rng([*seed, number] if number else seed)
-        found.append(bad_model(rng, kind, crowd) if kind in BAD else probabilities(rng, kind, crowd, accuracy))
+        found.append(
+            bad_model(rng, kind, crowd)
+            if kind in BAD
+            else probabilities(rng, kind, crowd, accuracy)
+        )
     return found
 
 
@@ -189,7 +204,11 @@ def annotators_as_models(crowd: Crowd) -> list[tuple[Crowd, list[Floats]]]:
         rest = (annotator != one) & np.isin(task, tasks)
         classes = list(range(crowd.votes.n_classes))
         votes = finegold.Annotations.from_arrays(
-            np.searchsorted(tasks, task[rest]), annotator[rest], label[rest], classes=classes, repeated="all"
+            np.searchsorted(tasks, task[rest]),
+            annotator[rest],
+            label[rest],
+            classes=classes,
+            repeated="all",
         )
         said = np.zeros(len(tasks), np.int64)
         said[np.searchsorted(tasks, task[mine])] = label[mine]
@@ -202,7 +221,10 @@ def case_of(crowd: Crowd, p: list[Floats], draw: int) -> Case:
     """Combine the votes with models, without truths and with some."""
     given = read_predictions([(crowd.votes.task_names, one) for one in p], crowd.votes)
     order, right = np.random.default_rng(draw).permutation(len(crowd.truth)), {}
-    labels = {"votes": crowd.result.label_codes, **{f"model {m}": one.argmax(axis=1) for m, one in enumerate(p)}}
+    labels = {
+        "votes": crowd.result.label_codes,
+        **{f"model {m}": one.argmax(axis=1) for m, one in enumerate(p)},
+    }
     for n in (n for n in TRUTHS if 2 * n <= len(order)):
         gold = np.full_like(crowd.votes.gold, -1)
         gold[order[:n]] = crowd.truth[order[:n]]
@@ -211,11 +233,17 @@ def case_of(crowd: Crowd, p: list[Floats], draw: int) -> Case:
         with patch.object(combining, "fit", lambda *_: crowd.result) if n else nullcontext():
             both = combining.combine(known, given)
         labels["both"] = both.label_codes
-        right |= {f"{who} {n}": float((of == crowd.truth)[order[n:]].mean()) for who, of in labels.items()}
+        right |= {
+            f"{who} {n}": float((of == crowd.truth)[order[n:]].mean()) for who, of in labels.items()
+        }
         if n == 0:
             assert both.combined is not None
-            pairs = [(record, right[f"model {m} 0"]) for m, record in enumerate(both.combined.records)]
-            holds = float(np.mean([one.accuracy_low <= share <= one.accuracy_high for one, share in pairs]))
+            pairs = [
+                (record, right[f"model {m} 0"]) for m, record in enumerate(both.combined.records)
+            ]
+            holds = float(
+                np.mean([one.accuracy_low <= share <= one.accuracy_high for one, share in pairs])
+            )
             found = any(words in note for note in both.notes for words in FOUND)
     return Case(p, crowd, right, holds, found)
 
@@ -224,8 +252,13 @@ def add_crowdlab(cases: list[Case], python: str) -> None:
     """Add the accuracy of CROWDLAB to the cases."""
     with tempfile.TemporaryDirectory() as folder:
         data, made = Path(folder) / "cases.npz", Path(folder) / "made.npz"
-        arrays = {f"{i}/p": case.p[0] if len(case.p) == 1 else np.stack(case.p) for i, case in enumerate(cases)}
-        votes = {f"{i}/votes": np.column_stack(case.crowd.votes.votes()) for i, case in enumerate(cases)}
+        arrays = {
+            f"{i}/p": case.p[0] if len(case.p) == 1 else np.stack(case.p)
+            for i, case in enumerate(cases)
+        }
+        votes = {
+            f"{i}/votes": np.column_stack(case.crowd.votes.votes()) for i, case in enumerate(cases)
+        }
         np.savez(data, **arrays, **votes)
         subprocess.run([python, "-c", CROWDLAB, data, made], check=True)
         found = np.load(made)
@@ -239,7 +272,11 @@ def row_of(cases: list[list[Case]]) -> dict[str, float]:
     def mean(name: str) -> float:
         return float(
             np.mean(
-                [np.mean([c.right[name] for c in some if name in c.right]) for some in cases if name in some[0].right]
+                [
+                    np.mean([c.right[name] for c in some if name in c.right])
+                    for some in cases
+                    if name in some[0].right
+                ]
             )
         )
 
@@ -264,10 +301,17 @@ def audited(families: list[list[Crowd]]) -> None:
     rows = []
     for one in (one for some in families for one in some):
         in_use = finegold.aggregate(one.votes, "mv", threads=1).label_codes
-        p = probabilities(np.random.default_rng(zlib.crc32(one.name.encode())), "calibrated", one, 0.8)
+        p = probabilities(
+            np.random.default_rng(zlib.crc32(one.name.encode())), "calibrated", one, 0.8
+        )
         both = combining.combine(one.result, read_predictions((one.votes.task_names, p), one.votes))
         at = np.arange(len(in_use)), in_use
-        rows.append([(in_use != one.truth).sum(), *((1 - found.posterior[at]).sum() for found in (one.result, both))])
+        rows.append(
+            [
+                (in_use != one.truth).sum(),
+                *((1 - found.posterior[at]).sum() for found in (one.result, both)),
+            ]
+        )
         wrong, expected, beside = rows[-1]
         print(f"| {one.name} | {len(in_use)} | {expected:.0f} | {wrong} | {beside:.0f} |")
     wrong, *guessed = np.array(rows, dtype=float).T
@@ -292,7 +336,9 @@ def crowds(options: argparse.Namespace) -> list[list[Crowd]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tasks", type=int, default=300)
     parser.add_argument("--draws", type=int, default=1)
@@ -306,19 +352,31 @@ def main() -> None:
     if options.audit:
         audited(families)
         return
-    panels: dict[str, Panel] = {f"{a:.0%} {kind}": ((kind, a, 0),) for kind in KINDS for a in ACCURACIES}
+    panels: dict[str, Panel] = {
+        f"{a:.0%} {kind}": ((kind, a, 0),) for kind in KINDS for a in ACCURACIES
+    }
     panels |= {kind: ((kind, 0.5, 0),) for kind in BAD} | PANELS
     cases = {
         name: [
-            [case_of(one, models_of(one, panel, d), d) for one in some for d in range(options.draws)]
+            [
+                case_of(one, models_of(one, panel, d), d)
+                for one in some
+                for d in range(options.draws)
+            ]
             for some in families
         ]
         for name, panel in panels.items()
     }
     as_models = [[pair for one in some for pair in annotators_as_models(one)] for some in families]
-    cases[ANSWERS] = [[case_of(*pair, d) for pair in some for d in range(options.draws)] for some in as_models if some]
+    cases[ANSWERS] = [
+        [case_of(*pair, d) for pair in some for d in range(options.draws)]
+        for some in as_models
+        if some
+    ]
     if options.rival:
-        rivalled = [each for name, each in cases.items() if name != ANSWERS]  # CROWDLAB refuses one vote per task
+        rivalled = [
+            each for name, each in cases.items() if name != ANSWERS
+        ]  # CROWDLAB refuses one vote per task
         add_crowdlab([case for each in rivalled for some in each for case in some], options.rival)
     rows = {name: row_of(each) for name, each in cases.items()}
     good = [row for name, row in rows.items() if name not in (*BAD, *PANELS, ANSWERS)]
@@ -326,7 +384,11 @@ def main() -> None:
         rows[name] = {column: float(of([row[column] for row in good])) for column in good[0]}
     print("| model |", " | ".join(good[0]), "|")
     for name, row in rows.items():
-        print(f"| {name} |", " | ".join(_cell(column, row[column]) if column in row else "" for column in good[0]), "|")
+        print(
+            f"| {name} |",
+            " | ".join(_cell(column, row[column]) if column in row else "" for column in good[0]),
+            "|",
+        )
     found: dict[str, Any] = {"families": len(families), "rows": rows}
     write_bytes(options.out / "predictions_real.json", json.dumps(found, indent=1).encode())
 

@@ -23,7 +23,18 @@ from finegold.errors import FinegoldWarning, InputError
 
 Rows = list[list[str]]
 HEADER = ["task", "worker", "label"]
-WORDS = ("negative", "positive", "neutral", "mixed", "other", "sarcastic", "angry", "happy", "sad", "afraid")
+WORDS = (
+    "negative",
+    "positive",
+    "neutral",
+    "mixed",
+    "other",
+    "sarcastic",
+    "angry",
+    "happy",
+    "sad",
+    "afraid",
+)
 SHARE = 0.05  # of the rows are spoiled
 FEWEST = 3  # rows
 
@@ -31,7 +42,11 @@ FEWEST = 3  # rows
 def load(path: Path, words: bool) -> Rows:
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
     rows = [line.split(",")[:3] for line in text.splitlines()[1:3001]]
-    return [[task, worker, WORDS[int(label) % len(WORDS)]] for task, worker, label in rows] if words else rows
+    return (
+        [[task, worker, WORDS[int(label) % len(WORDS)]] for task, worker, label in rows]
+        if words
+        else rows
+    )
 
 
 def cells(column: int, change: Callable[[str], str]) -> Callable[[Rows, random.Random], bytes]:
@@ -40,7 +55,10 @@ def cells(column: int, change: Callable[[str], str]) -> Callable[[Rows, random.R
     def spoil(rows: Rows, rng: random.Random) -> bytes:
         chosen = set(rng.sample(range(len(rows)), max(FEWEST, int(SHARE * len(rows)))))
         return table(
-            [[change(c) if k == column and n in chosen else c for k, c in enumerate(row)] for n, row in enumerate(rows)]
+            [
+                [change(c) if k == column and n in chosen else c for k, c in enumerate(row)]
+                for n, row in enumerate(rows)
+            ]
         )
 
     return spoil
@@ -60,12 +78,16 @@ def inserted(line: str) -> Callable[[Rows, random.Random], bytes]:
     return spoil
 
 
-def words_only(change: Callable[[Rows, random.Random], bytes]) -> Callable[[Rows, random.Random], bytes]:
+def words_only(
+    change: Callable[[Rows, random.Random], bytes],
+) -> Callable[[Rows, random.Random], bytes]:
     change.words = True  # type: ignore[attr-defined]
     return change
 
 
-def prefix(column: int, letter: str, change: Callable[[str], str]) -> Callable[[Rows, random.Random], bytes]:
+def prefix(
+    column: int, letter: str, change: Callable[[str], str]
+) -> Callable[[Rows, random.Random], bytes]:
     """Change ids that are words."""
     return lambda rows, rng: cells(column, change)(
         [[f"{letter}{c}" if k == column else c for k, c in enumerate(row)] for row in rows], rng
@@ -163,7 +185,9 @@ def outcome(path: Path, clean: Any, lost: int) -> str:
         return (
             found[0] in (clean[0], clean[0] - lost)
             and found[1] in range(clean[1] - lost, clean[1] + 1)
-            and (found[2] in range(clean[2] - lost, clean[2] + 1) and len(found[3]) <= len(clean[3]))
+            and (
+                found[2] in range(clean[2] - lost, clean[2] + 1) and len(found[3]) <= len(clean[3])
+            )
         )
 
     try:
@@ -193,7 +217,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared"))
     parser.add_argument("--files", type=int, default=30)
     options = parser.parse_args()
-    files = sorted([*options.data.glob("real/*/label.csv.gz"), *options.data.glob("datasets/*/label.csv")])
+    files = sorted(
+        [*options.data.glob("real/*/label.csv.gz"), *options.data.glob("datasets/*/label.csv")]
+    )
     step = max(len(files) // options.files, 1)
     chosen = files[::step][: options.files]
     path = Path(tempfile.mkdtemp()) / "votes.csv"

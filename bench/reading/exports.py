@@ -21,7 +21,21 @@ from bench.machine import keep, peak_memory
 
 GOAL = 1024  # MiB
 ANNOTATORS, LABELS = 300, ("positive", "neutral", "negative")
-WORDS = ("rain", "falls", "on", "every", "roof", "of", "the", "town", "while", "nobody", "looks", "out", "again")
+WORDS = (
+    "rain",
+    "falls",
+    "on",
+    "every",
+    "roof",
+    "of",
+    "the",
+    "town",
+    "while",
+    "nobody",
+    "looks",
+    "out",
+    "again",
+)
 
 
 def main() -> None:
@@ -36,7 +50,12 @@ def main() -> None:
     path = options.folder / "finegold-bench-export.json"
     try:
         written = make(path, options.bytes)
-        figures = {"bytes": path.stat().st_size, "written": written, **in_own_process(path), "goal_mib": GOAL}
+        figures = {
+            "bytes": path.stat().st_size,
+            "written": written,
+            **in_own_process(path),
+            "goal_mib": GOAL,
+        }
     finally:
         path.unlink(missing_ok=True)
     assert figures["votes"] == written, f"{figures['votes']} votes read, {written} written"
@@ -88,7 +107,10 @@ def make_annotation(task: int, by: int, draw: random.Random) -> dict[str, Any]:
 
 def in_own_process(path: Path) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.reading.exports", "--read", path], check=True, capture_output=True, text=True
+        [sys.executable, "-m", "bench.reading.exports", "--read", path],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found

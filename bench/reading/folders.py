@@ -34,9 +34,14 @@ ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator")
 def write_votes(folder: Path, n_votes: int, n_files: int = 10) -> Path:
     """Write votes with names as text, in no order; every hundredth is repeated."""
     rng, n_tasks = np.random.default_rng(1), n_votes // 5
-    task, annotator = rng.integers(0, n_tasks, n_votes), rng.integers(0, max(n_votes // 1000, 10), n_votes)
+    task, annotator = (
+        rng.integers(0, n_tasks, n_votes),
+        rng.integers(0, max(n_votes // 1000, 10), n_votes),
+    )
     task[::100], annotator[::100] = task[1::100], annotator[1::100]
-    names = pl.DataFrame({"task": task, "annotator": annotator, "label": rng.integers(0, 5, n_votes)})
+    names = pl.DataFrame(
+        {"task": task, "annotator": annotator, "label": rng.integers(0, 5, n_votes)}
+    )
     names = names.with_columns(
         pl.format("task-{}", "task").alias("task"),
         pl.format("worker-{}", "annotator").alias("annotator"),
@@ -52,7 +57,10 @@ def finegolds_own(cluster: Cluster, votes: Path, scratch: Path) -> dict[str, Any
     sizes = {"fewest_votes": 2**16, "rows_per_range": ROWS_PER_RANGE}
     remote = read_votes(cluster, votes, ReadOptions(), scratch, **sizes)
     blocks = [stored.load(index, np.float64) for index, stored in enumerate(remote.blocks)]
-    return {"annotator": np.concatenate([block.annotator for block in blocks]), "n_tasks": remote.n_tasks}
+    return {
+        "annotator": np.concatenate([block.annotator for block in blocks]),
+        "n_tasks": remote.n_tasks,
+    }
 
 
 def dask_data_frames(cluster: Cluster, votes: Path, scratch: Path) -> dict[str, Any]:
@@ -61,16 +69,26 @@ def dask_data_frames(cluster: Cluster, votes: Path, scratch: Path) -> dict[str, 
 
     with cluster.client.as_current(), dask.config.set({"dataframe.shuffle.method": "p2p"}):
         table = dd.read_parquet(str(votes), columns=["task", "annotator", "label"])
-        table = table.map_partitions(_number_rows)  # "the first vote counts" means the order of the rows
-        annotators, labels, rows = dask.compute(table["annotator"].unique(), table["label"].unique(), table.shape[0])
-        known = {"annotators": pd.Index(annotators).sort_values(), "labels": pd.Index(labels).sort_values()}
+        table = table.map_partitions(
+            _number_rows
+        )  # "the first vote counts" means the order of the rows
+        annotators, labels, rows = dask.compute(
+            table["annotator"].unique(), table["label"].unique(), table.shape[0]
+        )
+        known = {
+            "annotators": pd.Index(annotators).sort_values(),
+            "labels": pd.Index(labels).sort_values(),
+        }
         coded = table.map_partitions(_encode, **known, meta=_encode(table._meta, **known))
         by_task = coded.set_index("task", npartitions=max(rows // ROWS_PER_RANGE, 2))
         parts = by_task.to_delayed()
         jobs = [dask.delayed(_store)(part, scratch / f"{i}.npz") for i, part in enumerate(parts)]
         n_tasks = sum(dask.compute(*jobs))
     stored = [np.load(scratch / f"{i}.npz") for i in range(len(jobs))]
-    return {"annotator": np.concatenate([arrays["annotator"] for arrays in stored]), "n_tasks": n_tasks}
+    return {
+        "annotator": np.concatenate([arrays["annotator"] for arrays in stored]),
+        "n_tasks": n_tasks,
+    }
 
 
 def _number_rows(part: pd.DataFrame, partition_info: Any = None) -> pd.DataFrame:
@@ -109,18 +127,29 @@ def measure(n_votes: int) -> dict[str, Any]:
                     began = time.perf_counter()
                     made[name] = work(cluster, source, scratch)
                     seconds = time.perf_counter() - began
-                peaks = cluster.client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+                peaks = cluster.client.run(
+                    lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+                )
             finally:
                 cluster.close()
-            figures[name] = {"seconds": round(seconds, 2), "largest_worker_mib": round(max(peaks.values()) / 2**20)}
+            figures[name] = {
+                "seconds": round(seconds, 2),
+                "largest_worker_mib": round(max(peaks.values()) / 2**20),
+            }
         same = np.array_equal(made["finegold"]["annotator"], made["dask.dataframe"]["annotator"])
-        figures["same_votes"] = same and made["finegold"]["n_tasks"] == made["dask.dataframe"]["n_tasks"]
-    figures["ratio"] = round(figures["dask.dataframe"]["seconds"] / figures["finegold"]["seconds"], 2)
+        figures["same_votes"] = (
+            same and made["finegold"]["n_tasks"] == made["dask.dataframe"]["n_tasks"]
+        )
+    figures["ratio"] = round(
+        figures["dask.dataframe"]["seconds"] / figures["finegold"]["seconds"], 2
+    )
     return figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--votes", type=float, default=5e6)
     parser.add_argument("--show", action="store_true", help="print the figures, do not keep them")
     options = parser.parse_args()

@@ -32,14 +32,23 @@ def main() -> None:
     skills = {}
     for name in options.sets:
         votes = pd.read_csv(
-            options.folder / name / "label.csv.gz", dtype=str, names=["task", "worker", "label"], skiprows=1
+            options.folder / name / "label.csv.gz",
+            dtype=str,
+            names=["task", "worker", "label"],
+            skiprows=1,
         )
-        truth = pd.read_csv(options.folder / name / "truth.csv.gz", dtype=str, names=["task", "truth"], skiprows=1)
+        truth = pd.read_csv(
+            options.folder / name / "truth.csv.gz", dtype=str, names=["task", "truth"], skiprows=1
+        )
         model = MMSR().fit(votes)
         skills[name] = model.skills_.tolist()
         right = (truth["task"].map(model.predict(votes)) == truth["truth"]).mean()
-        other = np.sum(np.abs(np.subtract(skills[name], known[name])) > 1e-6) if name in known else "-"
-        print(f"{name}: {right:.4f} of {len(truth):,} labels are right, {other} of {len(model.skills_)} skills differ")
+        other = (
+            np.sum(np.abs(np.subtract(skills[name], known[name])) > 1e-6) if name in known else "-"
+        )
+        print(
+            f"{name}: {right:.4f} of {len(truth):,} labels are right, {other} of {len(model.skills_)} skills differ"
+        )
     if options.save:
         options.save.write_text(json.dumps(skills))
 

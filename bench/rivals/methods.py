@@ -77,14 +77,18 @@ class Data:
 
     def accuracy(self, posterior: np.ndarray[Any, Any]) -> float:
         best = posterior == posterior.max(axis=1, keepdims=True)
-        return float((best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean())
+        return float(
+            (best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean()
+        )
 
 
 def measure(name: str, data: Data, options: argparse.Namespace) -> dict[str, Any]:
     fit(method_class(name)(max_iterations=1), data.annotations, threads=1)  # compile
     found = _timed(name, data)
     if found["seconds"] < LONG:
-        found = min(found, _timed(name, data), _timed(name, data), key=lambda one: float(one["seconds"]))
+        found = min(
+            found, _timed(name, data), _timed(name, data), key=lambda one: float(one["seconds"])
+        )
     if options.rivals and name in RIVALS:
         found["crowd-kit"] = against_rival(name, data)
     if options.twins:
@@ -96,7 +100,11 @@ def _timed(name: str, data: Data) -> dict[str, Any]:
     began = time.process_time()
     result = fit(method_class(name)(), data.annotations, threads=1)
     seconds = time.process_time() - began
-    return {"seconds": seconds, "iterations": len(result.steps), "accuracy": data.accuracy(result.posterior)}
+    return {
+        "seconds": seconds,
+        "iterations": len(result.steps),
+        "accuracy": data.accuracy(result.posterior),
+    }
 
 
 def against_rival(name: str, data: Data) -> dict[str, Any]:
@@ -110,7 +118,12 @@ def against_rival(name: str, data: Data) -> dict[str, Any]:
     except (subprocess.SubprocessError, OSError, ValueError, IndexError) as error:
         message = getattr(error, "stderr", None) or str(error)
         return {"failed": str(message).strip().splitlines()[-1][:200]}
-    return {"iterations": found["iterations"], "seconds": theirs, "finegold_seconds": ours, "ratio": theirs / ours}
+    return {
+        "iterations": found["iterations"],
+        "seconds": theirs,
+        "finegold_seconds": ours,
+        "ratio": theirs / ours,
+    }
 
 
 def against_twin(name: str, data: Data) -> dict[str, Any] | None:
@@ -121,13 +134,20 @@ def against_twin(name: str, data: Data) -> dict[str, Any] | None:
         return None
     theirs, iterations = seconds_of(name, tuple(data.votes.T), data.annotations.n_classes)
     ours = _best(lambda: fit(_fixed(name, iterations), data.annotations, threads=1))
-    return {"iterations": iterations, "seconds": theirs, "finegold_seconds": ours, "ratio": theirs / ours}
+    return {
+        "iterations": iterations,
+        "seconds": theirs,
+        "finegold_seconds": ours,
+        "ratio": theirs / ours,
+    }
 
 
 def _fixed(name: str, iterations: int | None) -> Any:
     """A method that runs exactly so many iterations, from one start."""
     made = method_class(name)
-    settings: dict[str, Any] = {} if iterations is None else {"max_iterations": iterations, "tolerance": 0.0}
+    settings: dict[str, Any] = (
+        {} if iterations is None else {"max_iterations": iterations, "tolerance": 0.0}
+    )
     if name in ("glad", "fgbcc"):
         settings["max_iterations"] = iterations
     if "n_restarts" in made().settings:
@@ -151,14 +171,18 @@ def _print(name: str, data: Data, figures: dict[str, dict[str, Any]]) -> None:
         for rival in ("crowd-kit", "twin"):
             against = found.get(rival)
             if against:
-                line += f"   {rival}: " + (against.get("failed") or f"{against['ratio']:.1f}x slower")
+                line += f"   {rival}: " + (
+                    against.get("failed") or f"{against['ratio']:.1f}x slower"
+                )
         print(line, flush=True)
 
 
 def _shares(figures: dict[str, dict[str, Any]]) -> None:
     """The paper's claim on cost: PTBCC's share of the time of each method with confusion matrices."""
     print("\nPTBCC's time in % of that of")
-    others = [name for name in CONFUSION_MATRICES if all(name in found for found in figures.values())]
+    others = [
+        name for name in CONFUSION_MATRICES if all(name in found for found in figures.values())
+    ]
     print(f"  {'':8}" + "".join(f"{name:>8}" for name in others))
     for data, found in figures.items():
         if "ptbcc" in found:
@@ -178,19 +202,28 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
         "Seconds of processor time of a whole fit with the default settings,",
         f" one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",
-        *_table(["data set", *methods], _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods])),
+        *_table(
+            ["data set", *methods],
+            _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods]),
+        ),
         "",
         "This page is made by `python -m bench.rivals.methods --page docs/evidence/costs.md`.",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _rows(figures: dict[str, dict[str, Any]], of: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
+def _rows(
+    figures: dict[str, dict[str, Any]], of: Callable[[dict[str, Any]], list[str]]
+) -> list[list[str]]:
     return [[data, *of(found)] for data, found in figures.items()]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1), *(f"| {' | '.join(r)} |" for r in rows)]
+    return [
+        f"| {' | '.join(head)} |",
+        "|---|" + "---:|" * (len(head) - 1),
+        *(f"| {' | '.join(r)} |" for r in rows),
+    ]
 
 
 def _share(found: dict[str, dict[str, Any]], others: list[str]) -> list[float]:
@@ -203,7 +236,9 @@ def _folders(options: argparse.Namespace) -> list[Path]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--methods", nargs="*", default=list(REGISTRY))

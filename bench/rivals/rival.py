@@ -26,7 +26,9 @@ import numpy as np
 
 SHORT = 20.0  # seconds: shorter fits are repeated
 MOST_MEMORY = 8 << 30  # bytes of a fit that is served
-PATIENCE = 20  # a served fit may take so many times its limit of processor time by the clock on the wall
+PATIENCE = (
+    20  # a served fit may take so many times its limit of processor time by the clock on the wall
+)
 
 Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
@@ -63,7 +65,9 @@ def peerannot(method: str) -> Callable[[Votes], Any]:
         for task, annotator, label in votes.tolist():
             answers.setdefault(task, {})[annotator] = label
         sizes = {"n_classes": n_classes(votes), "n_workers": int(votes[:, 1].max()) + 1}
-        more = {"dataset": Path(tempfile.mkdtemp())} if method == "GLAD" else {}  # it writes files there
+        more = (
+            {"dataset": Path(tempfile.mkdtemp())} if method == "GLAD" else {}
+        )  # it writes files there
         model = getattr(library, method)(answers, **sizes, **more)
         if hasattr(model, "run"):
             model.run()
@@ -151,7 +155,9 @@ def serve(library: str, method: str, limit: str) -> None:
             os._exit(fit_in_child(fit, *json.loads(line), float(limit)))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         late = status in (-signal.SIGXCPU, -signal.SIGALRM)
-        died = f"longer than {limit} s of processor time" if late else f"ended with exit code {status}"
+        died = (
+            f"longer than {limit} s of processor time" if late else f"ended with exit code {status}"
+        )
         print(json.dumps(died if status else "done"), file=answers, flush=True)
 
 
@@ -178,7 +184,11 @@ def main(library: str, method: str, folder: str) -> None:
         began = time.perf_counter()
         posterior = fit(votes)
         times.append(time.perf_counter() - began)
-    figures = {"accuracy": accuracy(posterior, truth), "first_seconds": times[0], "seconds": min(times)}
+    figures = {
+        "accuracy": accuracy(posterior, truth),
+        "first_seconds": times[0],
+        "seconds": min(times),
+    }
     print(json.dumps({**figures, "peak_mib": peak_mebibytes(), "peak_mib_before": before}))
 
 

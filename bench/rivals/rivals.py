@@ -31,24 +31,58 @@ from finegold.system.files import write_bytes
 
 ENVIRONMENT = BENCH / ".venv-rivals"
 REQUIREMENTS = BENCH / "rivals" / "rivals.txt"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "FINEGOLD_THREADS")
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "FINEGOLD_THREADS",
+)
 
 RIVALS = {
-    "crowd-kit": ["MajorityVote", "Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE", "MMSR"],
+    "crowd-kit": [
+        "MajorityVote",
+        "Wawa",
+        "ZeroBasedSkill",
+        "DawidSkene",
+        "OneCoinDawidSkene",
+        "GLAD",
+        "MACE",
+        "MMSR",
+    ],
     "peerannot": ["MajorityVoting", "IWMV", "DawidSkene", "WDS", "GLAD"],
     "cleanlab": ["majority", "CROWDLAB on vote shares"],
     "snorkel": ["LabelModel"],
 }
-METHODS = [DEFAULT_METHOD, "mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "fgbcc", "ptbcc"]
+METHODS = [
+    DEFAULT_METHOD,
+    "mv",
+    "catd",
+    "ds",
+    "glad",
+    "ibcc",
+    "cbcc",
+    "bwa",
+    "tiremge",
+    "ebcc",
+    "fgbcc",
+    "ptbcc",
+]
 
 
 def main() -> None:
     options = _options()
     if options.predictions:
-        subprocess.run([sys.executable, "-m", "bench.models.predictions", "--out", options.out], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "bench.models.predictions", "--out", options.out], check=True
+        )
         return
     python = rival_python()
-    names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
+    names = [
+        name
+        for name in data_sets()
+        if find(name, options.data) and (not options.only or name in options.only)
+    ]
     figures: list[dict[str, Any]] = []
     for library, methods in {"finegold": METHODS, **RIVALS}.items():
         if options.libraries and library not in options.libraries:
@@ -64,7 +98,12 @@ def main() -> None:
 
 def _keep(options: argparse.Namespace, figures: list[dict[str, Any]]) -> Path:
     today = describe()
-    machine = {**today, "rivals": versions(), "limit_seconds": options.limit, "default_measured": today["date"][:10]}
+    machine = {
+        **today,
+        "rivals": versions(),
+        "limit_seconds": options.limit,
+        "default_measured": today["date"][:10],
+    }
     options.out.mkdir(parents=True, exist_ok=True)
     kept: Path = options.out / "rivals.json"
     write_bytes(kept, json.dumps({"machine": machine, "figures": figures}, indent=1).encode())
@@ -79,9 +118,14 @@ def rival_python() -> Path:
         return python
     if not python.exists():
         venv.create(ENVIRONMENT, with_pip=True)
-    torch = next(line for line in REQUIREMENTS.read_text().splitlines() if line.startswith("torch=="))
+    torch = next(
+        line for line in REQUIREMENTS.read_text().splitlines() if line.startswith("torch==")
+    )
     for what in ([torch], ["-r", str(REQUIREMENTS)]):
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what],
+            check=True,
+        )
     done.write_text(REQUIREMENTS.read_text())
     return python
 
@@ -89,7 +133,9 @@ def rival_python() -> Path:
 def measure(python: Path, library: str, method: str, folder: str, limit: float) -> dict[str, Any]:
     command = [str(python), str(BENCH / "rivals" / "rival.py"), library, method, folder]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=one_thread())
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, env=one_thread()
+        )
     except subprocess.TimeoutExpired:
         return {"failed": f"longer than {limit:g} s"}
     if ended.returncode:
@@ -106,7 +152,9 @@ def one_thread() -> dict[str, str]:
 def _message(text: str) -> str:
     """The exception and what follows it, without the way to it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    raised = [number for number, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    raised = [
+        number for number, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)
+    ]
     return " ".join(lines[raised[-1] : raised[-1] + 3] if raised else lines[-1:])[:300]
 
 
@@ -118,7 +166,11 @@ def _line(f: dict[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    lines = [line for line in REQUIREMENTS.read_text().splitlines() if "==" in line and not line.startswith("#")]
+    lines = [
+        line
+        for line in REQUIREMENTS.read_text().splitlines()
+        if "==" in line and not line.startswith("#")
+    ]
     return dict(line.split("==") for line in lines)
 
 
@@ -128,13 +180,28 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="data sets")
     parser.add_argument("--libraries", nargs="*", choices=["finegold", *RIVALS])
     parser.add_argument("--limit", type=float, default=120.0)
-    parser.add_argument("--predictions", action="store_true", help="run bench/models/predictions.py instead: CROWDLAB")
+    parser.add_argument(
+        "--predictions",
+        action="store_true",
+        help="run bench/models/predictions.py instead: CROWDLAB",
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     return parser.parse_args()
 
 
 TITLE = "Finegold and other libraries on the same votes"
-COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]
+COLOURS = [
+    "#7a0c2e",
+    "#3b76af",
+    "#e08214",
+    "#3f8f5f",
+    "#8c6bb1",
+    "#8c8c8c",
+    "#f4a582",
+    "#1b9e9e",
+    "#c2a500",
+    "#555555",
+]
 MARKERS = "os^vDPX*<>h"
 REFERENCE = ("finegold", "ptbcc")
 
@@ -142,7 +209,9 @@ REFERENCE = ("finegold", "ptbcc")
 def write_page(kept: Path, out: Path) -> Path:
     """rivals.html, and rivals.md with its pictures in a folder beside it."""
     found = json.loads(kept.read_text())
-    names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1])
+    names = sorted(
+        {f["data"] for f in found["figures"]}, key=lambda name: data_set(name).counts[-1]
+    )
     pictures = {"seconds": _plot(found["figures"], names, "seconds")}
     page = _blocks(found, names)
     (out / "rivals").mkdir(parents=True, exist_ok=True)
@@ -166,7 +235,10 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         "code is loaded then. Memory is the peak of the whole process, libraries included.",
         f"Versions: {versions}. Settings are each library's defaults.",
         _table(figures, names),
-        Picture("seconds", "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel."),
+        Picture(
+            "seconds",
+            "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel.",
+        ),
         Heading("What failed"),
         _failures(figures) or ["nothing"],
         Heading("Notes"),
@@ -189,8 +261,14 @@ def _table(figures: list[dict[str, Any]], names: list[str]) -> Table:
     for library, method in _methods(figures):
         of_set = {f["data"]: f for f in figures if (f["library"], f["method"]) == (library, method)}
         cells = [of_set.get(name, {}).get("accuracy", "failed") for name in names]
-        most = [max((f[what] for f in of_set.values() if what in f), default=None) for what in ("seconds", "peak_mib")]
-        costs = ["" if value is None else f"{value:.{digits}f}" for value, digits in zip(most, (3, 0), strict=True)]
+        most = [
+            max((f[what] for f in of_set.values() if what in f), default=None)
+            for what in ("seconds", "peak_mib")
+        ]
+        costs = [
+            "" if value is None else f"{value:.{digits}f}"
+            for value, digits in zip(most, (3, 0), strict=True)
+        ]
         rows.append([f"{library} {method}", *cells, _mean(cells), *costs])
     caption = "Accuracy (ties share their credit); seconds of the longest fit and its largest memory in MiB"
     titles = [data_set(name).title for name in names]
@@ -212,7 +290,10 @@ def _failures(figures: list[dict[str, Any]]) -> list[str]:
         if "failed" in f:
             said = f["failed"].split(": ")[0].rpartition(".")[2]
             befell.setdefault((f["library"], f["method"], said), []).append(f["data"])
-    return [f"{library} {method} on {', '.join(names)}: {said}" for (library, method, said), names in befell.items()]
+    return [
+        f"{library} {method} on {', '.join(names)}: {said}"
+        for (library, method, said), names in befell.items()
+    ]
 
 
 def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
@@ -226,10 +307,21 @@ def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
     for panel, library in zip(panels, libraries, strict=False):
         chosen = [pair for pair in _methods(figures) if pair[0] == library and pair != REFERENCE]
         for number, pair in enumerate(chosen):
-            _draw(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
+            _draw(
+                panel,
+                figures,
+                names,
+                pair,
+                what,
+                COLOURS[1 + number % 9],
+                MARKERS[1 + number % 10],
+                1.2,
+            )
         _draw(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
         panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False)
+        panel.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False
+        )
         panel.grid(color="#dddddd", linewidth=0.6)
         panel.set(xscale="log", yscale="log")
     for panel in panels[len(libraries) :]:
@@ -252,10 +344,14 @@ def _draw(
     width: float,
 ) -> None:
     of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
-    points = [(data_set(name).counts[-1], of_set[name]) for name in names if of_set.get(name) is not None]
+    points = [
+        (data_set(name).counts[-1], of_set[name]) for name in names if of_set.get(name) is not None
+    ]
     label = "finegold PTBCC" if pair == REFERENCE else pair[1]
     if points:
-        panel.plot(*zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label)
+        panel.plot(
+            *zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label
+        )
 
 
 if __name__ == "__main__":

@@ -114,7 +114,10 @@ def from_files(votes: Path, work: Path, name: str) -> Figures:
     one = [_seconds(local) for _ in range(2)]
     with DaskEngine(threads=2) as engine:
         fit(method_class(name)(), _few(), engine=engine)
-        many = [_seconds(lambda: aggregate_files(votes, work / "labels", name, engine=engine)) for _ in range(2)]
+        many = [
+            _seconds(lambda: aggregate_files(votes, work / "labels", name, engine=engine))
+            for _ in range(2)
+        ]
     return {
         "method": name,
         "one_machine_seconds": one,
@@ -181,8 +184,15 @@ def _moved(engine: DaskEngine, n_votes: int, annotators: int) -> Figures:
     votes = finegold.simulate(n_votes // 5, annotators, 5, votes_per_task=5, seed=1).annotations
     timed = Timed()
     fit(PTBCC(tolerance=0.0, max_iterations=6), votes, engine=engine, on_step=timed)
-    expected = 2 * (7 + 1) * BYTES * votes.n_annotators  # two lines: to the first worker, and from it to the second
-    return {"bytes": engine.moved[-1], "model_bytes": expected, "sweep_seconds": timed.sweep, "blocks": engine.n_blocks}
+    expected = (
+        2 * (7 + 1) * BYTES * votes.n_annotators
+    )  # two lines: to the first worker, and from it to the second
+    return {
+        "bytes": engine.moved[-1],
+        "model_bytes": expected,
+        "sweep_seconds": timed.sweep,
+        "blocks": engine.n_blocks,
+    }
 
 
 def _call_seconds(engine: DaskEngine) -> float:
@@ -205,7 +215,9 @@ def _few() -> finegold.Annotations:
 
 
 def _same(one: finegold.Result, other: finegold.Result) -> bool:
-    return np.array_equal(one.posterior, other.posterior) and np.array_equal(one.accuracy, other.accuracy)
+    return np.array_equal(one.posterior, other.posterior) and np.array_equal(
+        one.accuracy, other.accuracy
+    )
 
 
 def _same_table(work: Path) -> bool:
@@ -218,8 +230,23 @@ def _simulated(work: Path, n_votes: int) -> Path:
     """Votes of `finegold simulate`, made once."""
     folder = work / f"big-{n_votes:g}"
     if not (folder / "votes.parquet").exists():
-        options = [f"--tasks={n_votes // 5}", f"--annotators={n_votes // 1000}", "--classes=5", "--votes-per-task=5"]
-        command = [sys.executable, "-m", "finegold", "simulate", "--out", str(folder), "--format", "parquet", *options]
+        options = [
+            f"--tasks={n_votes // 5}",
+            f"--annotators={n_votes // 1000}",
+            "--classes=5",
+            "--votes-per-task=5",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "finegold",
+            "simulate",
+            "--out",
+            str(folder),
+            "--format",
+            "parquet",
+            *options,
+        ]
         subprocess.run(command, check=True, capture_output=True)
     return folder / "votes.parquet"
 
@@ -230,7 +257,9 @@ def measure(work: Path, n_votes: int, parts: list[str], method: str) -> Figures:
     if "equal" in parts:
         figures["equal"] = equal(finegold.read(votes), method)
     if "traffic" in parts:
-        figures["traffic"] = traffic([1_000_000, 2_000_000, 4_000_000, 8_000_000], [100, 1_000, 10_000, 30_000])
+        figures["traffic"] = traffic(
+            [1_000_000, 2_000_000, 4_000_000, 8_000_000], [100, 1_000, 10_000, 30_000]
+        )
     if "files" in parts:
         with tempfile.TemporaryDirectory(dir=work) as folder:
             figures["files"] = from_files(votes, Path(folder), method)
@@ -253,18 +282,26 @@ def _models(figures: Figures) -> Figures:
         **alone,
         "on": [model(core, call, alone, machines) for machines in (10, 100)],
         "check": [
-            {"votes": int(n), "model_seconds": int(n) * core / 2 + call, "seconds": at["sweep_seconds"]}
+            {
+                "votes": int(n),
+                "model_seconds": int(n) * core / 2 + call,
+                "seconds": at["sweep_seconds"],
+            }
             for n, at in sizes
         ],
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--votes", type=float, default=2e7)
     parser.add_argument("--parts", nargs="*", default=["equal", "traffic", "files"])
     parser.add_argument("--method", default="ptbcc", help="the method of the parts equal and files")
-    parser.add_argument("--work", type=Path, help="a folder for data, which are kept there and used again")
+    parser.add_argument(
+        "--work", type=Path, help="a folder for data, which are kept there and used again"
+    )
     parser.add_argument("--show", action="store_true", help="print the figures, do not keep them")
     options = parser.parse_args()
     work = options.work or Path(tempfile.mkdtemp(prefix="finegold-cluster-"))

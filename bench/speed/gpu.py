@@ -49,7 +49,15 @@ TIMED = {
     "hds": 50,
     "ibcc": 50,
 }  # most sweeps of a timed fit
-PREPARING = ("slots_of", "count_votes", "sort_votes", "name_chunks", "start", "vote_shares", "index_votes")
+PREPARING = (
+    "slots_of",
+    "count_votes",
+    "sort_votes",
+    "name_chunks",
+    "start",
+    "vote_shares",
+    "index_votes",
+)
 CLASSES = 5
 TOLERANCE = 1e-4  # as docs/guides/gpu.md promises
 RANDOM_ACCESS = r"""
@@ -67,8 +75,14 @@ def compare(annotations: Annotations, truth: dict[int, int], **engine: Any) -> d
     for name, variants in METHODS.items():
         for settings in variants:
             method = method_class(name)(**settings)
-            cpu, gpu = fit(method, annotations), fit(method, annotations, engine=GPUEngine(**engine))
-            of_both = {"accuracy": [accuracy(cpu, truth), accuracy(gpu, truth)], **differences(cpu, gpu)}
+            cpu, gpu = (
+                fit(method, annotations),
+                fit(method, annotations, engine=GPUEngine(**engine)),
+            )
+            of_both = {
+                "accuracy": [accuracy(cpu, truth), accuracy(gpu, truth)],
+                **differences(cpu, gpu),
+            }
             found[" ".join([name, *settings.values()])] = of_both
     return found
 
@@ -112,7 +126,9 @@ def simulated(n_classes: int) -> Annotations:
     right = rng.random((3000, 7)) < 0.4 + 0.5 * (annotator % 2)
     label = np.where(right, truth[:, None], rng.integers(n_classes, size=(3000, 7)))
     gold = dict(zip(range(0, 3000, 50), truth[::50].tolist(), strict=True))
-    return Annotations.from_arrays(np.repeat(np.arange(3000), 7), annotator.ravel(), label.ravel(), gold=gold)
+    return Annotations.from_arrays(
+        np.repeat(np.arange(3000), 7), annotator.ravel(), label.ravel(), gold=gold
+    )
 
 
 def _rows(path: Path) -> list[tuple[int, ...]]:
@@ -150,7 +166,9 @@ def time_sweeps(n_votes: int, n_annotators: int, sweeps: int = 10) -> dict[str, 
     rng = np.random.default_rng(0)
     base, diff = rng.normal(size=(CLASSES, CLASSES)), rng.normal(size=(CLASSES, 1, CLASSES))
     log_odds = rng.normal(size=(n_annotators, 1))
-    parameters = [cp.asarray(values, dtype=np.float32) for values in (np.zeros(CLASSES), log_odds, base, diff)]
+    parameters = [
+        cp.asarray(values, dtype=np.float32) for values in (np.zeros(CLASSES), log_odds, base, diff)
+    ]
     kernels.launch(votes, known, parameters, phi)
     kernel = []
     for _ in range(sweeps):
@@ -178,9 +196,13 @@ def time_sweeps(n_votes: int, n_annotators: int, sweeps: int = 10) -> dict[str, 
     }
 
 
-def time_kernels(n_votes: int, n_annotators: int, names: list[str], sweeps: int = 8) -> dict[str, Any]:
+def time_kernels(
+    n_votes: int, n_annotators: int, names: list[str], sweeps: int = 8
+) -> dict[str, Any]:
     """Device time of the kernels of a sweep, in picoseconds per vote, and the time that passes with the host's part."""
-    annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
+    annotations = on_host(
+        random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES
+    )
     found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
     for name in names:
         engine, method, moments = GPUEngine(), method_class(name)(max_iterations=sweeps), []
@@ -191,9 +213,16 @@ def time_kernels(n_votes: int, n_annotators: int, names: list[str], sweeps: int 
             descend(method, engine, on_step=lambda _, to=moments: to.append(time.perf_counter()))
         engine.close()
         n = len(moments)
-        of_sweeps = {k: s / n / n_votes * 1e12 for k, s in launches.seconds.items() if k not in PREPARING}
+        of_sweeps = {
+            k: s / n / n_votes * 1e12 for k, s in launches.seconds.items() if k not in PREPARING
+        }
         whole = float(np.median(np.diff(moments))) / n_votes * 1e12
-        found[name] = {"sweeps": n, "ps_per_vote": sum(of_sweeps.values()), "with_host": whole, **of_sweeps}
+        found[name] = {
+            "sweeps": n,
+            "ps_per_vote": sum(of_sweeps.values()),
+            "with_host": whole,
+            **of_sweeps,
+        }
         found[name]["preparing"] = sum(s for k, s in launches.seconds.items() if k in PREPARING)
         print(name, json.dumps(found[name]), flush=True)
     return found
@@ -201,12 +230,16 @@ def time_kernels(n_votes: int, n_annotators: int, names: list[str], sweeps: int 
 
 def time_fit(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any]:
     """Seconds of a whole fit from votes on the host to a result there, by parts."""
-    annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
+    annotations = on_host(
+        random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES
+    )
     cp.get_default_memory_pool().free_all_blocks()
     found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
     for name in names:
         method = method_class(name)(max_iterations=TIMED[name])
-        fit(method, simulated(CLASSES), engine=GPUEngine())  # what is not yet compiled is compiled before
+        fit(
+            method, simulated(CLASSES), engine=GPUEngine()
+        )  # what is not yet compiled is compiled before
         seconds: dict[str, float] = {}
         engine = GPUEngine()
         for part in ("scatter", "sum", "gather", "records"):
@@ -214,7 +247,12 @@ def time_fit(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any
         began = time.perf_counter()
         result = fit(method, annotations, engine=engine)
         whole = time.perf_counter() - began
-        found[name] = {**seconds, "rest": whole - sum(seconds.values()), "whole": whole, "sweeps": result.iterations}
+        found[name] = {
+            **seconds,
+            "rest": whole - sum(seconds.values()),
+            "whole": whole,
+            "sweeps": result.iterations,
+        }
         print(name, json.dumps(found[name]), flush=True)
         engine.close()
     return found
@@ -233,7 +271,9 @@ def _timed(function: Any, part: str, seconds: dict[str, float]) -> Any:
 
 def time_methods(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any]:
     """Seconds of a whole fit from votes on the host to a result there, on the device and on all cores."""
-    annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
+    annotations = on_host(
+        random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES
+    )
     cp.get_default_memory_pool().free_all_blocks()
     found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
     few = simulated(CLASSES)
@@ -241,8 +281,15 @@ def time_methods(n_votes: int, n_annotators: int, names: list[str]) -> dict[str,
         method = method_class(name)(max_iterations=TIMED[name])
         for engine in (GPUEngine(), LocalEngine()):
             fit(method, few, engine=engine)  # what is not yet compiled is compiled before
-        gpu, cpu = fit(method, annotations, engine=GPUEngine()), fit(method, annotations, engine=LocalEngine())
-        found[name] = {"gpu_seconds": gpu.seconds, "cpu_seconds": cpu.seconds, **differences(cpu, gpu)}
+        gpu, cpu = (
+            fit(method, annotations, engine=GPUEngine()),
+            fit(method, annotations, engine=LocalEngine()),
+        )
+        found[name] = {
+            "gpu_seconds": gpu.seconds,
+            "cpu_seconds": cpu.seconds,
+            **differences(cpu, gpu),
+        }
         print(name, json.dumps(found[name]), flush=True)
     return found
 
@@ -251,8 +298,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with the data sets of the paper")
     parser.add_argument("--votes", type=float, nargs="*", default=[1e8, 8e8])
-    parser.add_argument("--kernels", type=float, nargs="*", default=[8e7], help="sweeps of the methods in --timed")
-    parser.add_argument("--fit", type=float, nargs="*", default=[1e9], help="fits of the methods in --timed, by parts")
+    parser.add_argument(
+        "--kernels", type=float, nargs="*", default=[8e7], help="sweeps of the methods in --timed"
+    )
+    parser.add_argument(
+        "--fit",
+        type=float,
+        nargs="*",
+        default=[1e9],
+        help="fits of the methods in --timed, by parts",
+    )
     parser.add_argument("--methods", type=float, nargs="*", default=[8e7])
     parser.add_argument("--timed", nargs="*", default=list(TIMED), choices=TIMED)
     parser.add_argument("--annotators", type=int, default=1_000_000)
@@ -277,7 +332,9 @@ def main() -> None:
         "fits": partial(time_fit, names=options.timed),
         "methods": partial(time_methods, names=options.timed),
     }
-    for part, sizes in zip(parts, (options.votes, options.kernels, options.fit, options.methods), strict=True):
+    for part, sizes in zip(
+        parts, (options.votes, options.kernels, options.fit, options.methods), strict=True
+    ):
         for votes in sizes:
             figures.setdefault(part, []).append(parts[part](int(votes), options.annotators))
             print(json.dumps(figures[part][-1], indent=1), flush=True)
@@ -333,7 +390,9 @@ class Launches:
         cp.cuda.Device().synchronize()
         self.seconds: dict[str, float] = {}
         for name, start, end in self.events:
-            self.seconds[name] = self.seconds.get(name, 0.0) + cp.cuda.get_elapsed_time(start, end) / 1e3
+            self.seconds[name] = (
+                self.seconds.get(name, 0.0) + cp.cuda.get_elapsed_time(start, end) / 1e3
+            )
 
 
 def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 10_000_000) -> Votes:
@@ -348,7 +407,9 @@ def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 1
         truth = rng.integers(0, n_classes, size=(n, 1), dtype=np.uint8)
         label = rng.integers(0, n_classes, size=(n, VOTES_PER_TASK), dtype=np.uint8)
         label = cp.where(rng.random((n, VOTES_PER_TASK), dtype=np.float32) < 0.6, truth, label)
-        table = (label[:, :, None] == cp.arange(n_classes, dtype=np.uint8)).sum(axis=1, dtype=np.uint8)
+        table = (label[:, :, None] == cp.arange(n_classes, dtype=np.uint8)).sum(
+            axis=1, dtype=np.uint8
+        )
         task, voted = cp.nonzero(table)
         lengths.append(table[task, voted])
         classes.append(voted.astype(np.uint8))

@@ -40,19 +40,28 @@ def main() -> None:
     parser.add_argument("--axes", nargs="+", default=list(AXES), choices=list(AXES))
     parser.add_argument("--methods", nargs="+", default=["anchored", "ptbcc", "ds"])
     parser.add_argument("--most", type=float, default=1e7, help="votes")
-    parser.add_argument("--picture", type=Path, default=BENCH.parent / "docs" / "evidence" / "growth.svg")
+    parser.add_argument(
+        "--picture", type=Path, default=BENCH.parent / "docs" / "evidence" / "growth.svg"
+    )
     options = parser.parse_args()
     path = RESULTS / "growth.json"
     last = json.loads(path.read_text())["figures"] if path.exists() else []
     figures = {(row["axis"], row["method"]): row for row in last}
     for axis in options.axes:
         for method in options.methods:
-            points = [point(method, axis, value) for value in AXES[axis] if axis != "votes" or value <= options.most]
+            points = [
+                point(method, axis, value)
+                for value in AXES[axis]
+                if axis != "votes" or value <= options.most
+            ]
             figures[axis, method] = {"axis": axis, "method": method, "points": points}
             print(f"\n{method}: {axis}, seconds and slope, MiB and slope")
             for before, now in pairwise([None, *points]):
                 slopes = [slope(axis, what, before, now) for what in ("seconds", "mebibytes")]
-                seconds, memory = f"{now['seconds']:.3f} | {slopes[0]}", f"{now['mebibytes']:.0f} | {slopes[1]}"
+                seconds, memory = (
+                    f"{now['seconds']:.3f} | {slopes[0]}",
+                    f"{now['mebibytes']:.0f} | {slopes[1]}",
+                )
                 print(f"| {now[axis]:,} | {seconds} | {memory} |", flush=True)
             keep("growth", list(figures.values()))
     draw_growth(list(figures.values()), options.picture)
@@ -76,7 +85,9 @@ def slope(axis: str, what: str, before: dict[str, float] | None, now: dict[str, 
 
 def measured(method: str, votes: int, classes: int, annotators: int) -> dict[str, float]:
     annotations = draw(votes, classes, annotators)
-    few = draw(min(votes, VOTES), min(classes, 300), annotators)  # more than 256 classes have kernels of their own
+    few = draw(
+        min(votes, VOTES), min(classes, 300), annotators
+    )  # more than 256 classes have kernels of their own
     fit(make_method(method, {}), few, threads=1)  # compiles
     began = time.process_time()
     fit(make_method(method, {}), annotations, threads=1)
@@ -100,7 +111,9 @@ def draw_growth(figures: list[dict[str, Any]], path: Path) -> None:
             values = [max(point[what], 1e-3) for point in row["points"]]
             steepness = np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)[0]
             panel = panels[number][axes.index(row["axis"])]
-            panel.plot(sizes, values, marker="o", markersize=3, label=f"{row['method']} ({steepness:.2f})")
+            panel.plot(
+                sizes, values, marker="o", markersize=3, label=f"{row['method']} ({steepness:.2f})"
+            )
             panel.set(xscale="log", yscale="log", xlabel=row["axis"], ylabel=words)
             panel.legend(fontsize=8)
     picture.tight_layout()

@@ -54,7 +54,16 @@ def hosts(n: int, megabits: float | None) -> Iterator[list[str]]:
             run(*inside, "ip", "link", "set", inner, "up")
             run(*inside, "ip", "link", "set", "lo", "up")
             if megabits is not None:
-                limit = ("root", "tbf", "rate", f"{megabits}mbit", "burst", "20kb", "latency", "400ms")
+                limit = (
+                    "root",
+                    "tbf",
+                    "rate",
+                    f"{megabits}mbit",
+                    "burst",
+                    "20kb",
+                    "latency",
+                    "400ms",
+                )
                 run("tc", "qdisc", "add", "dev", outer, *limit)
                 run(*inside, "tc", "qdisc", "add", "dev", inner, *limit)
         yield names
@@ -66,7 +75,16 @@ def cluster(names: list[str]) -> Iterator[str]:
     address, started = f"tcp://{SUBNET}.1:{PORT}", []
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     schedule = ["scheduler", "--host", f"{SUBNET}.1", "--port", str(PORT), "--no-dashboard"]
-    work = ["worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0"]
+    work = [
+        "worker",
+        address,
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+        "--memory-limit",
+        "0",
+    ]
     try:
         started.append(subprocess.Popen([sys.executable, "-m", "dask", *schedule], **quiet))
         time.sleep(3)
@@ -86,7 +104,11 @@ def sweep_seconds(n_workers: int, megabits: float | None, votes: finegold.Annota
     from distributed import Client
 
     timed = Timed()
-    with hosts(n_workers, megabits) as names, cluster(names) as address, Client(address, timeout="60s") as client:
+    with (
+        hosts(n_workers, megabits) as names,
+        cluster(names) as address,
+        Client(address, timeout="60s") as client,
+    ):
         client.wait_for_workers(n_workers, timeout=120)
         with DaskEngine(client) as engine:
             fit(PTBCC(tolerance=0.0, max_iterations=SWEEPS), votes, engine=engine, on_step=timed)
@@ -94,21 +116,30 @@ def sweep_seconds(n_workers: int, megabits: float | None, votes: finegold.Annota
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 4, 8])
-    parser.add_argument("--megabits", type=float, default=20.0, help="of each line, in each direction")
+    parser.add_argument(
+        "--megabits", type=float, default=20.0, help="of each line, in each direction"
+    )
     parser.add_argument("--annotators", type=int, default=5_000)
     options = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     votes = finegold.simulate(800_000, options.annotators, 5, votes_per_task=5, seed=1).annotations
     seconds_per_line = (7 + 1) * BYTES * votes.n_annotators / (options.megabits * 1e6 / 8)
     figures = []
-    print("| workers | a sweep, lines not limited | limited | added | added, model |\n|---:|---:|---:|---:|---:|")
+    print(
+        "| workers | a sweep, lines not limited | limited | added | added, model |\n|---:|---:|---:|---:|---:|"
+    )
     for n in options.workers:
         free, limited = (sweep_seconds(n, rate, votes) for rate in (None, options.megabits))
         model = (2 * levels_of(n) + 1) * seconds_per_line
         figures.append({"workers": n, "free": free, "limited": limited, "model": model})
-        print(f"| {n} | {free:.2f} s | {limited:.2f} s | {limited - free:.2f} s | {model:.2f} s |", flush=True)
+        print(
+            f"| {n} | {free:.2f} s | {limited:.2f} s | {limited - free:.2f} s | {model:.2f} s |",
+            flush=True,
+        )
     print(f"kept in {keep('network', figures)}")
 
 

@@ -36,7 +36,9 @@ def main() -> None:
         if (folder / "label.csv").exists() and (not options.only or folder.name in options.only):
             figures.append(compare(folder, reference, options.repeats))
             print(_row(figures[-1]), flush=True)
-    print(f"peak memory {peak_memory():.0f} MiB; times are per iteration; kept in {keep('ptbcc', figures)}")
+    print(
+        f"peak memory {peak_memory():.0f} MiB; times are per iteration; kept in {keep('ptbcc', figures)}"
+    )
 
 
 def compare(folder: Path, reference: ModuleType, repeats: int) -> dict[str, Any]:
@@ -48,7 +50,9 @@ def compare(folder: Path, reference: ModuleType, repeats: int) -> dict[str, Any]
     n = result.iterations
     # The difference of two fits is the time of the iterations alone, without the start and the summary.
     finegold = _per_iteration(lambda k: fit(_fixed(k), annotations, threads=1), n, repeats)
-    slow = _per_iteration(lambda k: reference.fit(votes, tolerance=0.0, max_iterations=k), n, max(repeats // 3, 1))
+    slow = _per_iteration(
+        lambda k: reference.fit(votes, tolerance=0.0, max_iterations=k), n, max(repeats // 3, 1)
+    )
     warm = _best(lambda: fit(method, annotations, threads=1), repeats)
     return {
         "data": folder.name,
@@ -101,7 +105,9 @@ def _row(f: dict[str, Any]) -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
-    parser.add_argument("--reference", type=Path, default=Path("../shared/reference/ptbcc_reference.py"))
+    parser.add_argument(
+        "--reference", type=Path, default=Path("../shared/reference/ptbcc_reference.py")
+    )
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--repeats", type=int, default=9)
     return parser.parse_args()

@@ -88,7 +88,9 @@ class Bench:
         if not path.exists():
             scan = pl.scan_parquet(votes)
             for column in ("task", "annotator", "label") if names else ():
-                scan = scan.with_columns(pl.lit(f"{column}-").add(pl.col(column).cast(pl.String)).alias(column))
+                scan = scan.with_columns(
+                    pl.lit(f"{column}-").add(pl.col(column).cast(pl.String)).alias(column)
+                )
             scan.sink_csv(path)
         return path
 
@@ -122,7 +124,9 @@ def grow(bench: Bench, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         found[name] = [{"size": size, **_point(bench, name, size)} for size in sizes]
     if "votes" in found:
         for method in ("MajorityVote", "DawidSkene"):
-            found[f"crowd-kit {method}"] = [_rival_point(bench, method, f["size"]) for f in found["votes"]]
+            found[f"crowd-kit {method}"] = [
+                _rival_point(bench, method, f["size"]) for f in found["votes"]
+            ]
     return found
 
 
@@ -141,7 +145,9 @@ def _point(bench: Bench, name: str, size: float) -> dict[str, Any]:
     options = [word for setting in settings for word in ("--set", setting)]
     for path in (few, votes):  # what is not yet compiled is compiled on the few
         labels = str(path.with_name("labels.parquet"))
-        found = bench.finegold("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc", *options])
+        found = bench.finegold(
+            "aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc", *options]
+        )
     print(f"{name:<12}{size:>12,.0f}  {found.get('failed') or _phases(found)}", flush=True)
     return found
 
@@ -149,7 +155,9 @@ def _point(bench: Bench, name: str, size: float) -> dict[str, Any]:
 def _rival_point(bench: Bench, method: str, size: float) -> dict[str, Any]:
     path = bench.csv(bench.work / f"grow-votes-{size:g}" / "votes.parquet", names=False)
     found = {"size": size, **bench.rival(path=str(path), method=method)}
-    print(f"crowd-kit {method} {size:>12,.0f}  {found.get('failed') or found['seconds']}", flush=True)
+    print(
+        f"crowd-kit {method} {size:>12,.0f}  {found.get('failed') or found['seconds']}", flush=True
+    )
     return found
 
 
@@ -186,11 +194,17 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--show", nargs="*", type=int, default=[], choices=sorted(SHOWS))
     parser.add_argument("--grow", nargs="*", choices=list(GROWTH))
-    parser.add_argument("--votes", nargs="*", type=float, help="sizes, in the place of the usual ones")
-    parser.add_argument("--work", type=Path, help="a folder for data, which are kept there and used again")
+    parser.add_argument(
+        "--votes", nargs="*", type=float, help="sizes, in the place of the usual ones"
+    )
+    parser.add_argument(
+        "--work", type=Path, help="a folder for data, which are kept there and used again"
+    )
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for one measurement")
     parser.add_argument("--memory", type=float, default=20.0, help="GiB for one measurement")
     return parser.parse_args()
@@ -233,10 +247,14 @@ def _rivals(axes: Any, figures: dict[str, list[dict[str, Any]]]) -> None:
             for point in all_points:
                 if "failed" in point:
                     axes[0].axvline(point["size"], linestyle=":", color="grey", linewidth=1)
-                    axes[0].annotate(f"{name}: {point['failed']}", (point["size"], 1), fontsize=5, rotation=90)
+                    axes[0].annotate(
+                        f"{name}: {point['failed']}", (point["size"], 1), fontsize=5, rotation=90
+                    )
 
 
-def _line(axes: Any, points: list[dict[str, Any]], values: list[float], name: str, style: str = "-") -> None:
+def _line(
+    axes: Any, points: list[dict[str, Any]], values: list[float], name: str, style: str = "-"
+) -> None:
     sizes = [point["size"] for point in points]
     positive = np.maximum(values, 1e-4)
     slope = np.polyfit(np.log(sizes), np.log(positive), 1)[0] if len(sizes) > 1 else float("nan")

@@ -60,7 +60,11 @@ def aggregate(arguments: list[str]) -> Figures:
     whole = time.perf_counter() - began
     reading = clock.seconds.pop("read and sort") - clock.seconds["sort"]
     rest = whole - reading - sum(clock.seconds[phase] for phase in ("sort", "fit", "write"))
-    return {"exit_code": code, "seconds": whole, "phases": {"read": reading, **clock.seconds, "rest": rest}}
+    return {
+        "exit_code": code,
+        "seconds": whole,
+        "phases": {"read": reading, **clock.seconds, "rest": rest},
+    }
 
 
 def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
@@ -72,13 +76,17 @@ def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
     return 0
 
 
-def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int) -> Figures:
+def sweeps(
+    votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int
+) -> Figures:
     """The time of a sweep, from the moments at which sweeps end; the first ones do not count."""
     import finegold
     from finegold.api.job import fit
     from finegold.methods.ptbcc import PTBCC
 
-    annotations = finegold.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations
+    annotations = finegold.simulate(
+        int(votes / 5), annotators, classes, votes_per_task=5, seed=1
+    ).annotations
     method = PTBCC(n_prototypes=prototypes, tolerance=0.0, max_iterations=sweeps + 2)
     wall, cpu = {}, {}
     for n in threads:
@@ -91,7 +99,9 @@ def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads
         )
         for found, moments in zip((wall, cpu), zip(*ends[1:], strict=True), strict=True):
             steps = sorted(b - a for a, b in pairwise(moments))
-            found[str(n)] = steps[len(steps) // 4] / annotations.n_votes * 1e9  # the quieter moments of the machine
+            found[str(n)] = (
+                steps[len(steps) // 4] / annotations.n_votes * 1e9
+            )  # the quieter moments of the machine
     return {"ns_per_vote_and_sweep": wall, "cpu_ns_per_vote_and_sweep": cpu}
 
 
@@ -107,7 +117,8 @@ def frame(path: str, threads: int) -> Figures:
     result = finegold.aggregate(table, "ptbcc", threads=threads)
     return {
         "seconds": time.perf_counter() - began,
-        "cpu_seconds": time.process_time() - cpu,  # of all threads: tells a busy machine from a slow program
+        "cpu_seconds": time.process_time()
+        - cpu,  # of all threads: tells a busy machine from a slow program
         "iterations": result.iterations,
     }
 
@@ -131,7 +142,11 @@ def crowd_kit(path: str, method: str) -> Figures:
     read, cpu = time.perf_counter(), time.process_time()
     getattr(library, method)().fit_predict(table)
     end = time.perf_counter()
-    return {"seconds": end - began, "fit_seconds": end - read, "fit_cpu_seconds": time.process_time() - cpu}
+    return {
+        "seconds": end - began,
+        "fit_seconds": end - read,
+        "fit_cpu_seconds": time.process_time() - cpu,
+    }
 
 
 JOBS: dict[str, Callable[..., Figures]] = {

@@ -25,7 +25,9 @@ METHODS = ("ptbcc", DEFAULT_METHOD)
 def parquet_to_parquet(bench: Any) -> Figures:
     """1. 100 million votes: under 10 GiB, and the sweeps take more than half of the time."""
     votes = _sizes(bench, [1e8])[0]
-    path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    path = bench.simulate(
+        f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5
+    )
     found = {method: _file_to_file(bench, path, method) for method in METHODS}
     for method, figures in found.items():
         _said(1, f"{votes:,.0f} votes, {method}: {_phases(figures)}", figures)
@@ -34,7 +36,9 @@ def parquet_to_parquet(bench: Any) -> Figures:
 
 def _file_to_file(bench: Any, path: Path, method: str) -> Figures:
     labels = path.with_name("labels.parquet")
-    found: Figures = bench.finegold("aggregate", arguments=[str(path), "-o", str(labels), "--method", method])
+    found: Figures = bench.finegold(
+        "aggregate", arguments=[str(path), "-o", str(labels), "--method", method]
+    )
     if "failed" not in found:
         found["share_of_sweeps"] = found["phases"]["sweeps"] / found["seconds"]
     return found
@@ -51,7 +55,9 @@ def _phases(found: Figures) -> str:
 def names_from_csv(bench: Any) -> Figures:
     """2. 20 million votes with string ids from CSV: under 6 GiB."""
     votes = _sizes(bench, [2e7])[0]
-    made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    made = bench.simulate(
+        f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5
+    )
     path = bench.csv(made, names=True)
     labels = str(path.with_name("labels.csv"))
     found = bench.finegold("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc"])
@@ -67,7 +73,13 @@ def constant_time(bench: Any) -> Figures:
     for votes in _sizes(bench, [1e6, 1e7, 1e8]):
         sweeps = 40 if votes < 5e7 else 12
         figures = bench.finegold(
-            "sweeps", votes=votes, annotators=int(votes / 1000), classes=5, prototypes=2, threads=[1, 2], sweeps=sweeps
+            "sweeps",
+            votes=votes,
+            annotators=int(votes / 1000),
+            classes=5,
+            prototypes=2,
+            threads=[1, 2],
+            sweeps=sweeps,
         )
         found.append({"votes": votes, **figures})
         if "failed" in figures:
@@ -88,7 +100,9 @@ def against_crowd_kit(bench: Any) -> Figures:
     found = []
     alive = ["MajorityVote", "DawidSkene"]
     for votes in _sizes(bench, [1e6, 1e7, 1e8]):
-        made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+        made = bench.simulate(
+            f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5
+        )
         path = str(bench.csv(made, names=False))
         finegold = bench.finegold("whole", path=path, threads=2)
         figures: Figures = {"votes": votes, "finegold": finegold}
@@ -115,18 +129,32 @@ def against_crowd_kit(bench: Any) -> Figures:
 def killed_and_resumed(bench: Any) -> Figures:
     """6. SIGKILL leaves the old output or the new one; a resumed run equals an uninterrupted one."""
     votes = _sizes(bench, [2e6])[0]
-    path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    path = bench.simulate(
+        f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5
+    )
     found: Figures = {}
     for method in METHODS:
-        found[method] = _killed(_command(path, method), path.with_name("labels.parquet"), _command(path, "mv"))
-        same, resumed = _resume(_command(path, method), path.with_name("labels.parquet"), **found[method].pop("run"))
+        found[method] = _killed(
+            _command(path, method), path.with_name("labels.parquet"), _command(path, "mv")
+        )
+        same, resumed = _resume(
+            _command(path, method), path.with_name("labels.parquet"), **found[method].pop("run")
+        )
         found[method] |= {"same": same, "resumed": resumed}
         _said(6, f"{method} after SIGKILL and Ctrl-C: {found[method]}", found[method])
     return found
 
 
 def _command(path: Path, method: str) -> list[str]:
-    return [*FINEGOLD, "aggregate", str(path), "-o", str(path.with_name("labels.parquet")), "--method", method]
+    return [
+        *FINEGOLD,
+        "aggregate",
+        str(path),
+        "-o",
+        str(path.with_name("labels.parquet")),
+        "--method",
+        method,
+    ]
 
 
 def _killed(command: list[str], out: Path, other: list[str]) -> Figures:
@@ -178,11 +206,17 @@ def _said(number: int, words: str, figures: Figures) -> Figures:
 
 
 def _time(figures: Figures) -> str:
-    return str(figures.get("failed") or f"{figures['seconds']:.1f} s, {figures['peak_gib']:.2f} GiB")
+    return str(
+        figures.get("failed") or f"{figures['seconds']:.1f} s, {figures['peak_gib']:.2f} GiB"
+    )
 
 
 def _ratio(rival: Figures, finegold: Figures) -> str:
-    return "" if "failed" in rival or "failed" in finegold else f" ({rival['seconds'] / finegold['seconds']:.1f} times)"
+    return (
+        ""
+        if "failed" in rival or "failed" in finegold
+        else f" ({rival['seconds'] / finegold['seconds']:.1f} times)"
+    )
 
 
 SHOWS: dict[int, Callable[[Any], Figures]] = {

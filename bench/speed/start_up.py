@@ -79,8 +79,15 @@ def main() -> None:
     print(table)
     print(f"written to {keep('start_up', [row._asdict() for row in rows])}")
     if options.page:
-        about = {"table": table, "machine": describe()["processor"], "date": describe()["date"][:10]}
-        first = {method: max(row.empty.processor for row in rows if method in row.name) for method in options.methods}
+        about = {
+            "table": table,
+            "machine": describe()["processor"],
+            "date": describe()["date"][:10],
+        }
+        first = {
+            method: max(row.empty.processor for row in rows if method in row.name)
+            for method in options.methods
+        }
         longest = {"default": first[options.methods[0]], "compiled": max(first.values())}
         options.page.write_text(PAGE.format(**about, **longest))
 
@@ -88,7 +95,15 @@ def main() -> None:
 def measured(folder: Path, methods: list[str], repeat: int) -> list[Row]:
     files = {k: write_votes(k, folder / f"votes{k}.csv") for k in (OTHER, *CLASSES)}
     help_, crowd_kit = [*FINEGOLD, "--help"], [str(crowd_kit_python()), "-c", CROWD_KIT]
-    rows = [Row("`finegold --help`", None, run(help_, folder / "help"), None, warm(help_, folder / "help", repeat))]
+    rows = [
+        Row(
+            "`finegold --help`",
+            None,
+            run(help_, folder / "help"),
+            None,
+            warm(help_, folder / "help", repeat),
+        )
+    ]
     for method in methods:
         for k in CLASSES:
             command = aggregate(files[k], method)
@@ -105,7 +120,15 @@ def measured(folder: Path, methods: list[str], repeat: int) -> list[Row]:
             print(line(row), flush=True)
     for k in CLASSES:
         command = [*crowd_kit, str(files[k]), str(folder / "labels.csv")]
-        rows.append(Row("crowd-kit, DawidSkene", k, run(command, folder), None, warm(command, folder, repeat)))
+        rows.append(
+            Row(
+                "crowd-kit, DawidSkene",
+                k,
+                run(command, folder),
+                None,
+                warm(command, folder, repeat),
+            )
+        )
     return rows
 
 
@@ -124,12 +147,22 @@ def warm(command: list[str], cache: Path, repeat: int) -> Cost:
 
 
 def aggregate(votes: Path, method: str) -> list[str]:
-    return [*FINEGOLD, "aggregate", str(votes), "--method", method, "-o", str(votes.with_suffix(".labels.csv"))]
+    return [
+        *FINEGOLD,
+        "aggregate",
+        str(votes),
+        "--method",
+        method,
+        "-o",
+        str(votes.with_suffix(".labels.csv")),
+    ]
 
 
 def run(command: list[str], cache: Path) -> Cost:
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)})
+    subprocess.run(
+        command, check=True, capture_output=True, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    )
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
 
@@ -140,7 +173,10 @@ def median(costs: list[Cost]) -> Cost:
 
 def table_of_imports(folder: Path, repeat: int) -> str:
     """The number of modules of each package that a warm command imports, and its least processor time."""
-    few, many = write_votes(3, folder / "few.csv"), write_votes(3, folder / "many.csv", n_tasks=60_000)
+    few, many = (
+        write_votes(3, folder / "few.csv"),
+        write_votes(3, folder / "many.csv", n_tasks=60_000),
+    )
     commands = {
         "`--help`": ["--help"],
         "`aggregate`, 1,500 votes": aggregate(few, "anchored")[3:],
@@ -148,7 +184,10 @@ def table_of_imports(folder: Path, repeat: int) -> str:
         "`aggregate`, 300,000 votes": aggregate(many, "anchored")[3:],
         "`report`, 1,500 votes": ["report", str(few), "-o", str(folder / "report.html")],
     }
-    rows = [f"| | {' | '.join(PACKAGES)} | other | seconds |", "|---" + "|---:" * (len(PACKAGES) + 2) + "|"]
+    rows = [
+        f"| | {' | '.join(PACKAGES)} | other | seconds |",
+        "|---" + "|---:" * (len(PACKAGES) + 2) + "|",
+    ]
     for name, words in commands.items():
         run([*FINEGOLD, *words], folder)
         seconds = min(run([*FINEGOLD, *words], folder).processor for _ in range(repeat))
@@ -188,7 +227,10 @@ def crowd_kit_python() -> Path:
     ]
     if not (ENVIRONMENT / ".ready").exists():
         venv.create(ENVIRONMENT, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
+            check=True,
+        )
         (ENVIRONMENT / ".ready").touch()
     return python
 

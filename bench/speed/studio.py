@@ -29,8 +29,18 @@ from playwright.sync_api import Browser, sync_playwright
 from bench.machine import keep
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-PROMISES = {"first view": 2.0, "page of a table": 0.3, "next task to judge": 0.3, "memory, GiB": 3.0}
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
+PROMISES = {
+    "first view": 2.0,
+    "page of a table": 0.3,
+    "next task to judge": 0.3,
+    "memory, GiB": 3.0,
+}
 AGAIN = 5
 
 
@@ -97,10 +107,19 @@ def main() -> None:
 
 def measure(folder: Path, browser: Browser) -> dict[str, float]:
     studio = Studio(folder)
-    found = {"read the votes": timed(lambda: (studio.client.put("/api/projects/1/votes", json={}), studio.wait()))}
-    found["fit the default"] = timed(lambda: (studio.client.post("/api/projects/1/fits", json={}), studio.wait()))
+    found = {
+        "read the votes": timed(
+            lambda: (studio.client.put("/api/projects/1/votes", json={}), studio.wait())
+        )
+    }
+    found["fit the default"] = timed(
+        lambda: (studio.client.post("/api/projects/1/fits", json={}), studio.wait())
+    )
     found["memory after the fit, GiB"] = studio.memory("VmRSS")
-    found |= {f"view: {name}": view(browser, studio, name) for name in ("overview", "tasks", "annotators", "judge")}
+    found |= {
+        f"view: {name}": view(browser, studio, name)
+        for name in ("overview", "tasks", "annotators", "judge")
+    }
     pages = {name: slowest(studio, questions) for name, questions in kinds_of_pages().items()}
     found |= {f"page: {name}": seconds for name, seconds in pages.items()}
     found["next task to judge"] = statistics.median(judge_one(studio) for _ in range(AGAIN))
@@ -118,7 +137,9 @@ def kinds_of_pages() -> dict[str, list[dict[str, Any]]]:
     return {
         "sorted": [
             {"sort": sort, "descending": down}
-            for sort, down in itertools.product(("task", "label", "confidence", "n_votes"), (True, False))
+            for sort, down in itertools.product(
+                ("task", "label", "confidence", "n_votes"), (True, False)
+            )
         ],
         "deep": [{"sort": "confidence", "first": first} for first in (0, 250_000, 999_000)],
         "filtered": [{"doubt": doubt, "label": 1} for doubt in ("contested", "flipped", "tied")],
@@ -129,7 +150,9 @@ def kinds_of_pages() -> dict[str, list[dict[str, Any]]]:
 def slowest(studio: Studio, questions: list[dict[str, Any]]) -> float:
     """The slowest question, by the median of several askings: the first makes the order, as for a user."""
     return max(
-        statistics.median(timed(lambda q=q: studio.get("/api/projects/1/tasks", **q)) for _ in range(AGAIN))
+        statistics.median(
+            timed(lambda q=q: studio.get("/api/projects/1/tasks", **q)) for _ in range(AGAIN)
+        )
         for q in questions
     )
 
@@ -148,7 +171,12 @@ def judge_one(studio: Studio) -> float:
 
 def view(browser: Browser, studio: Studio, name: str) -> float:
     """From the address to the picture, in a browser that has seen nothing yet."""
-    ready = {"overview": ".tiles", "tasks": "#tasks tr.open", "annotators": "#annotators tr.open", "judge": "#judging"}
+    ready = {
+        "overview": ".tiles",
+        "tasks": "#tasks tr.open",
+        "annotators": "#annotators tr.open",
+        "judge": "#judging",
+    }
     context = browser.new_context()
     page = context.new_page()
     page.goto(studio.link)  # signs in, and goes to the project
@@ -169,8 +197,22 @@ def timed(work: Any) -> float:
 
 def make_votes(folder: Path, n_tasks: int, n_annotators: int) -> None:
     """Five votes a task."""
-    command = [sys.executable, "-m", "finegold", "simulate", "--out", str(folder / "made"), "--format", "parquet"]
-    sizes = [f"--tasks={n_tasks}", f"--annotators={n_annotators}", "--classes=4", "--votes-per-task=5"]
+    command = [
+        sys.executable,
+        "-m",
+        "finegold",
+        "simulate",
+        "--out",
+        str(folder / "made"),
+        "--format",
+        "parquet",
+    ]
+    sizes = [
+        f"--tasks={n_tasks}",
+        f"--annotators={n_annotators}",
+        "--classes=4",
+        "--votes-per-task=5",
+    ]
     subprocess.run([*command, *sizes], check=True, capture_output=True)
     votes = pl.scan_parquet(folder / "made" / "votes.parquet")
     names = pl.format("image-{}", pl.col("task").cast(pl.String).str.zfill(7))
@@ -178,7 +220,9 @@ def make_votes(folder: Path, n_tasks: int, n_annotators: int) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--annotators", type=int, default=2_000)
     parser.add_argument("--no-keep", dest="keep", action="store_false")

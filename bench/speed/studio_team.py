@@ -28,7 +28,16 @@ import httpx
 from bench.machine import keep
 from bench.speed.studio import Studio, make_votes
 
-PAGES = ("", "/results", "/tasks?sort=n_votes", "/annotators", "/results/annotators", "/next", "/gold", "/people")
+PAGES = (
+    "",
+    "/results",
+    "/tasks?sort=n_votes",
+    "/annotators",
+    "/results/annotators",
+    "/next",
+    "/gold",
+    "/people",
+)
 GROWTH = 1.1  # of the memory, at most
 FITS_EVERY = 20  # seconds
 
@@ -45,7 +54,9 @@ class Team:
         self.n_events = 0
 
     def client(self, token: str, name: str = "") -> httpx.Client:
-        headers = {"authorization": f"Bearer {token}"} | ({"x-finegold-reviewer": name} if name else {})
+        headers = {"authorization": f"Bearer {token}"} | (
+            {"x-finegold-reviewer": name} if name else {}
+        )
         return httpx.Client(base_url=self.address, headers=headers, timeout=120)
 
     def ask(self, client: httpx.Client, kind: str, method: str, path: str, **more: Any) -> Any:
@@ -55,7 +66,11 @@ class Team:
         if answer.status_code >= 300:
             self.wrong.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
             return None
-        return answer.json() if answer.content and "json" in answer.headers["content-type"] else answer.content
+        return (
+            answer.json()
+            if answer.content and "json" in answer.headers["content-type"]
+            else answer.content
+        )
 
     def listen(self, token: str) -> None:
         with self.client(token) as client, client.stream("GET", "/api/projects/1/events") as stream:
@@ -76,14 +91,28 @@ class Team:
                     self.ask(client, "judge", "POST", "/skip", json={"task": task})
                     continue
                 if luck < 0.1:
-                    self.ask(client, "judge", "PUT", "/note", json={"task": task, "text": f"{name} looked at it"})
+                    self.ask(
+                        client,
+                        "judge",
+                        "PUT",
+                        "/note",
+                        json={"task": task, "text": f"{name} looked at it"},
+                    )
                 label = source.choice(queue["classes"])
-                given = self.ask(client, "judge", "POST", "/gold", json={"task": task, "label": label, "before": None})
+                given = self.ask(
+                    client,
+                    "judge",
+                    "POST",
+                    "/gold",
+                    json={"task": task, "label": label, "before": None},
+                )
                 if given is None:
                     continue
                 self.handed[task] += 1
                 mine[task] = label
-                if luck > 0.95 and self.ask(client, "judge", "POST", "/undo", json={"action": given["action"]}):
+                if luck > 0.95 and self.ask(
+                    client, "judge", "POST", "/undo", json={"action": given["action"]}
+                ):
                     del mine[task]
                     self.handed[task] -= 1
 
@@ -112,7 +141,10 @@ def main() -> None:
     for name, value in figures.items():
         print(f"{name:<40} {value:10.3f}")
     if options.keep:
-        keep("studio_team", {"tasks": options.tasks, "seconds": options.seconds, **figures, "wrong": wrong})
+        keep(
+            "studio_team",
+            {"tasks": options.tasks, "seconds": options.seconds, **figures, "wrong": wrong},
+        )
     sys.exit("\n".join(wrong[:20]) if wrong else 0)
 
 
@@ -120,7 +152,11 @@ def measure(folder: Path, seconds: float) -> tuple[dict[str, float], list[str]]:
     studio = Studio(folder)
     studio.client.put("/api/projects/1/votes", json={})
     studio.wait()
-    for method in ("ds", "ptbcc", "anchored"):  # what is kept in memory is there before the people come
+    for method in (
+        "ds",
+        "ptbcc",
+        "anchored",
+    ):  # what is kept in memory is there before the people come
         studio.client.post("/api/projects/1/fits", json={"method": method})
         studio.wait()
         for path in (*PAGES, "/export/sheet.csv"):
@@ -128,12 +164,17 @@ def measure(folder: Path, seconds: float) -> tuple[dict[str, float], list[str]]:
     owner = studio.client.headers["authorization"].split()[1]
     names = [f"reviewer {n}" for n in range(1, 11)]
     invite = "/api/projects/1/people"
-    tokens = {name: studio.client.post(invite, json={"name": name}).json()["token"] for name in names}
+    tokens = {
+        name: studio.client.post(invite, json={"name": name}).json()["token"] for name in names
+    }
     team = Team(str(studio.client.base_url), seconds)
     threads = [threading.Thread(target=team.review, args=(tokens[name], name)) for name in names]
-    threads += [threading.Thread(target=team.lead, args=(owner, name)) for name in ("lead 1", "lead 2")]
+    threads += [
+        threading.Thread(target=team.lead, args=(owner, name)) for name in ("lead 1", "lead 2")
+    ]
     listeners = [
-        threading.Thread(target=team.listen, args=(token,), daemon=True) for token in (*tokens.values(), owner)
+        threading.Thread(target=team.listen, args=(token,), daemon=True)
+        for token in (*tokens.values(), owner)
     ]
     for thread in (*threads, *listeners):
         thread.start()
@@ -148,13 +189,23 @@ def measure(folder: Path, seconds: float) -> tuple[dict[str, float], list[str]]:
     if last > GROWTH * second:
         team.wrong.append(f"memory grew from {second:.2f} to {last:.2f} GiB")
     if twice := [task for task, n in team.handed.items() if n > 1]:
-        team.wrong.append(f"{len(twice)} tasks were judged by two reviewers who had not seen each other's truth")
+        team.wrong.append(
+            f"{len(twice)} tasks were judged by two reviewers who had not seen each other's truth"
+        )
     studio.process.kill()
     studio.process.wait(60)
     again = Studio(folder)
-    kept = {(row["reviewer"], row["task"]): row["label"] for row in again.get("/api/projects/1/gold")}
-    given = {(name, task): label for name, mine in team.confirmed.items() for task, label in mine.items()}
-    lost = [f"{key}: {label!r} became {kept.get(key)!r}" for key, label in given.items() if kept.get(key) != label]
+    kept = {
+        (row["reviewer"], row["task"]): row["label"] for row in again.get("/api/projects/1/gold")
+    }
+    given = {
+        (name, task): label for name, mine in team.confirmed.items() for task, label in mine.items()
+    }
+    lost = [
+        f"{key}: {label!r} became {kept.get(key)!r}"
+        for key, label in given.items()
+        if kept.get(key) != label
+    ]
     again.end()
     figures = {
         "judgements": len(given),
@@ -171,7 +222,9 @@ def measure(folder: Path, seconds: float) -> tuple[dict[str, float], list[str]]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--no-keep", dest="keep", action="store_false")

@@ -25,14 +25,19 @@ from finegold.votes.annotations import Annotations
 def main() -> None:
     options = _options()
     rows = []
-    print(f"| votes per task | classes | annotators | {' | '.join(options.methods)} | {options.methods[0]} / ds |")
+    print(
+        f"| votes per task | classes | annotators | {' | '.join(options.methods)} | {options.methods[0]} / ds |"
+    )
     print("|---:|---:|---:|" + "---:|" * (len(options.methods) + 1))
     for shape in product((3, 10, 20), (2, 5, 10), (20, 20_000)):
         found = measured(options.methods, draw(options.votes, *shape), options.repeats)
         rows.append({"shape": shape, **found})
         cells = [f"{sweep:.1f} + {parameters:.1f}" for sweep, parameters in found.values()]
         ratio = found[options.methods[0]][0] / found["ds"][0] if "ds" in found else 0.0
-        print(f"| {' | '.join(f'{n:,}' for n in shape)} | {' | '.join(cells)} | {ratio:.2f} |", flush=True)
+        print(
+            f"| {' | '.join(f'{n:,}' for n in shape)} | {' | '.join(cells)} | {ratio:.2f} |",
+            flush=True,
+        )
     print(f"kept in {keep('sweeps', rows)}")
 
 
@@ -44,7 +49,9 @@ def draw(n_votes: int, per_task: int, n_classes: int, n_annotators: int) -> Anno
     label = np.where(rng.random(len(task)) < 0.7, truth, rng.integers(0, n_classes, len(task)))
     first = rng.integers(0, n_annotators, n_votes // per_task)[task]
     step = np.arange(len(task)) % per_task
-    return Annotations.from_arrays(task, (first + step * (n_annotators // per_task)) % n_annotators, label)
+    return Annotations.from_arrays(
+        task, (first + step * (n_annotators // per_task)) % n_annotators, label
+    )
 
 
 def measured(names: list[str], votes: Annotations, repeats: int) -> dict[str, tuple[float, float]]:
@@ -53,7 +60,10 @@ def measured(names: list[str], votes: Annotations, repeats: int) -> dict[str, tu
     for _ in range(repeats):
         for name, fit in fits.items():
             best[name] = tuple(map(min, best[name], fit.times()))
-    return {name: tuple(1e9 * seconds / votes.n_votes for seconds in both) for name, both in best.items()}
+    return {
+        name: tuple(1e9 * seconds / votes.n_votes for seconds in both)
+        for name, both in best.items()
+    }
 
 
 class Fit:

@@ -48,15 +48,21 @@ Integers = NDArray[np.int64]
 def main() -> None:
     parser = argparse.ArgumentParser(description="Updates against fits from scratch.")
     parser.add_argument("--data", type=Path, default=SHARED / "datasets")
-    parser.add_argument("--page", type=Path, default=BENCH.parent / "docs" / "guides" / "arrival.md")
+    parser.add_argument(
+        "--page", type=Path, default=BENCH.parent / "docs" / "guides" / "arrival.md"
+    )
     options = parser.parse_args()
     figures = []
     for name in DATA_SETS:
         rows = _integers(options.data / name / "label.csv")
         mixed = rows[np.random.default_rng(0).permutation(len(rows))]
-        for method in (PTBCC(), AnchoredVote(), *OTHERS) if name == "adult" else (PTBCC(), AnchoredVote()):
+        for method in (
+            (PTBCC(), AnchoredVote(), *OTHERS) if name == "adult" else (PTBCC(), AnchoredVote())
+        ):
             for which, votes in (("last", rows), ("random", mixed)):
-                figures.append({"data": name, "method": method.name, "which": which, **compare(method, votes)})
+                figures.append(
+                    {"data": name, "method": method.name, "which": which, **compare(method, votes)}
+                )
                 print(figures[-1], flush=True)
     print(f"kept in {keep('update', figures)}")
     _write_table(json.loads((RESULTS / "update.json").read_text())["figures"], options.page)
@@ -101,7 +107,9 @@ def _write_table(figures: list[dict[str, Any]], page: Path) -> None:
         differ = f"{row['differ']} of {row['tasks']:,} ({row['differ'] / row['tasks']:.2%})"
         spent = f"{row['update_ms']:.1f} of {row['scratch_ms']:.1f} ms ({row['update_ms'] / row['scratch_ms']:.0%})"
         new = f"{row['which']} {row['new_votes']:,} | {row['touched']:,}"
-        lines.append(f"| {row['data']} | {row['method']} | {new} | {differ} | {row['differ_after_refit']} | {spent} |")
+        lines.append(
+            f"| {row['data']} | {row['method']} | {new} | {differ} | {row['differ_after_refit']} | {spent} |"
+        )
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after)

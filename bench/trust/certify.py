@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is loaded
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before NumPy is loaded
     os.environ[variable] = "1"
 
 import argparse
@@ -47,7 +51,9 @@ Codes = NDArray[np.int64]
 def main() -> None:
     options = _options()
     if options.choice:
-        report_choice([choose(data, options.audits) for data in load(options.shared, options.only, fast=True)])
+        report_choice(
+            [choose(data, options.audits) for data in load(options.shared, options.only, fast=True)]
+        )
         return
     rows = []
     for data in load(options.shared, options.only):
@@ -76,7 +82,8 @@ def measure(confidence: Floats, right: Bools, label: Codes, audits: int) -> dict
     for n in SIZES:
         found = [audit_accuracy(confidence, right, n, generator) for _ in range(audits)]
         uniform = [
-            c.exact_interval(int(right[generator.choice(POPULATION, n, replace=False)].sum()), n) for _ in range(audits)
+            c.exact_interval(int(right[generator.choice(POPULATION, n, replace=False)].sum()), n)
+            for _ in range(audits)
         ]
         figures[f"covered {n}"] = float(np.mean([one.low <= truth <= one.high for one in found]))
         figures[f"width {n}"] = float(np.mean([one.high - one.low for one in found]))
@@ -90,28 +97,40 @@ def measure(confidence: Floats, right: Bools, label: Codes, audits: int) -> dict
         accepted = [audit_acceptance(wrong, ends, plan, n, risk, generator) for _ in range(audits)]
         figures[f"possible {risk}"] = float(possible.max() / POPULATION) if len(possible) else 0.0
         figures[f"accepted {risk} {n}"] = float(np.mean(accepted) / POPULATION)
-        figures[f"broken {risk} {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > risk for a in accepted]))
+        figures[f"broken {risk} {n}"] = float(
+            np.mean([a > 0 and wrong[:a].mean() > risk for a in accepted])
+        )
     for n in SIZES[1:]:  # labels that a sample for accuracy lets accept, at 5 %
         accepted = [audit_strata(confidence, right, n, generator) for _ in range(audits)]
         figures[f"accepted by strata {n}"] = float(np.mean(accepted) / POPULATION)
-        figures[f"broken by strata {n}"] = float(np.mean([a > 0 and wrong[:a].mean() > 0.05 for a in accepted]))
+        figures[f"broken by strata {n}"] = float(
+            np.mean([a > 0 and wrong[:a].mean() > 0.05 for a in accepted])
+        )
     for n in CALIBRATING:
         found_ece = []
         for _ in range(min(audits, 100)):
             checked = sample_accuracy(confidence, n, generator)[0]
-            mapped = c.recalibrate(confidence[checked], right[checked].astype(float)).apply(confidence)
+            mapped = c.recalibrate(confidence[checked], right[checked].astype(float)).apply(
+                confidence
+            )
             found_ece.append(ece(mapped, right))
         figures[f"ece {n}"] = float(np.mean(found_ece))
     band = np.searchsorted(BANDS, confidence, side="right")
     for n in SIZES:
         for name, part in (("class", label), ("band", band)):
-            held = [each for _ in range(audits) for each in audit_parts(confidence, right, part, n, generator)]
+            held = [
+                each
+                for _ in range(audits)
+                for each in audit_parts(confidence, right, part, n, generator)
+            ]
             if held:
                 figures[f"covered {name} {n}"] = float(np.mean(held))
     return figures
 
 
-def sample_accuracy(confidence: Floats, n: int, generator: np.random.Generator) -> tuple[Codes, Codes, Codes]:
+def sample_accuracy(
+    confidence: Floats, n: int, generator: np.random.Generator
+) -> tuple[Codes, Codes, Codes]:
     """Return the tasks to check, the stratum of all tasks, and the checks of each stratum."""
     stratum = c.stratify(confidence, c.strata_for(n))
     checks = c.allocate(np.bincount(stratum), n)
@@ -123,14 +142,18 @@ def sample_accuracy(confidence: Floats, n: int, generator: np.random.Generator) 
     return np.concatenate(chosen), stratum, checks
 
 
-def audit_accuracy(confidence: Floats, right: Bools, n: int, generator: np.random.Generator) -> c.Interval:
+def audit_accuracy(
+    confidence: Floats, right: Bools, n: int, generator: np.random.Generator
+) -> c.Interval:
     chosen, stratum, checks = sample_accuracy(confidence, n, generator)
     sizes = np.bincount(stratum)
     hits = np.bincount(stratum[chosen], right[chosen].astype(float), minlength=len(sizes))
     return c.accuracy_interval(sizes, checks, hits, np.bincount(stratum, confidence) / sizes)
 
 
-def audit_parts(confidence: Floats, right: Bools, part: Codes, n: int, generator: np.random.Generator) -> list[bool]:
+def audit_parts(
+    confidence: Floats, right: Bools, part: Codes, n: int, generator: np.random.Generator
+) -> list[bool]:
     """Return whether the interval of each class or band of confidence with enough checks holds."""
     chosen, stratum, checks = sample_accuracy(confidence, n, generator)
     weight = (np.bincount(stratum) / np.maximum(checks, 1))[stratum[chosen]]
@@ -151,7 +174,12 @@ def audit_strata(confidence: Floats, right: Bools, n: int, generator: np.random.
 
 
 def audit_acceptance(
-    wrong: Bools, ends: Codes, plan: c.Acceptance, n: int, risk: float, generator: np.random.Generator
+    wrong: Bools,
+    ends: Codes,
+    plan: c.Acceptance,
+    n: int,
+    risk: float,
+    generator: np.random.Generator,
 ) -> int:
     rank = generator.choice(int(ends[plan.last - 1]), n, replace=False)
     return c.accepted_share(rank, wrong[rank], plan, ends, risk)
@@ -163,7 +191,9 @@ def choose(data: RealSet, audits: int) -> dict[str, Any]:
     row: dict[str, Any] = {"family": data.family, "set": data.name}
     if known.sum() < LEAST_TRUTHS:
         return row
-    labels = np.array([fit(make_method(name, {}), votes).label_codes for name in ("anchored", *RIVALS)])[:, known]
+    labels = np.array(
+        [fit(make_method(name, {}), votes).label_codes for name in ("anchored", *RIVALS)]
+    )[:, known]
     right = (labels == data.truth[known]).astype(float)
     differing = np.flatnonzero((labels != labels[0]).any(axis=0))
     generator = np.random.default_rng(1)
@@ -173,11 +203,17 @@ def choose(data: RealSet, audits: int) -> dict[str, Any]:
         for _ in range(audits):
             checked = generator.choice(differing, min(n, len(differing)), replace=False)
             gain = right[1:, checked] - right[0, checked]
-            error = gain.std(axis=1, ddof=1) / np.sqrt(len(checked)) if len(checked) > 1 else np.ones(len(gain))
+            error = (
+                gain.std(axis=1, ddof=1) / np.sqrt(len(checked))
+                if len(checked) > 1
+                else np.ones(len(gain))
+            )
             best = int(gain.mean(axis=1).argmax()) if len(checked) else 0
             is_better = len(checked) > 1 and gain[best].mean() > error[best]
             rest = np.setdiff1d(np.arange(right.shape[1]), checked)
-            gains.append((right[best + 1, rest] - right[0, rest]).mean() if is_better and len(rest) else 0.0)
+            gains.append(
+                (right[best + 1, rest] - right[0, rest]).mean() if is_better and len(rest) else 0.0
+            )
         row[f"choice {n}"] = float(np.mean(gains))
     print(f"{data.name:24} best {100 * row['best']:+.2f}", flush=True)
     return row
@@ -205,17 +241,27 @@ def report(rows: list[dict[str, Any]]) -> None:
     families = {row["family"] for row in rows}
 
     def mean(key: str) -> float:
-        return float(np.mean([np.mean([row[key] for row in rows if row["family"] == f]) for f in families]))
+        return float(
+            np.mean([np.mean([row[key] for row in rows if row["family"] == f]) for f in families])
+        )
 
     print(f"\n{len(rows)} sets in {len(families)} families; ECE of confidences {mean('ece'):.3f}\n")
-    print("| checks | width, uniform and exact | width | relative | coverage, mean | coverage, lowest set |")
+    print(
+        "| checks | width, uniform and exact | width | relative | coverage, mean | coverage, lowest set |"
+    )
     print("|---|---|---|---|---|---|")
     for n in SIZES:
         lowest = min(rows, key=lambda row: row[f"covered {n}"])
         relative = float(
             np.mean(
                 [
-                    np.mean([r[f"width {n}"] / r[f"uniform width {n}"] for r in rows if r["family"] == f])
+                    np.mean(
+                        [
+                            r[f"width {n}"] / r[f"uniform width {n}"]
+                            for r in rows
+                            if r["family"] == f
+                        ]
+                    )
                     for f in families
                 ]
             )
@@ -224,18 +270,26 @@ def report(rows: list[dict[str, Any]]) -> None:
             f"| {n} | {mean(f'uniform width {n}'):.3f} | {mean(f'width {n}'):.3f} | {relative:.3f} "
             f"| {mean(f'covered {n}'):.3f} | {lowest[f'covered {n}']:.3f} ({lowest['set']}) |"
         )
-    print("\n| checks | coverage of classes, mean | lowest family | of bands of confidence, mean | lowest family |")
+    print(
+        "\n| checks | coverage of classes, mean | lowest family | of bands of confidence, mean | lowest family |"
+    )
     print("|---|---|---|---|---|")
     for n in SIZES:
         shown = []
         for part in ("class", "band"):
             key = f"covered {part} {n}"
-            by_family = {f: [row[key] for row in rows if row["family"] == f and key in row] for f in families}
+            by_family = {
+                f: [row[key] for row in rows if row["family"] == f and key in row] for f in families
+            }
             means = {f: float(np.mean(values)) for f, values in by_family.items() if values}
             lowest_family = min(means, key=lambda f: means[f])
-            shown.append(f"{np.mean(list(means.values())):.3f} | {means[lowest_family]:.3f} ({lowest_family})")
+            shown.append(
+                f"{np.mean(list(means.values())):.3f} | {means[lowest_family]:.3f} ({lowest_family})"
+            )
         print(f"| {n} | {' | '.join(shown)} |")
-    print("\n| risk | checks | possible | accepted | promise broken, mean | promise broken, worst set |")
+    print(
+        "\n| risk | checks | possible | accepted | promise broken, mean | promise broken, worst set |"
+    )
     print("|---|---|---|---|---|---|")
     for risk, n in RISKS:
         worst = max(rows, key=lambda row: row[f"broken {risk} {n}"])
@@ -243,7 +297,9 @@ def report(rows: list[dict[str, Any]]) -> None:
             f"| {risk:.0%} | {n} | {mean(f'possible {risk}'):.3f} | {mean(f'accepted {risk} {n}'):.3f} "
             f"| {mean(f'broken {risk} {n}'):.3f} | {worst[f'broken {risk} {n}']:.3f} ({worst['set']}) |"
         )
-    print("\n| checks of a sample for accuracy | accepted at 5 % | promise broken, mean | promise broken, worst set |")
+    print(
+        "\n| checks of a sample for accuracy | accepted at 5 % | promise broken, mean | promise broken, worst set |"
+    )
     print("|---|---|---|---|")
     for n in SIZES[1:]:
         worst = max(rows, key=lambda row: row[f"broken by strata {n}"])

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is loaded
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before NumPy is loaded
     os.environ[variable] = "1"
 
 import argparse
@@ -47,7 +51,9 @@ def main() -> None:
     families = sorted({row["family"] for row in rows})
 
     def mean(key: str) -> float:
-        return float(np.mean([np.mean([row[key] for row in rows if row["family"] == f]) for f in families]))
+        return float(
+            np.mean([np.mean([row[key] for row in rows if row["family"] == f]) for f in families])
+        )
 
     print(f"\n{len(rows)} sets in {len(families)} families; gain in points\n")
     print(
@@ -58,8 +64,12 @@ def main() -> None:
     print("|---" * (len(WEIGHTS) + 4) + "|")
     for n in SIZES:
         gains = " | ".join(f"{100 * mean(f'gain {n} {w}'):+.2f}" for w in WEIGHTS)
-        worst = min(np.mean([r[f"gain {n} 20"] for r in rows if r["family"] == f]) for f in families)
-        print(f"| {n} | {gains} | {100 * worst:+.2f} | {mean(f'ece {n}'):.3f} | {mean(f'after {n}'):.3f} |")
+        worst = min(
+            np.mean([r[f"gain {n} 20"] for r in rows if r["family"] == f]) for f in families
+        )
+        print(
+            f"| {n} | {gains} | {100 * worst:+.2f} | {mean(f'ece {n}'):.3f} | {mean(f'after {n}'):.3f} |"
+        )
 
 
 def measure(data: RealSet, usable: Any, draws: int) -> dict[str, float]:
@@ -74,7 +84,9 @@ def measure(data: RealSet, usable: Any, draws: int) -> dict[str, float]:
             for weight in WEIGHTS:
                 taught = _fit(data, golds, weight)
                 now = taught.label_codes[others] == data.truth[others]
-                figures.setdefault(f"gain {n} {weight}", []).append(float(now.mean() - right.mean()))
+                figures.setdefault(f"gain {n} {weight}", []).append(
+                    float(now.mean() - right.mean())
+                )
                 if weight == anchored.GOLD_WEIGHT:
                     before = temper(taught.posterior, 1 / taught.temperature).max(axis=1)
                     figures.setdefault(f"ece {n}", []).append(ece(before[others], now))
@@ -86,7 +98,9 @@ def _fit(data: RealSet, golds: Any, weight: float) -> Any:
     gold = {} if golds is None else {int(task): int(data.truth[task]) for task in golds}
     votes = Annotations.from_arrays(*data.votes.T, classes=list(range(data.n_classes)), gold=gold)
     method: Any = make_method("anchored", {})
-    if golds is not None and weight != anchored.GOLD_WEIGHT:  # the difference to what the kernel counts
+    if (
+        golds is not None and weight != anchored.GOLD_WEIGHT
+    ):  # the difference to what the kernel counts
         inside = np.isin(data.votes[:, 0], golds)
         task, who, label = data.votes[inside].T
         shape = (votes.n_annotators, data.n_classes, data.n_classes)

@@ -67,10 +67,15 @@ def logs(folder: Path, n_draws: int) -> None:
         apart = 0.0
         for one in report.judges():
             other = own.loc[one["judge"]]
-            figures = {"accuracy": one["accuracy"]["value"], "strict_accuracy": one["strict_accuracy"]}
+            figures = {
+                "accuracy": one["accuracy"]["value"],
+                "strict_accuracy": one["strict_accuracy"],
+            }
             figures |= {"pair_accuracy": one["pair_accuracy"]} if log.kind == "pairwise" else {}
             apart = max(apart, *(abs(value - other[figure]) for figure, value in figures.items()))
-            shown = "  ".join(f"{figure} {value:.4f} ({other[figure]:.4f})" for figure, value in figures.items())
+            shown = "  ".join(
+                f"{figure} {value:.4f} ({other[figure]:.4f})" for figure, value in figures.items()
+            )
             print(f"  {one['judge'][:48]:48s} {shown}  undecided {one['undecided']:.3f}")
         print(f"  largest difference from pandas: {apart:.1e}")
         order(log, n_draws)
@@ -89,7 +94,9 @@ def llmbar_calls(folder: Path) -> pd.DataFrame:
             for swap in (False, True):
                 said = record["results"][0][f"swap = {swap}"]["winner"]
                 item, judge = f"{path.parent.name} {number}", path.name.removesuffix(".json.gz")
-                rows.append((item, judge, {"1": "A", "2": "B"}.get(str(said)), "AB"[record["label"] - 1]))
+                rows.append(
+                    (item, judge, {"1": "A", "2": "B"}.get(str(said)), "AB"[record["label"] - 1])
+                )
     return pd.DataFrame(rows, columns=["item", "judge", "said", "gold"])
 
 
@@ -99,8 +106,12 @@ def judgebench_calls(folder: Path) -> pd.DataFrame:
         for record in map(json.loads, gzip.decompress(path.read_bytes()).splitlines()):
             model = next((g["judgment"]["judge_model"] for g in record["judgments"] if g), "")
             for swapped, game in enumerate(record["judgments"]):
-                said = {"A>B": "AB"[swapped], "B>A": "BA"[swapped], "A=B": "tie"}.get(game and game["decision"])
-                rows.append((record["pair_id"], f"{record['judge_name']} {model}", said, record["label"][0]))
+                said = {"A>B": "AB"[swapped], "B>A": "BA"[swapped], "A=B": "tie"}.get(
+                    game and game["decision"]
+                )
+                rows.append(
+                    (record["pair_id"], f"{record['judge_name']} {model}", said, record["label"][0])
+                )
     return pd.DataFrame(rows, columns=["item", "judge", "said", "gold"])
 
 
@@ -109,14 +120,20 @@ def pandalm_calls(folder: Path) -> pd.DataFrame:
         {"1": "A", "2": "B", "0": "tie", "Tie": "tie"},
         pd.read_json(folder / "testset-v1.json.gz").set_index("idx"),
     )
-    modes = people[[f"annotator{number}" for number in (1, 2, 3)]].mode(axis=1).reindex(columns=[0, 1])
+    modes = (
+        people[[f"annotator{number}" for number in (1, 2, 3)]].mode(axis=1).reindex(columns=[0, 1])
+    )
     gold = modes[0][modes[1].isna()].astype(int).astype(str).map(words)
     parts = []
     for path in (folder / f"{name}-testset-v1.json.gz" for name in ("gpt-3.5-turbo", "pandalm-7b")):
         log = pd.read_json(path)
         said = log[next(name for name in log if name.endswith("_result"))].astype(str).map(words)
         judge = path.name.removesuffix(".json.gz")
-        parts.append(pd.DataFrame({"item": log["idx"], "judge": judge, "said": said, "gold": log["idx"].map(gold)}))
+        parts.append(
+            pd.DataFrame(
+                {"item": log["idx"], "judge": judge, "said": said, "gold": log["idx"].map(gold)}
+            )
+        )
     return pd.concat(parts)
 
 
@@ -129,13 +146,19 @@ def llmjudge_calls(folder: Path) -> pd.DataFrame:
     paths = [path for path in sorted(folder.glob("*.txt.gz")) if not path.name.startswith("human")]
     parts = {path.name.removesuffix(".txt.gz"): qrels(path) for path in paths}
     frames = [
-        pd.DataFrame({"item": said.index, "judge": name, "said": said.to_numpy()}) for name, said in parts.items()
+        pd.DataFrame({"item": said.index, "judge": name, "said": said.to_numpy()})
+        for name, said in parts.items()
     ]
     calls = pd.concat(frames)
     return calls.assign(gold=calls["item"].map(gold))
 
 
-PANDAS = {"llmbar": llmbar_calls, "judgebench": judgebench_calls, "pandalm": pandalm_calls, "llmjudge": llmjudge_calls}
+PANDAS = {
+    "llmbar": llmbar_calls,
+    "judgebench": judgebench_calls,
+    "pandalm": pandalm_calls,
+    "llmjudge": llmjudge_calls,
+}
 
 
 def by_pandas(calls: pd.DataFrame) -> pd.DataFrame:
@@ -148,7 +171,9 @@ def by_pandas(calls: pd.DataFrame) -> pd.DataFrame:
         n=("read", "size"), read=("read", "sum"), right=("right", "sum"), wrong=("wrong", "sum"),
         kinds=("said", "nunique"), said=("said", "first"),
     )  # fmt: skip
-    undecided = (pairs["kinds"] > 1) | (~pd.Series(has_ties, pairs.index) & (pairs["said"] == "tie"))
+    undecided = (pairs["kinds"] > 1) | (
+        ~pd.Series(has_ties, pairs.index) & (pairs["said"] == "tie")
+    )
     pairs["accuracy"] = np.where(undecided, 0.5, (pairs["right"] > 0) * 1.0)
     pairs.loc[pairs["read"] == 0, "accuracy"] = np.nan
     pairs["strict_accuracy"] = (pairs["right"] == pairs["n"]) * 1.0
@@ -199,7 +224,11 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
     inside: dict[str, list[bool]] = {}
     rng, known = np.random.default_rng(0), known_items(log)
     prices = {name: float(price) for price, name in enumerate(log.judge_names, start=1)}
-    log = replace(log, time=np.datetime64("2026-01-01", "us") + rng.permutation(len(log.item)).astype("timedelta64[m]"))
+    log = replace(
+        log,
+        time=np.datetime64("2026-01-01", "us")
+        + rng.permutation(len(log.item)).astype("timedelta64[m]"),
+    )
 
     def hold(figure: str, mine: Share, true: float) -> None:
         if mine.value == mine.value and true == true:
@@ -207,19 +236,30 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
 
     for _ in range(n_draws):
         drawn = rng.choice(known, N_KNOWN, replace=False)
-        few, rest = (finegold.judges.assess(only(log, items)) for items in (drawn, np.setdiff1d(known, drawn)))
+        few, rest = (
+            finegold.judges.assess(only(log, items))
+            for items in (drawn, np.setdiff1d(known, drawn))
+        )
         truth = {one.judge: one for one in rest.scores}
         for one in few.scores:
             for figure in FIGURES:
                 hold(
-                    figure, getattr(one, figure), 0.0 if figure == "drift" else getattr(truth[one.judge], figure).value
+                    figure,
+                    getattr(one, figure),
+                    0.0 if figure == "drift" else getattr(truth[one.judge], figure).value,
                 )
         taught = few._members
-        others = rest._members._replace(weight=taught.weight, group=taught.group, excess=taught.excess)
+        others = rest._members._replace(
+            weight=taught.weight, group=taught.group, excess=taught.excess
+        )
         for panel in few.panels(prices):
             members = np.isin(log.judge_names, panel.judges)
             hold("panels", panel.accuracy, float(others.credit_or_chance(members[None]).mean()))
-        best = [one.judge for one in few.scores if one.n_gold >= MIN_GOLD and truth[one.judge].n_gold >= MIN_GOLD][:2]
+        best = [
+            one.judge
+            for one in few.scores
+            if one.n_gold >= MIN_GOLD and truth[one.judge].n_gold >= MIN_GOLD
+        ][:2]
         with contextlib.suppress(finegold.InputError):  # judges that share no item
             hold("compare", few.compare(*best).difference, rest.compare(*best).difference.value)
     shown = ", ".join(f"{figure} {np.mean(hits):.1%}" for figure, hits in inside.items())
@@ -229,7 +269,9 @@ def coverage(log: JudgeLog, n_draws: int) -> None:
 def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
     """Print how many labels are right on the items whose truth is not given, and what the best panel costs."""
     best = report.scores[0]
-    print(f"  labels right; the best judge, {best.judge}, has {best.accuracy.value:.3f} of those it answered")
+    print(
+        f"  labels right; the best judge, {best.judge}, has {best.accuracy.value:.3f} of those it answered"
+    )
     for n in GIVEN:
         rows, rng = [], np.random.default_rng(n)
         for _ in range(n_draws if n else 1):
@@ -240,11 +282,20 @@ def labels(log: JudgeLog, report: JudgeReport, n_draws: int) -> None:
             row.append(right(finegold.judges.assess(few, method="anchored"), log, rest))
             if n:
                 panel = found.best_panel(dict.fromkeys(log.judge_names, 1.0))
-                row += [right(finegold.judges.assess(only_judges(few, panel.judges)), log, rest), len(panel.judges)]
+                row += [
+                    right(finegold.judges.assess(only_judges(few, panel.judges)), log, rest),
+                    len(panel.judges),
+                ]
             rows.append(row)
         ours, calls, default, *chosen = np.mean(rows, axis=0)
-        panel = f", best panel {chosen[0]:.3f} with {chosen[1]:.1f} of {log.n_judges} judges" if chosen else ""
-        print(f"    {n:3d} truths: {ours:.3f}, majority over calls {calls:.3f}, anchored {default:.3f}{panel}")
+        panel = (
+            f", best panel {chosen[0]:.3f} with {chosen[1]:.1f} of {log.n_judges} judges"
+            if chosen
+            else ""
+        )
+        print(
+            f"    {n:3d} truths: {ours:.3f}, majority over calls {calls:.3f}, anchored {default:.3f}{panel}"
+        )
 
 
 def right(report: JudgeReport, log: JudgeLog, items: np.ndarray) -> float:
@@ -271,12 +322,24 @@ def majority(log: JudgeLog, items: np.ndarray) -> float:
 
 def real(folder: Path, n_draws: int) -> None:
     """Print order, coverage and labels of the panels of LLMs, which have one vote per judge and item."""
-    for name in (name for family in json.loads((folder / "families.json").read_text())["llm"] for name in family):
+    for name in (
+        name
+        for family in json.loads((folder / "families.json").read_text())["llm"]
+        for name in family
+    ):
         votes = pd.read_csv(folder / name / "label.csv.gz", dtype=str)
         truth = pd.read_csv(folder / name / "truth.csv.gz", dtype=str).set_index("item")["truth"]
-        table = {"item": votes["item"], "judge": votes["worker"], "verdict": "class " + votes["label"]}
-        log = finegold.judges.read(pl.DataFrame({key: value.to_numpy() for key, value in table.items()}))
-        given = {item: value for item, value in ("class " + truth).items() if value in log.class_names}
+        table = {
+            "item": votes["item"],
+            "judge": votes["worker"],
+            "verdict": "class " + votes["label"],
+        }
+        log = finegold.judges.read(
+            pl.DataFrame({key: value.to_numpy() for key, value in table.items()})
+        )
+        given = {
+            item: value for item, value in ("class " + truth).items() if value in log.class_names
+        }
         log = finegold.judges.read(log, gold=given)
         report = finegold.judges.assess(some_items(log))
         log = report.log
@@ -294,24 +357,33 @@ def ranking(n_draws: int) -> None:
     for learn in (True, False):
         inside, ranks = [], []
         for seed in range(n_draws):
-            games = draw_games(np.random.default_rng(seed), theta, position, tie, log_s if learn else 0 * log_s)
+            games = draw_games(
+                np.random.default_rng(seed), theta, position, tie, log_s if learn else 0 * log_s
+            )
             found = fit_strengths(games, learn_weights=learn, n_draws=400, seed=seed)
             low, high = np.quantile(found.draws, [0.025, 0.975], axis=0)
             inside.append((low <= theta) & (theta <= high))
             ranks.append(np.corrcoef(found.theta, theta)[0, 1])
         kind = "learned weights" if learn else "equal weights"
-        print(f"{kind}: {np.mean(inside):.1%} of the 95 % intervals hold the strength (6 systems, {n_draws} draws)")
+        print(
+            f"{kind}: {np.mean(inside):.1%} of the 95 % intervals hold the strength (6 systems, {n_draws} draws)"
+        )
 
 
 def draw_games(
-    rng: np.random.Generator, theta: np.ndarray, position: np.ndarray, tie: np.ndarray, log_s: np.ndarray
+    rng: np.random.Generator,
+    theta: np.ndarray,
+    position: np.ndarray,
+    tie: np.ndarray,
+    log_s: np.ndarray,
 ) -> Games:
     """Draw verdicts of all judges on 400 pairs, in both orders."""
     n_items, S, J = 400, len(theta), len(position)
     a = rng.integers(0, S, n_items)
     b = (a + rng.integers(1, S, n_items)) % S
     item, judge, order = (
-        part.ravel() for part in np.meshgrid(np.arange(n_items), np.arange(J), [1, -1], indexing="ij")
+        part.ravel()
+        for part in np.meshgrid(np.arange(n_items), np.arange(J), [1, -1], indexing="ij")
     )
     eta = np.exp(log_s)[judge] * (theta[a] - theta[b])[item] + position[judge] * order
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.exp(tie)[judge]])
@@ -338,7 +410,10 @@ def speed() -> None:
 def timed(name: str, work: Callable[[], Any]) -> Any:
     start, cpu = time.perf_counter(), time.process_time()
     found = work()
-    print(f"{name:8s} {time.perf_counter() - start:6.2f} s, {time.process_time() - cpu:6.2f} s of CPU", flush=True)
+    print(
+        f"{name:8s} {time.perf_counter() - start:6.2f} s, {time.process_time() - cpu:6.2f} s of CPU",
+        flush=True,
+    )
     return found
 
 

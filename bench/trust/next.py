@@ -18,7 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "FINEGOLD_THREADS"):  # processes share the cores
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "FINEGOLD_THREADS",
+):  # processes share the cores
     os.environ[variable] = "1"
 
 import argparse
@@ -52,14 +56,20 @@ class Votes(NamedTuple):
 
     def fit(self, revealed: Integers) -> Result:
         columns = (column[revealed] for column in (self.task, self.annotator, self.label))
-        return fit(PTBCC(), Annotations.from_arrays(*columns, classes=list(range(self.n_classes))), threads=1)
+        return fit(
+            PTBCC(),
+            Annotations.from_arrays(*columns, classes=list(range(self.n_classes))),
+            threads=1,
+        )
 
     def accuracy(self, result: Result) -> float:
         """Ties and tasks without a vote earn the share that guessing would."""
         posterior = np.full((self.n_tasks, self.n_classes), 1 / self.n_classes)
         posterior[np.asarray(result.task_names)] = result.posterior
         best = posterior == posterior.max(axis=1, keepdims=True)
-        return float((best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean())
+        return float(
+            (best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean()
+        )
 
 
 class Replay:
@@ -96,7 +106,10 @@ class Replay:
 def main() -> None:
     options = _options()
     jobs = [
-        (options.data / name, seed, kind) for name in options.only for seed in range(options.seeds) for kind in KINDS
+        (options.data / name, seed, kind)
+        for name in options.only
+        for seed in range(options.seeds)
+        for kind in KINDS
     ]
     with ProcessPoolExecutor(options.processes) as pool:
         curves = list(pool.map(of_job, jobs))
@@ -118,7 +131,9 @@ def of_job(job: tuple[Path, int, str]) -> dict[str, Any]:
     folder, seed, kind = job
     votes = _read(folder)
     marks = np.unique(np.linspace(0, len(votes.task), STEPS + 1).astype(int))[1:]
-    found = in_random_order(votes, marks, seed) if kind == "random" else as_planned(votes, marks, seed)
+    found = (
+        in_random_order(votes, marks, seed) if kind == "random" else as_planned(votes, marks, seed)
+    )
     return {"data": folder.name, "seed": seed, "kind": kind, "votes": marks.tolist(), **found}
 
 
@@ -136,7 +151,9 @@ def as_planned(votes: Votes, marks: Integers, seed: int) -> dict[str, Any]:
         if first.size:
             replay.reveal(first)
             result = None
-        while replay.count < mark:  # once, but near the end, where a task may have several votes left and others none
+        while (
+            replay.count < mark
+        ):  # once, but near the end, where a task may have several votes left and others none
             replay.reveal(replay.choose(result or replay.fit(), mark - replay.count))
             result = None
         result = replay.fit()
@@ -174,7 +191,9 @@ def _integers(path: Path) -> Integers:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Accuracy against votes spent: finegold next, and random order.")
+    parser = argparse.ArgumentParser(
+        description="Accuracy against votes spent: finegold next, and random order."
+    )
     parser.add_argument("--data", type=Path, default=SHARED / "datasets")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(DATA_SETS))
     parser.add_argument("--seeds", type=int, default=10)
@@ -222,10 +241,16 @@ def _figures(figures: dict[str, Any], name: str) -> dict[str, float]:
 
 
 def _table(found: dict[str, dict[str, float]]) -> str:
-    head = "| data | votes | all votes | random | next | fewer | half a point: random | next | fewer |"
+    head = (
+        "| data | votes | all votes | random | next | fewer | half a point: random | next | fewer |"
+    )
     lines = [head, "|---" * 9 + "|"]
     for name, of in found.items():
-        reach = [_percent(of["random"]), _percent(of["next"]), _percent(1 - of["next"] / of["random"])]
+        reach = [
+            _percent(of["random"]),
+            _percent(of["next"]),
+            _percent(1 - of["next"] / of["random"]),
+        ]
         near = [
             _percent(of["random near"]),
             _percent(of["next near"]),
@@ -250,7 +275,9 @@ def _plot(figures: dict[str, Any], path: Path) -> None:
     names = list(figures["full"])
     columns = min(len(names), 5)
     rows = -(-len(names) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(2.6 * columns, 2.3 * rows), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(2.6 * columns, 2.3 * rows), squeeze=False, layout="constrained"
+    )
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     for axis, name in zip(axes.flat, names, strict=False):
@@ -259,7 +286,12 @@ def _plot(figures: dict[str, Any], path: Path) -> None:
             share, accuracy = _curves(figures, name, kind)
             axis.plot(100 * share, accuracy.mean(axis=0), color=colour, label=kind)
             axis.fill_between(
-                100 * share, accuracy.min(axis=0), accuracy.max(axis=0), color=colour, alpha=0.15, linewidth=0
+                100 * share,
+                accuracy.min(axis=0),
+                accuracy.max(axis=0),
+                color=colour,
+                alpha=0.15,
+                linewidth=0,
             )
         axis.set_title(name, fontsize=9)
         axis.tick_params(labelsize=7)

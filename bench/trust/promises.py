@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is loaded
+for variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before NumPy is loaded
     os.environ[variable] = "1"
 
 import argparse
@@ -43,7 +47,14 @@ LEAST_KNOWN = 10  # votes on tasks with a truth from which an annotator's accura
 GOLDS = 50
 NEAR_CHANCE = 0.15  # balanced accuracy above chance below which votes are useless
 LEAST_TRUTHS = 100
-ORDERED = {"abc_truth_s3", "covid_s6", "politifact_s6", "politifact_ecir_s6", "llmjudge_trecdl", "adult"}
+ORDERED = {
+    "abc_truth_s3",
+    "covid_s6",
+    "politifact_s6",
+    "politifact_ecir_s6",
+    "llmjudge_trecdl",
+    "adult",
+}
 DRAWS = 20  # samples of tasks or truths of each set
 LIMITS = [(votes, gap) for votes in (5, 10, 20, 40) for gap in (0.0, 0.05, 0.1)]
 SPLITS, WANTED = 20, 0.9
@@ -54,14 +65,27 @@ Held = tuple[str, float, int]
 def main() -> None:
     options = _options()
     if options.split:
-        report_split([measure_limits(data) for data in load(options.shared, options.only, fast=not options.all)])
+        report_split(
+            [
+                measure_limits(data)
+                for data in load(options.shared, options.only, fast=not options.all)
+            ]
+        )
         return
     rows: list[dict[str, Any]] = []
     for data in load(options.shared, options.only, fast=not options.all):
         if (data.truth >= 0).sum() < LEAST_TRUTHS:
             continue
         for name, held, shown in promises(data):
-            rows.append({"set": data.name, "family": data.family, "promise": name, "held": held, "shown": shown})
+            rows.append(
+                {
+                    "set": data.name,
+                    "family": data.family,
+                    "promise": name,
+                    "held": held,
+                    "shown": shown,
+                }
+            )
         print(data.name, flush=True)
     report(rows)
     if options.json:
@@ -76,12 +100,22 @@ def promises(data: RealSet) -> Iterator[Held]:
     result = fitted(votes)
     right = result.label_codes == data.truth
     confidence = result.confidence
-    yield "mean confidence within 5 points", float(abs(confidence[known].mean() - right[known].mean()) <= 0.05), 1
+    yield (
+        "mean confidence within 5 points",
+        float(abs(confidence[known].mean() - right[known].mean()) <= 0.05),
+        1,
+    )
     wrong, expected = float((~right[known]).sum()), float((1 - confidence[known]).sum())
-    yield "wrong labels expected, within a factor of 2", float(wrong / 2 <= expected <= wrong * 2), 1
+    yield (
+        "wrong labels expected, within a factor of 2",
+        float(wrong / 2 <= expected <= wrong * 2),
+        1,
+    )
     accuracy, n_known, balanced, chance = annotators_by_truth(data)
     yield "interval of an annotator (95 %)", *intervals(result, accuracy, n_known)
-    golds = generator.choice(np.flatnonzero(known), min(GOLDS, int(known.sum()) // 2), replace=False)
+    golds = generator.choice(
+        np.flatnonzero(known), min(GOLDS, int(known.sum()) // 2), replace=False
+    )
     taught = fitted(with_gold(data, golds))
     yield (
         f"interval of an annotator (95 %), {len(golds) and GOLDS} random truths",
@@ -89,17 +123,28 @@ def promises(data: RealSet) -> Iterator[Held]:
     )
     yield from suspicions(result, accuracy, n_known, balanced, chance)
     yield "interval of alpha (95 %), 100 tasks", *agreements(data, generator)
-    yield "interval of a bin of the calibration curve (95 %), 100 random truths", *curves(data, result, generator)
+    yield (
+        "interval of a bin of the calibration curve (95 %), 100 random truths",
+        *curves(data, result, generator),
+    )
     if data.name in ORDERED:
-        _, low, high = expected_scores(result.posterior.astype(float), np.arange(float(data.n_classes)))
+        _, low, high = expected_scores(
+            result.posterior.astype(float), np.arange(float(data.n_classes))
+        )
         inside = (low <= data.truth) & (data.truth <= high)
-        yield "central 95 % of the score of ordered classes", float(inside[known].sum()), int(known.sum())
+        yield (
+            "central 95 % of the score of ordered classes",
+            float(inside[known].sum()),
+            int(known.sum()),
+        )
     yield "correlated pair errs together", *pairs(data, result)
     yield "flip of the majority is right", *flips(data, result)
     yield "tasks with more gain gain more from a vote", *gains(data, generator)
 
 
-def suspicions(result: Result, accuracy: Any, n_known: Any, balanced: Any, chance: Any) -> Iterator[Held]:
+def suspicions(
+    result: Result, accuracy: Any, n_known: Any, balanced: Any, chance: Any
+) -> Iterator[Held]:
     """Yield how often named spammers and annotators with advice deserve it by the truths."""
     judged = n_known >= LEAST_KNOWN
     kind = spam(result).kind
@@ -121,8 +166,12 @@ def agreements(data: RealSet, generator: np.random.Generator) -> tuple[float, in
         return 0.0, 0
     held = []
     for _ in range(DRAWS):
-        rows = data.votes[np.isin(data.votes[:, 0], generator.choice(several, MIN_TASKS, replace=False))]
-        low, high = agreement(Annotations.from_arrays(*rows.T, classes=list(range(data.n_classes)))).interval("alpha")
+        rows = data.votes[
+            np.isin(data.votes[:, 0], generator.choice(several, MIN_TASKS, replace=False))
+        ]
+        low, high = agreement(
+            Annotations.from_arrays(*rows.T, classes=list(range(data.n_classes)))
+        ).interval("alpha")
         if np.isfinite(low):
             held.append(low <= whole <= high)
     return float(sum(held)), len(held)
@@ -135,14 +184,19 @@ def curves(data: RealSet, result: Result, generator: np.random.Generator) -> tup
         return 0.0, 0
     right = (result.label_codes == data.truth)[known]
     of_bin = bin_of(result.posterior[known].max(axis=1).astype(float))
-    share = np.bincount(of_bin, right, minlength=BINS) / np.maximum(np.bincount(of_bin, minlength=BINS), 1)
+    share = np.bincount(of_bin, right, minlength=BINS) / np.maximum(
+        np.bincount(of_bin, minlength=BINS), 1
+    )
     held = []
     for _ in range(DRAWS):
         truth = np.full(len(data.truth), -1, np.int32)
         chosen = generator.choice(known, MIN_TASKS, replace=False)
         truth[chosen] = data.truth[chosen]
         curve = to_polars(calibration(result, truth).curve()).to_dicts()
-        held += [row["accuracy_low"] <= share[round(row["low"] * BINS)] <= row["accuracy_high"] for row in curve]
+        held += [
+            row["accuracy_low"] <= share[round(row["low"] * BINS)] <= row["accuracy_high"]
+            for row in curve
+        ]
     return float(sum(held)), len(held)
 
 
@@ -176,7 +230,9 @@ def report_split(rows: list[dict[str, Any]]) -> None:
         return float(np.mean([np.mean(case) for case in cases.values()])) if cases else np.nan, n
 
     generator = np.random.default_rng(1)
-    print("\n| promise | shipped, all families | chosen half | other half | people there | limits chosen most often |")
+    print(
+        "\n| promise | shipped, all families | chosen half | other half | people there | limits chosen most often |"
+    )
     print("|---|---|---|---|---|---|")
     for name in dict.fromkeys(key[0] for row in rows for key in row if isinstance(key, tuple)):
         inside, outside, people, chosen = [], [], [], []
@@ -214,13 +270,18 @@ def annotators_by_truth(data: RealSet) -> tuple[Any, Any, Any, Any]:
     task, who, label = data.votes.T
     inside = data.truth[task] >= 0
     task, who, label = task[inside], who[inside], label[inside]
-    n_annotators, n_classes = int(data.votes[:, 1].max()) + 1, max(data.n_classes, int(data.truth.max()) + 1)
+    n_annotators, n_classes = (
+        int(data.votes[:, 1].max()) + 1,
+        max(data.n_classes, int(data.truth.max()) + 1),
+    )
     right = (label == data.truth[task]).astype(float)
     n = np.bincount(who, minlength=n_annotators)
     accuracy = np.bincount(who, right, minlength=n_annotators) / np.maximum(n, 1)
     cell = who * n_classes + data.truth[task]
     counts = np.bincount(cell, minlength=n_annotators * n_classes).reshape(n_annotators, n_classes)
-    hits = np.bincount(cell, right, minlength=n_annotators * n_classes).reshape(n_annotators, n_classes)
+    hits = np.bincount(cell, right, minlength=n_annotators * n_classes).reshape(
+        n_annotators, n_classes
+    )
     seen = counts > 0
     n_seen = np.maximum(seen.sum(axis=1), 1)
     return accuracy, n, (hits / np.maximum(counts, 1)).sum(axis=1) / n_seen, 1 / n_seen
@@ -239,7 +300,9 @@ def pairs(data: RealSet, result: Result) -> tuple[float, int]:
         found = trust(result).correlated.evidence
     held = shown = 0
     by = {}
-    for one, other in zip(found.one[found.suspicious].tolist(), found.other[found.suspicious].tolist(), strict=True):
+    for one, other in zip(
+        found.one[found.suspicious].tolist(), found.other[found.suspicious].tolist(), strict=True
+    ):
         a, b = (by.setdefault(j, _errors(data, j)) for j in (one, other))
         both = a.keys() & b.keys()
         if len(both) < 2 * LEAST_KNOWN:
@@ -298,11 +361,16 @@ def report(rows: list[dict[str, Any]]) -> None:
         if not cases:
             print(f"| {name} | not shown | | 0 | 0 |")
             continue
-        share = {family: float(np.mean([held / shown for held, shown in some])) for family, some in cases.items()}
+        share = {
+            family: float(np.mean([held / shown for held, shown in some]))
+            for family, some in cases.items()
+        }
         lowest = min(share, key=lambda family: share[family])
         total = sum(shown for some in cases.values() for _, shown in some)
         mean = np.mean(list(share.values()))
-        print(f"| {name} | {mean:.3f} | {share[lowest]:.3f} ({lowest}) | {len(share)} | {total:,} |")
+        print(
+            f"| {name} | {mean:.3f} | {share[lowest]:.3f} ({lowest}) | {len(share)} | {total:,} |"
+        )
 
 
 def _options() -> argparse.Namespace:

@@ -15,8 +15,17 @@ import griffe
 
 __all__ = ["House", "as_markdown"]
 
-SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
-NUMPYDOC = re.compile(r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
+SIZES = {
+    "T": "tasks",
+    "W": "annotators",
+    "K": "classes",
+    "S": "prototypes",
+    "L": "votes",
+    "C": "cells",
+}
+NUMPYDOC = re.compile(
+    r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$"
+)  # sections, which griffe knows
 MADE = "documented"  # a name in modules with docstrings that `finegold.system.docstrings` makes
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
@@ -34,15 +43,23 @@ class House(griffe.Extension):
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
         """The fields that have a comment, as a table below what is said of the class."""
         rows = [
-            row for member in cls.members.values() if isinstance(member, griffe.Attribute) and (row := _row(member))
+            row
+            for member in cls.members.values()
+            if isinstance(member, griffe.Attribute) and (row := _row(member))
         ]
         if cls.docstring and rows and "\nAttributes\n---" not in cls.docstring.value:
-            cls.docstring.value += "\n\n| field | is an array of | |\n|---|---|---|\n" + "\n".join(rows)
+            cls.docstring.value += "\n\n| field | is an array of | |\n|---|---|---|\n" + "\n".join(
+                rows
+            )
 
 
 def as_markdown(text: str, names: set[str]) -> str:
     """Arguments as a list, examples as code."""
-    text = re.sub(r"(?m)^>>> (?:.|\n)*?(?=\n\s*\n|\Z)", lambda found: f"```pycon\n{found[0].rstrip()}\n```", text)
+    text = re.sub(
+        r"(?m)^>>> (?:.|\n)*?(?=\n\s*\n|\Z)",
+        lambda found: f"```pycon\n{found[0].rstrip()}\n```",
+        text,
+    )
     lines: list[str] = []
     for line in text.splitlines():
         found = ARGUMENT.match(line)
@@ -68,6 +85,10 @@ def _row(field: griffe.Attribute) -> str:
     found = re.search(r"  # (?:\[(.*?)\] ?)?(.*)", field.source)
     if field.docstring or not found:
         return ""
-    sizes = {**SIZES, "L": "classes"} if "," in (found[1] or "") else SIZES  # L also counts the classes voted for
-    shape = re.sub("[A-Z]", lambda size: sizes.get(size[0], size[0]), (found[1] or "").replace(", ", " × "))
+    sizes = (
+        {**SIZES, "L": "classes"} if "," in (found[1] or "") else SIZES
+    )  # L also counts the classes voted for
+    shape = re.sub(
+        "[A-Z]", lambda size: sizes.get(size[0], size[0]), (found[1] or "").replace(", ", " × ")
+    )
     return f"| `{field.name}` | {shape} | {found[2]} |"

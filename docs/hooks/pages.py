@@ -14,7 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import maths
 
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ELSEWHERE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 
 
@@ -29,7 +33,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """README.md is the first page of the site, too."""
     for source, page in ELSEWHERE.items():
-        content = LINK.sub(_moved, (ROOT / source).read_text("utf-8")).replace('="docs/', '="')  # pictures
+        content = LINK.sub(_moved, (ROOT / source).read_text("utf-8")).replace(
+            '="docs/', '="'
+        )  # pictures
         files.append(File.generated(config, page, content=content))
     return files
 
@@ -43,7 +49,11 @@ def _not_in(nav: str) -> list[str]:
     """A page that nobody has found a place for yet can still be found."""
     docs = ROOT / "docs"
     sources = [page for page in sorted(docs.rglob("*.md")) if page.parent.name != "equations"]
-    return [page for page in (source.relative_to(docs).as_posix() for source in sources) if f"'{page}'" not in nav]
+    return [
+        page
+        for page in (source.relative_to(docs).as_posix() for source in sources)
+        if f"'{page}'" not in nav
+    ]
 
 
 def _moved(link: re.Match[str]) -> str:

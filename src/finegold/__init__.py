@@ -9,10 +9,12 @@ from finegold.methods.registry import REGISTRY as _REGISTRY
 
 __version__ = "0.1.0.dev0"
 
-_MODULES = ("checks", "judges", "paper")  # public modules, loaded when first used
+# public modules, loaded when first used
+_MODULES = ("checks", "judges", "paper")
 
-# Public names and where they live, besides the classes of the methods. They are loaded when first used, so that
-# `import finegold` costs nothing. `tools/make_methods.py` writes them to `__init__.pyi` for editors and type checkers.
+# Public names and where they live, besides the classes of the methods. They are loaded when first
+# used, so that `import finegold` costs nothing. `tools/make_methods.py` writes them to
+# `__init__.pyi` for editors and type checkers.
 _HOME = {
     "Annotations": "finegold.votes.annotations",
     "InputError": "finegold.errors",
@@ -49,7 +51,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:
         value = import_module(f"finegold.{name}")
-    elif method := next((method for method, home in _REGISTRY.items() if home.endswith(f":{name}")), None):
+    elif method := next(
+        (method for method, home in _REGISTRY.items() if home.endswith(f":{name}")), None
+    ):
         value = import_module("finegold.api.estimators").estimator(method)
     else:
         raise AttributeError(f"module 'finegold' has no attribute {name!r}")
@@ -60,4 +64,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     special = (name for name in globals() if name.startswith("__"))
-    return sorted({*special, *__all__, *_MODULES, *(home.partition(":")[2] for home in _REGISTRY.values())})
+    return sorted(
+        {*special, *__all__, *_MODULES, *(home.partition(":")[2] for home in _REGISTRY.values())}
+    )

@@ -32,12 +32,16 @@ Column = NDArray[Any]
 Votes = tuple[Column, Column, Column]
 
 
-def sample_votes(n_tasks: int = 60, n_annotators: int = 9, n_classes: int = 3, seed: int = 1) -> Votes:
+def sample_votes(
+    n_tasks: int = 60, n_annotators: int = 9, n_classes: int = 3, seed: int = 1
+) -> Votes:
     """Return votes of annotators with accuracies from 40 to 90 %; each task has three to six votes."""
     rng = np.random.default_rng(seed)
     skill = np.linspace(0.4, 0.9, n_annotators)
     truth = rng.integers(n_classes, size=n_tasks)
-    asked = rng.random((n_tasks, n_annotators)).argsort(axis=1) < rng.integers(3, 7, size=(n_tasks, 1))
+    asked = rng.random((n_tasks, n_annotators)).argsort(axis=1) < rng.integers(
+        3, 7, size=(n_tasks, 1)
+    )
     task, annotator = np.nonzero(asked)
     right = rng.random(len(task)) < skill[annotator]
     label = np.where(right, truth[task], rng.integers(n_classes, size=len(task)))
@@ -56,8 +60,12 @@ def posterior_rows_sum_to_one(make: Make) -> None:
 
 def predictions_sum_to_one(make: Make) -> None:
     result = fit_arrays(make, sample_votes())
-    task, annotator = np.array([0, 1, 2, MISSING], np.int32), np.array([0, 5, MISSING, MISSING], np.int32)
-    expected = predictive(result, task, annotator)  # MISSING: an unknown task or annotator
+    task, annotator = (
+        np.array([0, 1, 2, MISSING], np.int32),
+        np.array([0, 5, MISSING, MISSING], np.int32),
+    )
+    # MISSING: an unknown task or annotator
+    expected = predictive(result, task, annotator)
     assert expected.shape == (4, 3)
     assert np.allclose(expected.sum(axis=1), 1, atol=1e-9)
     assert (expected >= 0).all()
@@ -81,7 +89,8 @@ def the_order_of_votes_does_not_matter(make: Make) -> None:
 
 def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
     if _is_random(make()):
-        return  # random numbers are assigned to tasks in their order
+        # random numbers are assigned to tasks in their order
+        return
     task, annotator, label = sample_votes()
     there, other = _renaming(int(task.max()) + 1, 3), _renaming(int(annotator.max()) + 1, 4)
     plain = fit_arrays(make, (task, annotator, label))
@@ -90,7 +99,9 @@ def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
 
 
 def the_names_of_annotators_do_not_matter(make: Make) -> None:
-    """This also holds for methods with a random start and for optimisers that amplify the last digits of sums."""
+    """This also holds for methods with a random start and for optimisers that amplify the last
+    digits of sums.
+    """
     for seed in (1, 5):
         task, annotator, label = sample_votes(seed=seed)
         other = _renaming(int(annotator.max()) + 1, seed)
@@ -99,7 +110,9 @@ def the_names_of_annotators_do_not_matter(make: Make) -> None:
         assert np.allclose(plain.posterior, renamed.posterior, atol=1e-6)
         assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=1e-6)
         for name in make().unstable:
-            assert np.allclose(plain.learned.statistics[name], renamed.learned.statistics[name][other], atol=1e-6)
+            assert np.allclose(
+                plain.learned.statistics[name], renamed.learned.statistics[name][other], atol=1e-6
+            )
 
 
 def renaming_classes_permutes_the_answer(make: Make) -> None:
@@ -122,9 +135,12 @@ def symmetric_votes_are_tied(make: Make) -> None:
         ).T
         said, contrary = said[said != contrary], contrary[said != contrary]
         task = np.tile(np.arange(len(said)), 2)
-        result = fit_arrays(make, (task, np.repeat([0, 1], len(said)), np.concatenate([said, contrary])))
+        result = fit_arrays(
+            make, (task, np.repeat([0, 1], len(said)), np.concatenate([said, contrary]))
+        )
         assert result.tied.all(), result.posterior
-        assert (result.label_codes == np.minimum(said, contrary)).all()  # a tie gives the first class
+        # a tie gives the first class
+        assert (result.label_codes == np.minimum(said, contrary)).all()
 
 
 def the_same_seed_gives_the_same_bits(make: Make) -> None:
@@ -132,22 +148,30 @@ def the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def the_input_is_untouched(make: Make) -> None:
-    annotations = Annotations.from_arrays(*sample_votes(), gold={0: 1} if make().takes_gold else None)
+    annotations = Annotations.from_arrays(
+        *sample_votes(), gold={0: 1} if make().takes_gold else None
+    )
     arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
     before = [getattr(annotations, name).copy() for name in arrays]
     fit(make(), annotations, threads=1)
-    assert all(np.array_equal(old, getattr(annotations, name)) for old, name in zip(before, arrays, strict=True))
+    assert all(
+        np.array_equal(old, getattr(annotations, name))
+        for old, name in zip(before, arrays, strict=True)
+    )
 
 
 def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    alone, *others = (fit(make(), annotations, engine=LocalEngine(n, fewest_votes=100)) for n in (1, 2, 4))
+    alone, *others = (
+        fit(make(), annotations, engine=LocalEngine(n, fewest_votes=100)) for n in (1, 2, 4)
+    )
     assert all(same_bits(alone, other) for other in others)
 
 
 def blocks_do_not_change_the_answer(make: Make) -> None:
     if _is_random(make()):
-        return  # each block draws its own random numbers
+        # each block draws its own random numbers
+        return
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
     many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
     single = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
@@ -200,7 +224,9 @@ def saving_and_loading_round_trips(make: Make) -> None:
 
 
 def same_bits(one: Result, other: Result) -> bool:
-    return np.array_equal(one.posterior, other.posterior) and np.array_equal(one.accuracy, other.accuracy)
+    return np.array_equal(one.posterior, other.posterior) and np.array_equal(
+        one.accuracy, other.accuracy
+    )
 
 
 def _is_random(method: Method) -> bool:

@@ -1,7 +1,9 @@
-"""The errors and warnings that users meet, as data: a problem, where it is, and what would repair it.
+"""The errors and warnings that users meet, as data: a problem, where it is, and what would repair
+it.
 
-The core names options as Python does (`wide`, `header`); each surface words them in its own way. `str(error)` has the
-words of Python, the command line turns remedies into flags and a command to paste, and the studio into buttons.
+The core names options as Python does (`wide`, `header`); each surface words them in its own way.
+`str(error)` has the words of Python, the command line turns remedies into flags and a command to
+paste, and the studio into buttons.
 """
 
 from __future__ import annotations
@@ -19,13 +21,18 @@ class Placeholder(str):
 class Remedy:
     """Something that the user can do about a problem."""
 
-    options: Mapping[str, Any] = field(default_factory=dict)  # by their names in Python; None leaves an option out
-    when: str = ""  # the case in which it helps, such as "if every annotator has a column of their own"
-    text: str = ""  # what to do where no option helps, such as "save it as UTF-8", or what the options then do
+    # by their names in Python; None leaves an option out
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # the case in which it helps, such as "if every annotator has a column of their own"
+    when: str = ""
+    # what to do where no option helps, such as "save it as UTF-8", or what the options then do
+    text: str = ""
 
     @property
     def can_be_pasted(self) -> bool:
-        """Whether the options hold for certain and hold all values, so that a command or a button can apply them."""
+        """Whether the options hold for certain and hold all values, so that a command or a button
+        can apply them.
+        """
         asks = any(isinstance(value, Placeholder) for value in self.options.values())
         return bool(self.options) and not self.when and not asks
 
@@ -42,11 +49,20 @@ def leave_out(*names: str, when: str = "", text: str = "") -> Remedy:
 
 def in_python(name: str, value: Any) -> str:
     """Return an option as a keyword of Python."""
-    return name if value is None else f"{name}={value}" if isinstance(value, Placeholder) else f"{name}={value!r}"
+    return (
+        name
+        if value is None
+        else f"{name}={value}"
+        if isinstance(value, Placeholder)
+        else f"{name}={value!r}"
+    )
 
 
 def sentence(
-    problem: str, where: str = "", remedies: Iterable[Remedy] = (), option: Callable[[str, Any], str] = in_python
+    problem: str,
+    where: str = "",
+    remedies: Iterable[Remedy] = (),
+    option: Callable[[str, Any], str] = in_python,
 ) -> str:
     """Return a problem and its remedies as one sentence, with the options worded by `option`."""
     actions = []
@@ -77,7 +93,9 @@ class Worded:
 
 
 class FinegoldError(Exception):
-    """Base class of all errors that Finegold raises; the command line shows them without a traceback."""
+    """Base class of all errors that Finegold raises; the command line shows them without a
+    traceback.
+    """
 
 
 class InputError(Worded, FinegoldError, ValueError):
@@ -86,7 +104,8 @@ class InputError(Worded, FinegoldError, ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong: what was found, and what was expected. It names no option of the command line.
+        What is wrong: what was found, and what was expected. It names no option of the command
+        line.
     where : str, optional
         The file, the row and the column.
     remedies : iterable of Remedy, optional

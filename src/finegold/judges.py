@@ -36,7 +36,14 @@ from finegold.insight.judges.panels import (
     plain,
 )
 from finegold.insight.judges.ranking import Ranking, Weights, rank_systems
-from finegold.insight.judges.scores import FIGURES, MIN_GOLD, JudgeScore, best_first, places, score_judges
+from finegold.insight.judges.scores import (
+    FIGURES,
+    MIN_GOLD,
+    JudgeScore,
+    best_first,
+    places,
+    score_judges,
+)
 from finegold.insight.notebook import judges_html
 from finegold.io.judge_logs import TIED, JudgeLog, only_judges, read_judge_log, with_gold
 from finegold.io.verdicts import LogReading
@@ -48,10 +55,11 @@ from finegold.votes.frames import make_frame
 __all__ = ["JudgeLog", "JudgeReport", "assess", "rank", "read"]
 
 Floats = NDArray[np.float64]
-MOST_PAIRED = 40  # with more judges, the map of pairs that err alike is left out
+# with more judges, the map of pairs that err alike is left out
+MOST_PAIRED = 40
 CHECK = (
-    "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement with the others, which "
-    "is not accuracy: check 50 random items, and pass their truths as gold"
+    "{} truths are known, so no accuracy is shown; judges stand in the order of their agreement"
+    " with the others, which is not accuracy: check 50 random items, and pass their truths as gold"
 )
 
 
@@ -62,7 +70,8 @@ class JudgeReport:
 
     log: The verdicts.
     result: The labels of the items, by all judges and the gold.
-    scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is first.
+    scores: One entry per judge: `accuracy`, `undecided`, `position_bias`, `failed`, ... The best is
+        first.
     correlated: Groups of judges that err alike; None if no answer is decided.
     """
 
@@ -75,7 +84,11 @@ class JudgeReport:
     @property
     def effective(self) -> float:
         """The number of independent judges that all judges are worth: from 1 to their number."""
-        return 1.0 if self.correlated is None else min(max(self.correlated.effective, 1.0), float(self.log.n_judges))
+        return (
+            1.0
+            if self.correlated is None
+            else min(max(self.correlated.effective, 1.0), float(self.log.n_judges))
+        )
 
     @property
     def n_gold(self) -> int:
@@ -110,10 +123,12 @@ class JudgeReport:
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def judges(self) -> list[dict[str, Any]]:
-        """Return the figures of every judge as plain values: what JSON, tables, the report and the studio show.
+        """Return the figures of every judge as plain values: what JSON, tables, the report and the
+        studio show.
 
-        Returns: The best judge first. None where nothing is known; `ranks` has the first and the last place that the
-            intervals of accuracies allow, or without gold those of agreement and consistency.
+        Returns: The best judge first. None where nothing is known; `ranks` has the first and the
+            last place that the intervals of accuracies allow, or without gold those of agreement
+            and consistency.
         """
         ranks = places(self.scores)
         return [one.plain() | {"ranks": list(ranks[one.judge])} for one in self.scores]
@@ -122,20 +137,26 @@ class JudgeReport:
         """Return the label of every item that has one, by all judges and the gold.
 
         panel: The judges whose calls count, if not all.
-        Returns (data frame): The item, its label (for pairs of systems: both systems and the winner), the confidence,
-            and the number of judges that answered.
+        Returns (data frame): The item, its label (for pairs of systems: both systems and the
+            winner), the confidence, and the number of judges that answered.
         """
         if panel is not None:
             self._refuse_unknown(panel)
             return assess(only_judges(self.log, panel)).labels()
         log, result, items = self.log, self.result, self._answers.labelled
-        n_judges = np.bincount(self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items)[items]
+        n_judges = np.bincount(
+            self._answers.item[self._answers.points.any(axis=1)], minlength=log.n_items
+        )[items]
         columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
         label = [str(name) for name in to_list(result.label)]
         if log.system_names:
-            sides = [[log.system_names[s] for s in side[items]] for side in (log.system_a, log.system_b)]
+            sides = [
+                [log.system_names[s] for s in side[items]] for side in (log.system_a, log.system_b)
+            ]
             better = {str(name): side for name, side in zip(log.class_names, sides, strict=False)}
-            label = [better[name][row] if name in better else name for row, name in enumerate(label)]
+            label = [
+                better[name][row] if name in better else name for row, name in enumerate(label)
+            ]
             columns |= {"system_a": sides[0], "system_b": sides[1]}
         columns |= {"label": label, "confidence": result.confidence, "n_judges": n_judges}
         return make_frame(columns)
@@ -145,19 +166,24 @@ class JudgeReport:
 
         first, second: A judge, or the members of a panel.
         Returns: The difference of accuracies with its interval, and a p-value.
-        Raises (InputError): If there is no such judge, no item in common, or fewer than 10 known truths.
+        Raises (InputError): If there is no such judge, no item in common, or fewer than 10 known
+            truths.
         """
-        one, other = ([names] if isinstance(names, str) else list(names) for names in (first, second))
+        one, other = (
+            [names] if isinstance(names, str) else list(names) for names in (first, second)
+        )
         self._refuse_unknown([*one, *other])
         return compare_panels(self._members, one, other)
 
     def panels(self, prices: Mapping[str, float] | None = None) -> list[Panel]:
-        """Return the best panels for the money: those that no cheaper panel matches on the known truths.
+        """Return the best panels for the money: those that no cheaper panel matches on the known
+        truths.
 
-        prices: The price of one item for each judge. The default is what the log says, otherwise 1 for every judge.
+        prices: The price of one item for each judge. The default is what the log says, otherwise 1
+            for every judge.
         Returns: The cheapest first, with cost and accuracy.
-        Raises (InputError): If there are fewer than 10 known truths, or a price is given for a judge that is not in the
-            log.
+        Raises (InputError): If there are fewer than 10 known truths, or a price is given for a
+            judge that is not in the log.
         """
         return frontier(self._members._replace(price=self._prices(prices)))
 
@@ -165,31 +191,46 @@ class JudgeReport:
         """Return the best cascade: two cheap judges, and the dearest one where they disagree.
 
         prices: As for `panels`.
-        Returns: What it costs and what it keeps; None with fewer than three judges, or if none is dearer than the
-            others.
+        Returns: What it costs and what it keeps; None with fewer than three judges, or if none is
+            dearer than the others.
         """
         return cascade(self._members._replace(price=self._prices(prices)))
 
     def best_panel(self, prices: Mapping[str, float] | None = None) -> Panel:
-        """Return the cheapest panel that is about as accurate as the best one: within one standard error.
+        """Return the cheapest panel that is about as accurate as the best one: within one standard
+        error.
 
         prices: As for `panels`.
         Returns: Its members, its cost and its accuracy.
         """
         return choose(self.panels(prices))
 
-    def rank(self, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False) -> Ranking:
+    def rank(
+        self, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False
+    ) -> Ranking:
         """Rank the systems that the judges compared.
 
-        weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems count more, and judges
-            that err alike less.
+        weights ({"learned", "equal"}): Whether judges whose verdicts depend more on the systems
+            count more, and judges that err alike less.
         seed: The seed of the bootstrap.
         control_length: Whether strengths leave aside what the lengths of the answers explain.
         Returns: Strengths, ranks and win rates, with intervals.
-        Raises (InputError): If the log names no systems, or systems that no chain of comparisons connects.
+        Raises (InputError): If the log names no systems, or systems that no chain of comparisons
+            connects.
         """
-        known = np.ones(self.log.n_judges) if self.correlated is None else self._by_judge(self.correlated.weights, 1.0)
-        return rank_systems(self.log, known, weights, seed=seed, control_length=control_length, answers=self._answers)
+        known = (
+            np.ones(self.log.n_judges)
+            if self.correlated is None
+            else self._by_judge(self.correlated.weights, 1.0)
+        )
+        return rank_systems(
+            self.log,
+            known,
+            weights,
+            seed=seed,
+            control_length=control_length,
+            answers=self._answers,
+        )
 
     def report(self, path: str | Path) -> None:
         """Write one HTML file about the labels, with a section on the judges.
@@ -220,21 +261,30 @@ class JudgeReport:
     def view(self) -> dict[str, Any]:
         """Return what the report and the studio show of the judges.
 
-        Returns: What `to_dict` returns, with the best panels, pairs of judges that err alike, and the ranking of
-            systems.
+        Returns: What `to_dict` returns, with the best panels, pairs of judges that err alike, and
+            the ranking of systems.
         """
         ranking, notes, pairs = [], self.notes, []
         try:
             if self.log.kind == "pairwise" and self.log.system_names:
                 ranking = [one.plain() for one in self.rank().standings]
-        except InputError as error:  # systems that were never compared with each other
+        except InputError as error:
+            # systems that were never compared with each other
             notes.append(str(error))
-        if self.correlated is not None and len(names := to_list(self.correlated.names)) <= MOST_PAIRED:
+        if (
+            self.correlated is not None
+            and len(names := to_list(self.correlated.names)) <= MOST_PAIRED
+        ):
             alike = self.correlated.evidence
-            for one, other, excess in zip(alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True):
+            for one, other, excess in zip(
+                alike.one.tolist(), alike.other.tolist(), alike.excess.tolist(), strict=True
+            ):
                 pair = {"excess": round(min(max(excess, 0.0), 1.0), 4)}
                 left, right = str(names[one]), str(names[other])
-                pairs += [pair | {"one": left, "other": right}, pair | {"one": right, "other": left}]
+                pairs += [
+                    pair | {"one": left, "other": right},
+                    pair | {"one": right, "other": left},
+                ]
         return self.to_dict() | {
             "by_gold": any(one.accuracy.value == one.accuracy.value for one in self.scores),
             "pairs": pairs,
@@ -244,8 +294,13 @@ class JudgeReport:
         }
 
     def _repr_html_(self) -> str:
-        title = f"<b>{self.log.n_judges:,} judges</b>, worth {self.effective:.1f} independent ones: "
-        title += f"{self.log.n_verdicts:,} verdicts on {self.log.n_items:,} items, {self.log.n_failed:,} failed"
+        title = (
+            f"<b>{self.log.n_judges:,} judges</b>, worth {self.effective:.1f} independent ones: "
+        )
+        title += (
+            f"{self.log.n_verdicts:,} verdicts on {self.log.n_items:,} items, {self.log.n_failed:,}"
+            " failed"
+        )
         return judges_html(title, self.judges(), self.notes)
 
     def __repr__(self) -> str:
@@ -255,7 +310,8 @@ class JudgeReport:
     def _members(self) -> Members:
         if self.n_gold < MIN_GOLD:
             raise InputError(
-                f"panels, comparisons and cascades need {MIN_GOLD} known truths or more, and the log has {self.n_gold}",
+                f"panels, comparisons and cascades need {MIN_GOLD} known truths or more, and the"
+                f" log has {self.n_gold}",
                 remedies=[use(gold=Placeholder("FILE"), text="with the truths of 50 random items")],
             )
         answers, log = self._answers, self.log
@@ -266,8 +322,14 @@ class JudgeReport:
         share = np.zeros((log.n_judges, len(known), len(answers.names)))
         is_split = (answers.answer == UNDECIDED)[:, None] & (len(answers.names) == TIED)
         points = np.where(is_split, 1.0, answers.points)[kept]
-        share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(axis=1, keepdims=True)
-        group = np.full(log.n_judges, -1.0) if self.correlated is None else self._by_judge(self.correlated.group, -1)
+        share[answers.judge[kept], place[answers.item[kept]]] = points / points.sum(
+            axis=1, keepdims=True
+        )
+        group = (
+            np.full(log.n_judges, -1.0)
+            if self.correlated is None
+            else self._by_judge(self.correlated.group, -1)
+        )
         return Members(
             names=log.judge_names,
             share=share,
@@ -280,17 +342,29 @@ class JudgeReport:
         )
 
     def _prices(self, given: Mapping[str, float] | None) -> Floats:
-        """Return the price of an item for each judge: as given, otherwise that of the log, otherwise 1."""
+        """Return the price of an item for each judge: as given, otherwise that of the log,
+        otherwise 1.
+        """
         names = self.log.judge_names
         self._refuse_unknown(given or {})
         costs = np.bincount(self.log.judge, np.nan_to_num(self.log.cost), minlength=len(names))
         n_items = {one.judge: max(one.n_items, 1) for one in self.scores}
-        by_log = costs / [n_items[name] for name in names] if (costs > 0).all() else np.ones(len(names))
-        return np.array([float((given or {}).get(name, price)) for name, price in zip(names, by_log, strict=True)])
+        by_log = (
+            costs / [n_items[name] for name in names] if (costs > 0).all() else np.ones(len(names))
+        )
+        return np.array(
+            [
+                float((given or {}).get(name, price))
+                for name, price in zip(names, by_log, strict=True)
+            ]
+        )
 
     def _refuse_unknown(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self.log.judge_names]:
-            raise InputError(f"there is no judge {unknown[0]!r}; the judges are {', '.join(self.log.judge_names)}")
+            raise InputError(
+                f"there is no judge {unknown[0]!r}; the judges are"
+                f" {', '.join(self.log.judge_names)}"
+            )
 
     def _by_judge(self, values: Any, other: float) -> Floats:
         """Return values of annotators for all judges; those without a vote have another value."""
@@ -305,14 +379,16 @@ class JudgeReport:
 def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
     """Read a raw log of LLM judges: one row per call, with the verdict as the judge gave it.
 
-    Columns are found by their usual names. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the names of the two
-    systems, win/lose, pass/fail, classes or scores, also at the end of a longer text. The swap of the answers is
-    undone. Errors, refusals and text without a verdict are failed calls: they are counted, and do not count as votes.
+    Columns are found by their usual names. Verdicts may be A/B/tie, first/second, 1/2, [[A]], the
+    names of the two systems, win/lose, pass/fail, classes or scores, also at the end of a longer
+    text. The swap of the answers is undone. Errors, refusals and text without a verdict are failed
+    calls: they are counted, and do not count as votes.
 
-    log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data frame. Logs of MT-bench,
-        JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect are recognised.
-    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and truths, or item ->
-        truth. A truth is a class or the name of the better system.
+    log (path, paths, data frame or JudgeLog): CSV, JSONL, JSON, Parquet, a folder, or a data frame.
+        Logs of MT-bench, JudgeBench, Arena-Hard, Chatbot Arena, AlpacaEval and Inspect are
+        recognised.
+    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and
+        truths, or item -> truth. A truth is a class or the name of the better system.
     **reading: The following keywords.
     Returns: The verdicts.
     Raises (InputError): If a column is missing, or most verdicts cannot be read.
@@ -336,16 +412,17 @@ def read(log: Any, *, gold: Any = None, **reading: Any) -> JudgeLog:
 def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: Any) -> JudgeReport:
     """Find out what each judge of a log is worth.
 
-    Calls of a judge on an item (both orders, repeats) are merged into one answer. Where they contradict each other, the
-    answer is undecided and counts half in the accuracy, which is chance. Accuracies are measured on the items with
-    known truths; without them no accuracy is shown, because agreement is not accuracy.
+    Calls of a judge on an item (both orders, repeats) are merged into one answer. Where they
+    contradict each other, the answer is undecided and counts half in the accuracy, which is chance.
+    Accuracies are measured on the items with known truths; without them no accuracy is shown,
+    because agreement is not accuracy.
 
-    Labels come from all calls, so that the effect of the order cancels: by a majority vote without gold, otherwise by
-    votes that are weighted by what the known truths say about each judge.
+    Labels come from all calls, so that the effect of the order cancels: by a majority vote without
+    gold, otherwise by votes that are weighted by what the known truths say about each judge.
 
     log (path, paths, data frame or JudgeLog): What `finegold.judges.read` takes or returns.
-    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and truths, or item ->
-        truth.
+    gold (str, path, data frame or mapping): Known truths: a column of the log, a table of items and
+        truths, or item -> truth.
     method: A method that labels the items instead.
     **reading: How to read the log: keywords of `finegold.judges.read`.
     Returns: Figures of each judge, comparisons, panels, and the ranking of systems.
@@ -363,20 +440,36 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
     judged = read(log, gold=gold, **reading)
     answers = merge(judged)
     decided = whole(judged, answers)
-    correlated = None if decided is None else correlated_annotators(Job(decided, method="ptbcc").run())
+    correlated = (
+        None if decided is None else correlated_annotators(Job(decided, method="ptbcc").run())
+    )
     result = Job(answers.calls, method=method or "mv").run()
-    if method is None:  # label the items by all calls, weighted by what the known truths say about each judge
+    # label the items by all calls, weighted by what the known truths say about each judge
+    if method is None:
         points = np.zeros((judged.n_items, len(answers.names)))
         if (judged.gold != MISSING).sum() < MIN_GOLD:
             np.add.at(points, answers.item, answers.points)
-            posterior = points[answers.labelled] / points[answers.labelled].sum(axis=1, keepdims=True)
+            posterior = points[answers.labelled] / points[answers.labelled].sum(
+                axis=1, keepdims=True
+            )
         else:
-            np.add.at(points, answers.item, _weights(judged, answers)[answers.judge][:, None] * answers.points)
+            np.add.at(
+                points,
+                answers.item,
+                _weights(judged, answers)[answers.judge][:, None] * answers.points,
+            )
             worth = 1.0 if correlated is None else correlated.effective / judged.n_judges
             posterior = softmax(points[answers.labelled] * min(worth, 1.0), axis=1)
         truth = judged.gold[answers.labelled]
         posterior[truth >= 0] = np.eye(len(answers.names))[truth[truth >= 0]]
-        voted = (result.method, result.settings, answers.calls, posterior, result.steps, result.learned)
+        voted = (
+            result.method,
+            result.settings,
+            answers.calls,
+            posterior,
+            result.steps,
+            result.learned,
+        )
         result = Result.of(summarise(*voted))
     partners = {}
     if correlated is not None:
@@ -384,35 +477,46 @@ def assess(log: Any, *, gold: Any = None, method: str | None = None, **reading: 
         for j in np.flatnonzero(correlated.group >= 0):
             mates = (correlated.group == correlated.group[j]) & (np.arange(len(names)) != j)
             partners[str(names[j])] = names[mates].tolist()
-    return JudgeReport(judged, result, best_first(score_judges(judged, answers, partners)), correlated, answers)
+    return JudgeReport(
+        judged, result, best_first(score_judges(judged, answers, partners)), correlated, answers
+    )
 
 
 def _weights(log: JudgeLog, answers: Answers) -> Floats:
     """Return the weight of each judge's vote: the log-odds of its accuracy on the known truths."""
     known = np.isfinite(answers.credit)
-    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges).astype(float)
+    right = np.bincount(answers.judge[known], answers.credit[known], minlength=log.n_judges).astype(
+        float
+    )
     n = np.bincount(answers.judge[known], minlength=log.n_judges)
     return log_odds(right, n.astype(float), len(answers.names))
 
 
 @documented
 def rank(
-    log: Any, *, weights: Weights = "learned", seed: int = 0, control_length: bool = False, **reading: Any
+    log: Any,
+    *,
+    weights: Weights = "learned",
+    seed: int = 0,
+    control_length: bool = False,
+    **reading: Any,
 ) -> Ranking:
     """Rank the systems that judges compared, by a Bradley-Terry model with ties.
 
-    Every judge has a position effect, a tie rate and a discrimination: how much its verdicts depend on the systems.
-    Judges with a higher discrimination count more, and judges that err alike count less. Intervals are from a
-    bootstrap over items.
+    Every judge has a position effect, a tie rate and a discrimination: how much its verdicts depend
+    on the systems. Judges with a higher discrimination count more, and judges that err alike count
+    less. Intervals are from a bootstrap over items.
 
-    log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two systems: what
-        `finegold.judges.read` takes or returns.
+    log (path, paths, data frame or JudgeLog): A log of pairwise verdicts that names the two
+        systems: what `finegold.judges.read` takes or returns.
     weights ({"learned", "equal"}): Whether judges are weighted by what was learned about them.
     seed: The seed of the bootstrap.
-    control_length: Whether strengths leave aside what the lengths of the answers explain, if the log has the answers.
+    control_length: Whether strengths leave aside what the lengths of the answers explain, if the
+        log has the answers.
     **reading: How to read the log: keywords of `finegold.judges.read`.
     Returns: Strengths, ranks and win rates, with intervals.
-    Raises (InputError): If the log names no systems, or systems that no chain of comparisons connects.
+    Raises (InputError): If the log names no systems, or systems that no chain of comparisons
+        connects.
 
     Examples
     --------
@@ -425,5 +529,7 @@ def rank(
     """
     judged = read(log, **reading)
     if weights == "equal":
-        return rank_systems(judged, np.ones(judged.n_judges), weights, seed=seed, control_length=control_length)
+        return rank_systems(
+            judged, np.ones(judged.n_judges), weights, seed=seed, control_length=control_length
+        )
     return assess(judged).rank(weights=weights, seed=seed, control_length=control_length)

@@ -1,8 +1,10 @@
-"""How options are declared: once, as fields of a dataclass, for Python, the command line, the studio and the pages.
+"""How options are declared: once, as fields of a dataclass, for Python, the command line, the
+studio and the pages.
 
-A field made by `option` carries an `Option`: what the option means, what values it takes and how the command line
-spells it. The Typer options, the studio's form and request model, the typed keywords of Python and the page of options
-are made from these fields, so an option that is added to a dataclass is added everywhere.
+A field made by `option` carries an `Option`: what the option means, what values it takes and how
+the command line spells it. The Typer options, the studio's form and request model, the typed
+keywords of Python and the page of options are made from these fields, so an option that is added to
+a dataclass is added everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Constant:
-    """A further flag of the command line that stands for one value, such as --no-header for `header=0`."""
+    """A further flag of the command line that stands for one value, such as --no-header for
+    `header=0`.
+    """
 
     value: Any
     help: str
@@ -35,19 +39,31 @@ class Constant:
 class Option:
     """What an option means and how it is given."""
 
-    help: str  # one or two sentences for `--help`, the studio's form and the page of options
-    group: str = ""  # the heading under which it is listed
-    kind: Literal["text", "number", "flag", "switch", "choice", "list", "pairs", "path", "paths"] = "text"
-    # a flag has no value; a switch is on, off or not given; pairs NAME=VALUE and paths can be repeated
-    metavar: str = ""  # what `--help` shows in place of the value, such as NAME
-    choices: tuple[str, ...] = ()  # the values that are allowed
-    low: float | None = None  # the range of a number
+    # one or two sentences for `--help`, the studio's form and the page of options
+    help: str
+    # the heading under which it is listed
+    group: str = ""
+    kind: Literal[
+        "text", "number", "flag", "switch", "choice", "list", "pairs", "path", "paths"
+    ] = "text"
+    # a flag has no value; a switch is on, off or not given; pairs NAME=VALUE and paths can be
+    # repeated what `--help` shows in place of the value, such as NAME
+    metavar: str = ""
+    # the values that are allowed
+    choices: tuple[str, ...] = ()
+    # the range of a number
+    low: float | None = None
     high: float | None = None
-    flag: str = ""  # how the command line spells it, if not `--` and its name with hyphens
-    constants: Mapping[str, Constant] = field(default_factory=dict)  # further flags for one value, such as --no-header
-    example: str = ""  # a value that is right, for messages about values that are not
-    doc: str = ""  # what Python's documentation says, if more than `help`
-    surfaces: frozenset[Surface] = EVERYWHERE  # where it can be given
+    # how the command line spells it, if not `--` and its name with hyphens
+    flag: str = ""
+    # further flags for one value, such as --no-header
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    # a value that is right, for messages about values that are not
+    example: str = ""
+    # what Python's documentation says, if more than `help`
+    doc: str = ""
+    # where it can be given
+    surfaces: frozenset[Surface] = EVERYWHERE
 
     def flag_of(self, name: str) -> str:
         """Return how the command line spells this option, given its name."""
@@ -61,8 +77,14 @@ def option(default: Any, help: str, **about: Any) -> Any:
 
 def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Option]:
     """Return the options of a dataclass by name, or those that a surface has."""
-    options = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
-    return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
+    options = {
+        each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata
+    }
+    return {
+        name: about
+        for name, about in options.items()
+        if surface is None or surface in about.surfaces
+    }
 
 
 def list_options(declared: Any) -> str:
@@ -70,10 +92,16 @@ def list_options(declared: Any) -> str:
     entries = []
     for each in fields(declared):
         if about := each.metadata.get("option"):
-            kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
+            kind = (
+                f"{{{', '.join(map(repr, about.choices))}}}"
+                if about.kind == "choice"
+                else str(each.type)
+            )
             for annotation, words in TYPES.items():
                 kind = kind.replace(annotation, words)
             default = "" if each.default in (None, ()) else f", default {each.default!r}"
-            words = textwrap.fill(about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4)
+            words = textwrap.fill(
+                about.doc or about.help, 104, initial_indent=" " * 4, subsequent_indent=" " * 4
+            )
             entries.append(f"{each.name} : {kind}{default}\n{words}")
     return textwrap.indent("\n".join(entries), " " * 4)

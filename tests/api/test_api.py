@@ -21,7 +21,14 @@ def test_aggregate_takes_a_path_a_frame_and_annotations(tmp_path):
     path = tmp_path / "votes.csv"
     pl.DataFrame(VOTES).write_csv(path)
     annotations = Annotations.from_arrays(*VOTES.values())
-    for votes in (path, str(path), pl.DataFrame(VOTES), pd.DataFrame(VOTES), pl.LazyFrame(VOTES), annotations):
+    for votes in (
+        path,
+        str(path),
+        pl.DataFrame(VOTES),
+        pd.DataFrame(VOTES),
+        pl.LazyFrame(VOTES),
+        annotations,
+    ):
         assert list(finegold.aggregate(votes).label) == ["cat", "dog"]
 
 

@@ -60,11 +60,21 @@ def test_saved_models_and_the_command_line(tmp_path):
     votes, p, truth = draw()
     current = labels_in_use(truth, {3})
     finegold.write_votes(votes, tmp_path / "votes.csv")
-    pl.DataFrame({"task": list(current), "label": list(current.values())}).write_csv(tmp_path / "current.csv")
-    pl.DataFrame({"task": range(N), **dict(zip(CLASSES, p.T, strict=True))}).write_parquet(tmp_path / "p.parquet")
+    pl.DataFrame({"task": list(current), "label": list(current.values())}).write_csv(
+        tmp_path / "current.csv"
+    )
+    pl.DataFrame({"task": range(N), **dict(zip(CLASSES, p.T, strict=True))}).write_parquet(
+        tmp_path / "p.parquet"
+    )
     given = ("--labels", tmp_path / "current.csv")
     done = succeed(
-        "audit", tmp_path / "votes.csv", *given, "--predictions", tmp_path / "p.parquet", "-o", tmp_path / "a.csv"
+        "audit",
+        tmp_path / "votes.csv",
+        *given,
+        "--predictions",
+        tmp_path / "p.parquet",
+        "-o",
+        tmp_path / "a.csv",
     )
     assert f"{N} labels audited; about" in done.stderr
     assert "judged by votes and predictions" in done.stderr
@@ -81,13 +91,17 @@ def test_saved_models_and_the_command_line(tmp_path):
     (tmp_path / "others.csv").write_text("task,label\nt1,ant\n")
     message = refusal_of("audit", tmp_path / "votes.csv", "--labels", tmp_path / "others.csv")
     assert "belongs to a task with votes" in message
-    assert "name them by --labels FILE" in run("audit", tmp_path / "votes.csv", "--truth", "t.csv").stderr.replace(
-        "│\n│ ", ""
-    )
+    assert "name them by --labels FILE" in run(
+        "audit", tmp_path / "votes.csv", "--truth", "t.csv"
+    ).stderr.replace("│\n│ ", "")
 
 
 def test_labels_in_use_are_read_before_the_fit(tmp_path, monkeypatch):
     (tmp_path / "votes.csv").write_text("task,worker,label\n1,a,x\n")
     (tmp_path / "current.csv").write_text("task,label\n")
-    monkeypatch.setattr("finegold.api.job.fit", lambda *_, **__: pytest.fail("the votes were fitted"))
-    assert "current.csv" in refusal_of("audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv")
+    monkeypatch.setattr(
+        "finegold.api.job.fit", lambda *_, **__: pytest.fail("the votes were fitted")
+    )
+    assert "current.csv" in refusal_of(
+        "audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv"
+    )

@@ -39,11 +39,19 @@ def test_a_result_draws_and_certifies_without_files() -> None:
     found = result.certify(checked(drawn), drawn)
     assert found.accuracy is not None
     assert found.accuracy.checked == 60
-    assert found.accuracy.low <= (result.label_codes == np.arange(N_TASKS) % 2).mean() <= found.accuracy.high
-    again = finegold.certify(votes_of(), checked(finegold.sample(votes_of(), 60, seed=3)), plan=drawn)
+    assert (
+        found.accuracy.low
+        <= (result.label_codes == np.arange(N_TASKS) % 2).mean()
+        <= found.accuracy.high
+    )
+    again = finegold.certify(
+        votes_of(), checked(finegold.sample(votes_of(), 60, seed=3)), plan=drawn
+    )
     assert again.to_dict() == found.to_dict()
     width = found.accuracy.high - found.accuracy.low
-    assert found.width_with_50_more == pytest.approx(width * (60 / 110) ** 0.5)  # fewer points than now, never more
+    assert found.width_with_50_more == pytest.approx(
+        width * (60 / 110) ** 0.5
+    )  # fewer points than now, never more
 
 
 def test_saved_sheets_and_plans_come_back(tmp_path: Path) -> None:
@@ -94,7 +102,9 @@ def test_another_method_is_better_by_more_than_a_standard_error() -> None:
     found = result.certify(checked(drawn), drawn)
     rival = finegold.aggregate(votes_of(), found.choices[0].method)
     tasks = [int(task) for task, *_ in drawn.plan.rows]
-    gain = (rival.label_codes[tasks] == np.array(tasks) % 2) * 1.0 - (result.label_codes[tasks] == np.array(tasks) % 2)
+    gain = (rival.label_codes[tasks] == np.array(tasks) % 2) * 1.0 - (
+        result.label_codes[tasks] == np.array(tasks) % 2
+    )
     assert found.choices[0].gain == pytest.approx(gain.mean())
     assert found.choices[0].standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(len(tasks)))
     for error, best in ((0.04, "ds"), (0.06, None)):
@@ -106,13 +116,17 @@ def test_a_class_gets_an_interval_from_twenty_checks_on() -> None:
     for n in (30, 100):
         drawn = result.sample(n)
         found = result.certify(checked(drawn), drawn)
-        counts = np.unique(result.label_codes[[int(task) for task, *_ in drawn.plan.rows]], return_counts=True)[1]
+        counts = np.unique(
+            result.label_codes[[int(task) for task, *_ in drawn.plan.rows]], return_counts=True
+        )[1]
         assert len(found.classes) == (counts >= 20).sum()
         assert all(part.checked >= 20 for part in found.bands.values())
 
 
 def test_the_certificate_escapes_names() -> None:
-    votes = finegold.Annotations.from_arrays(np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60), ["<b>"] * 180)
+    votes = finegold.Annotations.from_arrays(
+        np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60), ["<b>"] * 180
+    )
     result = finegold.aggregate(votes)
     drawn = result.sample(60)
     page = result.certify({task: "<b>" for task, *_ in drawn.plan.rows}, drawn)._repr_html_()
@@ -121,7 +135,9 @@ def test_the_certificate_escapes_names() -> None:
 
 
 def test_sets_of_labels_and_wrong_numbers_are_refused() -> None:
-    sets = finegold.aggregate(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x;y", "x"]}), multi=True)
+    sets = finegold.aggregate(
+        pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x;y", "x"]}), multi=True
+    )
     with pytest.raises(finegold.InputError, match="no sample of checks"):
         sets.sample(1)
     result = finegold.aggregate(votes_of())

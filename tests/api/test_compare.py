@@ -45,7 +45,11 @@ def test_compare_aggregate_and_trust_count_the_same_flips():
     rows = json_of("compare", SAMPLE, "--methods", ",".join(methods))["methods"]
     for row in rows:
         one = json_of("aggregate", SAMPLE, "--method", row["method"])
-        assert row["flips"] == one["differs_from_majority"] == finegold.aggregate(SAMPLE, row["method"]).trust().n_flips
+        assert (
+            row["flips"]
+            == one["differs_from_majority"]
+            == finegold.aggregate(SAMPLE, row["method"]).trust().n_flips
+        )
     assert [row["flips"] for row in rows] == [17, 22, 21]
 
 
@@ -86,7 +90,9 @@ def test_the_command_writes_its_tables(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
     truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
     table, labels = tmp_path / "table.csv", tmp_path / "labels.csv"
-    result = succeed("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
+    result = succeed(
+        "compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels
+    )
     assert "accuracy" in result.stdout
     assert "give the same label" in result.stdout
     assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
@@ -96,7 +102,10 @@ def test_the_command_writes_its_tables(tmp_path):
 
 def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
     truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
-    sources = (write(tmp_path / "votes.csv", CSV),), (database(tmp_path / "votes.db"), "--table", "votes")
+    sources = (
+        (write(tmp_path / "votes.csv", CSV),),
+        (database(tmp_path / "votes.db"), "--table", "votes"),
+    )
     options = ("--truth", truth, "--method", "mv")
     of_file, of_table = (json_of("compare", *source, *options)["methods"] for source in sources)
     assert without_seconds(of_file) == without_seconds(of_table)
@@ -105,7 +114,10 @@ def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
 
 
 def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
-    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
+    path, truth = (
+        write(tmp_path / "votes.csv", CSV),
+        write(tmp_path / "truth.csv", "task,truth\nt1,x\n"),
+    )
     for named in (("--methods", "mv,ds"), ("--method", "mv", "--method", "ds")):
         compared = json_of("compare", path, *named)["methods"]
         assert [row["method"] for row in compared] == ["mv", "ds"]

@@ -62,7 +62,10 @@ def test_settings_can_be_changed_and_are_checked():
 def test_a_setting_that_follows_another_follows_it_again_after_a_change():
     model = finegold.IBCC()
     other = next(one for one in ("ep", "vb") if one != model.inference)
-    assert model.set_params(inference=other).get_params() == finegold.IBCC(inference=other).get_params()
+    assert (
+        model.set_params(inference=other).get_params()
+        == finegold.IBCC(inference=other).get_params()
+    )
 
 
 def test_a_change_of_settings_keeps_what_was_fitted():
@@ -73,7 +76,11 @@ def test_a_change_of_settings_keeps_what_was_fitted():
 
 def test_votes_may_be_called_x_or_data_and_truths_y_or_gold():
     labels = finegold.PTBCC().fit(VOTES).labels_
-    for model in (finegold.PTBCC().fit(X=VOTES), finegold.PTBCC().fit(data=VOTES), finegold.PTBCC().fit(VOTES, None)):
+    for model in (
+        finegold.PTBCC().fit(X=VOTES),
+        finegold.PTBCC().fit(data=VOTES),
+        finegold.PTBCC().fit(VOTES, None),
+    ):
         pd.testing.assert_series_equal(model.labels_, labels)
     truths = {"t1": "dog"}
     for model in (finegold.PTBCC().fit(VOTES, truths), finegold.PTBCC().fit(VOTES, gold=truths)):
@@ -93,7 +100,9 @@ def test_partial_fit_takes_truths_too():
 @pytest.mark.parametrize("attribute", ["labels_", "probas_", "result_"])
 def test_labels_before_the_fit_are_refused_in_one_sentence(name, attribute):
     model = getattr(finegold, name)()
-    with pytest.raises(NotFittedError, match=rf"this {name} is not fitted yet; call fit\(votes\) first"):
+    with pytest.raises(
+        NotFittedError, match=rf"this {name} is not fitted yet; call fit\(votes\) first"
+    ):
         getattr(model, attribute)
     assert not hasattr(model, attribute)  # as scikit-learn has it
 
@@ -103,8 +112,30 @@ def test_dir_shows_what_users_need(name):
     model = getattr(finegold, name)()
     shown = set(dir(model))
     assert shown == set(dir(type(model)))
-    assert {"fit", "fit_predict", "partial_fit", "labels_", "probas_", "result_", "get_params", "seed"} <= shown
-    assert not {"sweep", "start", "begin", "expect", "knowledge", "keeps", "limits", "earlier", "_result"} & shown
+    assert {
+        "fit",
+        "fit_predict",
+        "partial_fit",
+        "labels_",
+        "probas_",
+        "result_",
+        "get_params",
+        "seed",
+    } <= shown
+    assert (
+        not {
+            "sweep",
+            "start",
+            "begin",
+            "expect",
+            "knowledge",
+            "keeps",
+            "limits",
+            "earlier",
+            "_result",
+        }
+        & shown
+    )
     hidden = {one for one in shown if one.startswith("_")} - set(dir(object))
     assert not hidden
 

@@ -55,9 +55,13 @@ def run_command(name, folder, model, *options):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fits, model, tmp_path):
+def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(
+    name, fits, model, tmp_path
+):
     half = tmp_path / "half"
-    done = run_command(name, tmp_path, model, "--prior", model, "--threads", 3, "--checkpoint", half, "--resume")
+    done = run_command(
+        name, tmp_path, model, "--prior", model, "--threads", 3, "--checkpoint", half, "--resume"
+    )
     assert done.exit_code == 0, done.stderr
     assert fits
     files = ["half.ds", "half.ibcc"] if name == "compare" else ["half"]
@@ -73,7 +77,10 @@ def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fi
         (["--engine", "nowhere"], "there is no engine 'nowhere'; there are local"),
         (["--resume"], "to resume a fit, name the file to continue from; use --checkpoint FILE"),
         (["--overwrite"], "to overwrite unfinished work, name its file; use --checkpoint FILE"),
-        (["--scheduler", "tcp://host:1"], "the scheduler is the address of a Dask cluster; use --engine dask"),
+        (
+            ["--scheduler", "tcp://host:1"],
+            "the scheduler is the address of a Dask cluster; use --engine dask",
+        ),
         (["--prior", "nowhere.finegold"], "nowhere.finegold"),
     ],
 )
@@ -84,27 +91,45 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 
 
 def test_an_engine_is_for_fitting_again(model, tmp_path):
-    message = refusal_of("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
+    message = refusal_of(
+        "update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask"
+    )
     assert "use --refit for a full fit, or leave out --engine" in message
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
-@pytest.mark.parametrize("option", [("--prior", "x"), ("--engine", "gpu"), ("--resume",), ("--gold", "x"), ("--wide",)])
+@pytest.mark.parametrize(
+    "option", [("--prior", "x"), ("--engine", "gpu"), ("--resume",), ("--gold", "x"), ("--wide",)]
+)
 def test_a_saved_model_is_not_fitted_again(name, option, model):
-    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in refusal_of(name, model, *option)
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in refusal_of(
+        name, model, *option
+    )
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
-    named = {name: {one.name: one for one in command.params} for name, command in every_command().items()}
+    named = {
+        name: {one.name: one for one in command.params} for name, command in every_command().items()
+    }
     for declared, without, expected in (
-        (ReadOptions, set(), {*COMMANDS, "agreement", "audit", "certify", "coverage", "convert", "sample"}),
+        (
+            ReadOptions,
+            set(),
+            {*COMMANDS, "agreement", "audit", "certify", "coverage", "convert", "sample"},
+        ),
         (FitOptions, {"method", "settings", "gold"}, {*COMMANDS, "audit", "certify", "sample"}),
     ):
         options = options_of(declared, "cli").keys() - without
-        having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
+        having = {
+            name
+            for name, params in named.items()
+            if name != "simulate" and set(options) <= set(params)
+        }
         assert having == expected
         for option in options:
-            assert len({(*named[name][option].opts, named[name][option].help) for name in having}) == 1
+            assert (
+                len({(*named[name][option].opts, named[name][option].help) for name in having}) == 1
+            )
 
 
 def test_next_votes_takes_votes_a_model_and_a_result(model):
@@ -173,13 +198,18 @@ def test_what_a_method_cannot_do_is_said_before_the_first_fit(model):
 def test_agreement_takes_votes_a_model_and_a_result(model):
     found = [finegold.agreement(source).alpha for source in (VOTES, model, finegold.load(model))]
     assert found[0] == found[1] == found[2]
-    assert finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
+    assert (
+        finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha
+        != found[0]
+    )
     with pytest.raises(InputError, match="leave out task because it needs votes"):
         finegold.agreement(model, task="task")
 
 
 def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
-    result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
+    result = finegold.load(model).update(
+        refit=True, prior=model, checkpoint=tmp_path / "half", threads=2
+    )
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
     with pytest.raises(InputError, match="use refit=True for a full fit, or leave out checkpoint"):

@@ -11,7 +11,9 @@ import finegold
 from finegold.io.writers import write_frame
 from tests.support.cli_helpers import json_of, read_table, run, succeed, write
 
-VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
+VOTES = "item,rater,answer\n" + "".join(
+    f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10)
+)
 COLUMNS = ["item", "label", "confidence", "n_votes", "tied", "is_gold"]
 
 
@@ -20,9 +22,19 @@ def aggregate(folder: Path, *arguments: object, votes: str = VOTES) -> None:
 
 
 @pytest.mark.parametrize("name", ["l.csv", "l.tsv", "l.jsonl", "l.parquet", "l.xlsx"])
-def test_a_file_of_labels_keeps_the_name_of_the_task_and_the_natural_order(tmp_path: Path, name: str) -> None:
+def test_a_file_of_labels_keeps_the_name_of_the_task_and_the_natural_order(
+    tmp_path: Path, name: str
+) -> None:
     write(tmp_path / "gold.csv", "task,truth\nt2,x\n")
-    aggregate(tmp_path, "-o", tmp_path / name, "--annotators", tmp_path / f"a{name}", "--gold", tmp_path / "gold.csv")
+    aggregate(
+        tmp_path,
+        "-o",
+        tmp_path / name,
+        "--annotators",
+        tmp_path / f"a{name}",
+        "--gold",
+        tmp_path / "gold.csv",
+    )
     labels, annotators = read_table(tmp_path / name), read_table(tmp_path / f"a{name}")
     assert labels.columns == COLUMNS
     assert labels["item"].to_list() == ["t1", "t2", "t10"]
@@ -41,14 +53,31 @@ def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
     aggregate(tmp_path, "--save", tmp_path / "m.finegold")
     assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
     new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
-    succeed("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
+    succeed(
+        "update",
+        tmp_path / "m.finegold",
+        new,
+        "-o",
+        tmp_path / "n.finegold",
+        "--labels",
+        tmp_path / "l.csv",
+    )
     assert read_table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
 
 
 @pytest.mark.parametrize("task", ["item", "thing"])
 def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> None:
     aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
-    done = succeed("evaluate", tmp_path / "v.csv", "--task", task, "--truth", tmp_path / "l.csv", "--method", "mv")
+    done = succeed(
+        "evaluate",
+        tmp_path / "v.csv",
+        "--task",
+        task,
+        "--truth",
+        tmp_path / "l.csv",
+        "--method",
+        "mv",
+    )
     assert "1.0000" in done.stdout
 
 
@@ -61,7 +90,11 @@ def test_a_name_that_another_column_has_is_not_taken(tmp_path: Path, task: str) 
 def test_a_workbook_holds_formulas_as_texts(tmp_path: Path) -> None:
     texts = ["=1+1", "a & <b>", " x\ny ", "bell\x07", "_x0041_", "x" * 40, None]
     frame = pl.DataFrame(
-        {"=name": texts, "n": [1, 2**60, -3, 0, None, 5, 6], "f": [0.5, None, 1e-9, 1.0, 2.0, 3.0, 4.0]}
+        {
+            "=name": texts,
+            "n": [1, 2**60, -3, 0, None, 5, 6],
+            "f": [0.5, None, 1e-9, 1.0, 2.0, 3.0, 4.0],
+        }
     )
     write_frame(frame, tmp_path / "t.xlsx")
     write_frame(frame, tmp_path / "again.xlsx")
@@ -82,7 +115,9 @@ def test_a_workbook_holds_formulas_as_texts(tmp_path: Path) -> None:
         (["b", "a", "ab"], ["a", "ab", "b"]),
     ],
 )
-def test_ids_are_in_their_natural_order(tmp_path: Path, names: list[str], ordered: list[str]) -> None:
+def test_ids_are_in_their_natural_order(
+    tmp_path: Path, names: list[str], ordered: list[str]
+) -> None:
     votes = "task,worker,label\n" + "".join(f"{name},w{n},x\n" for name in names for n in range(2))
     aggregate(tmp_path, "-o", tmp_path / "l.csv", votes=votes)
     assert pl.read_csv(tmp_path / "l.csv", infer_schema=False)["task"].to_list() == ordered

@@ -23,7 +23,9 @@ def votes():
 def test_confusion_matrices_mixtures_of_prototypes_and_coins_predict_votes(votes):
     own, mixed, coin = (fit(method, votes) for method in (DS(), PTBCC(), MajorityVote()))
     assert np.allclose(own.predict(3, 5), [own.posterior[3] @ own.learned.confusion[5]])
-    assert np.allclose(mixed.predict(3, [0, 5]), [mixed.posterior[3] @ mixed.confusion(j) for j in (0, 5)])
+    assert np.allclose(
+        mixed.predict(3, [0, 5]), [mixed.posterior[3] @ mixed.confusion(j) for j in (0, 5)]
+    )
     p, right = coin.posterior[3], coin.accuracy[5]
     assert np.allclose(coin.predict(3, 5), [right * p + (1 - right) * (1 - p) / 2])
 
@@ -42,7 +44,9 @@ def test_an_unknown_annotator_is_refused_as_why_refuses_an_unknown_task(votes):
         result.predict([0, 1], [5, "typo"])
     with pytest.raises(InputError, match="there is no annotator 'typo'"):
         result.predict(0, "typo")
-    assert np.allclose(result.predict("a new task", 5), [result.learned.class_prior @ result.confusion(5)])
+    assert np.allclose(
+        result.predict("a new task", 5), [result.learned.class_prior @ result.confusion(5)]
+    )
 
 
 @pytest.mark.parametrize("method", [DS(), PTBCC(), MajorityVote()], ids=lambda method: method.name)
@@ -50,21 +54,30 @@ def test_a_prediction_is_the_posterior_times_the_matrix_whatever_form_it_has(vot
     """Own matrices, mixtures of prototypes and coins answer the same questions in the same way."""
     result = fit(method, votes)
     found, classes = annotator_matrices(result), np.arange(3)
-    who, truth, label = (grid.ravel() for grid in np.meshgrid(np.arange(9), classes, classes, indexing="ij"))
+    who, truth, label = (
+        grid.ravel() for grid in np.meshgrid(np.arange(9), classes, classes, indexing="ij")
+    )
     dense = found.of(np.arange(9), classes)
     assert np.allclose(dense.sum(axis=2), 1)
     assert np.allclose(found.at(who, truth, label), dense.ravel())
     assert np.allclose(found.of(np.array([5]), classes[::-1]), dense[[5]][:, ::-1, ::-1])
     assert np.allclose(
-        found.predict(result.posterior[:9], np.arange(9)), np.einsum("ik,ikl->il", result.posterior[:9], dense)
+        found.predict(result.posterior[:9], np.arange(9)),
+        np.einsum("ik,ikl->il", result.posterior[:9], dense),
     )
 
 
 @pytest.mark.parametrize("method", [PTBCC(), HDS()], ids=lambda method: method.name)
 def test_matrices_are_the_same_by_vote_and_by_group(votes, method):
     result = fit(method, votes)
-    who, truth, label = np.full(9, 5, np.int32), np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
-    assert np.allclose(annotator_matrices(result).at(who, truth, label).reshape(3, 3), result.confusion(5))
+    who, truth, label = (
+        np.full(9, 5, np.int32),
+        np.repeat(np.arange(3), 3),
+        np.tile(np.arange(3), 3),
+    )
+    assert np.allclose(
+        annotator_matrices(result).at(who, truth, label).reshape(3, 3), result.confusion(5)
+    )
     everybody = np.mean([result.confusion(j) for j in range(9)], axis=0)
     assert np.allclose(group_matrices(result, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
 
@@ -80,13 +93,23 @@ def scores_of(annotations, *methods):
     """Mean log-probability, under each method, of a third of the votes, which it has not seen."""
     votes = annotations.votes()
     hidden = np.random.default_rng(0).random(annotations.n_votes) < 1 / 3
-    rest = Annotations.from_arrays(*(column[~hidden] for column in votes), classes=range(annotations.n_classes))
+    rest = Annotations.from_arrays(
+        *(column[~hidden] for column in votes), classes=range(annotations.n_classes)
+    )
     task, annotator, label = (column[hidden] for column in votes)
     n = np.arange(len(label))
     results = [fit(method, rest, threads=1) for method in methods]
-    pairs = [(look_up(task, found.task_names), look_up(annotator, found.annotator_names)) for found in results]
-    scores = [predictive(found, *pair)[n, label] for found, pair in zip(results, pairs, strict=True)]
-    return {found.method: np.log(score + 1e-9).mean() for found, score in zip(results, scores, strict=True)}
+    pairs = [
+        (look_up(task, found.task_names), look_up(annotator, found.annotator_names))
+        for found in results
+    ]
+    scores = [
+        predictive(found, *pair)[n, label] for found, pair in zip(results, pairs, strict=True)
+    ]
+    return {
+        found.method: np.log(score + 1e-9).mean()
+        for found, score in zip(results, scores, strict=True)
+    }
 
 
 def test_votes_of_two_prototypes_are_predicted_best_by_prototypes():
@@ -103,5 +126,7 @@ def test_votes_of_many_different_annotators_are_predicted_best_by_their_own_matr
     task = np.repeat(np.arange(400), 6)
     annotator = np.concatenate([rng.permutation(20)[:6] for _ in range(400)])
     label = (matrices[annotator, truth[task]].cumsum(axis=1) < rng.random((2400, 1))).sum(axis=1)
-    scores = scores_of(Annotations.from_arrays(task, annotator, label), PTBCC(), HDS(), DS(), MajorityVote())
+    scores = scores_of(
+        Annotations.from_arrays(task, annotator, label), PTBCC(), HDS(), DS(), MajorityVote()
+    )
     assert max(scores, key=scores.get) == "hds"

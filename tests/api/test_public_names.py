@@ -46,19 +46,25 @@ def test_every_registered_method_is_a_public_class(method: str) -> None:
     assert pickle.loads(pickle.dumps(made(seed=3))).get_params() == made(seed=3).get_params()
 
 
-def test_what_follows_from_the_classes_of_the_methods_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_follows_from_the_classes_of_the_methods_is_current(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The registry, the keywords of aggregate, the public names for type checkers and the page of methods."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     import make_methods
 
     for path, make in make_methods.MADE.items():
-        assert path.read_text() == make(), f"{path.name} is not current: run python tools/make_methods.py"
+        assert path.read_text() == make(), (
+            f"{path.name} is not current: run python tools/make_methods.py"
+        )
 
 
 def test_the_keywords_of_functions_that_fit_are_the_options_of_every_fit() -> None:
     declared = {option.name for option in fields(FitOptions)} - {"method", "settings"}
     assert set(Fitting.__annotations__) - set(Reading.__annotations__) == declared | {"on_step"}
-    assert set(Keywords.__annotations__) == set(Settings.__annotations__) | set(Reading.__annotations__)
+    assert set(Keywords.__annotations__) == set(Settings.__annotations__) | set(
+        Reading.__annotations__
+    )
 
 
 RIGHT = """
@@ -94,14 +100,25 @@ def test_mypy_accepts_a_right_script_and_finds_every_mistake_in_a_wrong_one(tmp_
     said = mypy(tmp_path, "right.py", "wrong.py")
     assert not [row for row in said if row.startswith("right.py")], said
     for number, (line, words) in enumerate(WRONG.items(), start=2):
-        assert any(row.startswith(f"wrong.py:{number}:") and words in row for row in said), (line, said)
+        assert any(row.startswith(f"wrong.py:{number}:") and words in row for row in said), (
+            line,
+            said,
+        )
 
 
 def mypy(folder: Path, *scripts: str) -> list[str]:
     """What mypy --strict says of scripts of a user, a row per message. `make lint` has filled its cache."""
-    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "--strict"]
+    settings = [
+        "--config-file",
+        str(ROOT / "pyproject.toml"),
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+        "--strict",
+    ]
     command = [sys.executable, "-m", "mypy", *settings, *scripts]
     environment = {**os.environ, "MYPYPATH": str(SOURCE.parent)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert not done.stderr, done.stderr
     return done.stdout.splitlines()

@@ -32,10 +32,14 @@ def test_ties_go_to_the_class_that_is_most_frequent_and_are_marked():
     assert result.confidence.tolist() == [0.5, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(("dtype", "near", "apart"), [(np.float64, 1e-10, 1e-8), (np.float32, 1e-7, 1e-5)])
+@pytest.mark.parametrize(
+    ("dtype", "near", "apart"), [(np.float64, 1e-10, 1e-8), (np.float32, 1e-7, 1e-5)]
+)
 def test_probabilities_that_differ_by_rounding_only_are_tied(dtype, near, apart):
     """The tolerance is 1e-9 of the highest probability, 1e-6 in 32 bits; the more frequent class is preferred."""
-    phi = np.array([[0.4, 0.4 * (1 + near), 0.2], [0.4, 0.4 * (1 + apart), 0.2], [0.2, 0.1, 0.7]], dtype)
+    phi = np.array(
+        [[0.4, 0.4 * (1 + near), 0.2], [0.4, 0.4 * (1 + apart), 0.2], [0.2, 0.1, 0.7]], dtype
+    )
     label, tied = np.empty(3, np.int32), np.empty(3, np.bool_)
     decide(phi, preference_of(np.array([5.0, 5.0 + 1e-12, 1.0])), label, tied)
     assert label.tolist() == [0, 1, 2]
@@ -86,7 +90,9 @@ def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
 
 
 def test_a_pandas_user_gets_pandas_back():
-    frame = pd.DataFrame({"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": pd.Categorical(["x", "y", "x"])})
+    frame = pd.DataFrame(
+        {"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": pd.Categorical(["x", "y", "x"])}
+    )
     result = finegold.aggregate(frame)
     assert isinstance(result.labels(), pd.DataFrame)
     assert result.labels()["label"].dtype == "category"
@@ -94,11 +100,20 @@ def test_a_pandas_user_gets_pandas_back():
 
 
 def test_every_table_calls_tasks_and_annotators_as_the_votes_do():
-    frame = pd.DataFrame({"doc": ["t", "t", "u", "u"], "rater": [1, 2, 1, 2], "verdict": ["x", "y", "x", "x"]})
+    frame = pd.DataFrame(
+        {"doc": ["t", "t", "u", "u"], "rater": [1, 2, 1, 2], "verdict": ["x", "y", "x", "x"]}
+    )
     names = {"task": "doc", "annotator": "rater", "label": "verdict"}
     result = finegold.aggregate(frame, **names)
     plan, audited = result.next(safe=0.99), finegold.audit(frame, {"t": "x"}, **names)
-    of_tasks = [result.labels(), result.soft_labels(), result.flips(), result.contested(), plan.tasks(), audited]
+    of_tasks = [
+        result.labels(),
+        result.soft_labels(),
+        result.flips(),
+        result.contested(),
+        plan.tasks(),
+        audited,
+    ]
     of_annotators = [result.annotators(), result.spammers(), result.why("t"), plan.annotators()]
     assert {table.columns[0] for table in [*of_tasks, plan.safe_tasks()]} == {"doc"}
     assert {table.columns[0] for table in of_annotators} == {"rater"}
@@ -143,7 +158,10 @@ def test_the_votes_are_kept_in_the_file(tmp_path, result):
 
 def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
     votes = result.annotations
-    for wrong in (replace(votes, annotator=votes.annotator + 9), replace(votes, annotator=votes.annotator[:-1])):
+    for wrong in (
+        replace(votes, annotator=votes.annotator + 9),
+        replace(votes, annotator=votes.annotator[:-1]),
+    ):
         replace(result, annotations=wrong).save(tmp_path / "model")
         with pytest.raises(InputError, match="damaged"):
             finegold.load(tmp_path / "model")

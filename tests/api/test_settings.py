@@ -29,7 +29,14 @@ EXTREMES: dict[str, list[dict[str, Any]]] = {
     ],
     "bwa": [{"a_v": math.inf}, {"lam": math.inf}, {"a_v": 1e308}],
     "ptbcc": [
-        *({"e": 1e-16}, {"e": 1e30}, {"f": 1e-30}, {"m": 1e16}, {"pi_strength": 1e308}, {"v_strength": math.inf}),
+        *(
+            {"e": 1e-16},
+            {"e": 1e30},
+            {"f": 1e-30},
+            {"m": 1e16},
+            {"pi_strength": 1e308},
+            {"v_strength": math.inf},
+        ),
         *({"n_prototypes": 10**12}, {"e": None}, {"m": "1.35"}),
     ],
     "cbcc": [{"community_strength": 1e308}, {"w": 1e-16}, {"w": 1e100}, {"quality": 1 - 1e-16}],
@@ -40,8 +47,12 @@ EXTREMES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("method", "settings"), [(name, each) for name, rows in EXTREMES.items() for each in rows])
-def test_settings_that_would_end_in_no_numbers_are_refused(method: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("method", "settings"), [(name, each) for name, rows in EXTREMES.items() for each in rows]
+)
+def test_settings_that_would_end_in_no_numbers_are_refused(
+    method: str, settings: dict[str, Any]
+) -> None:
     with pytest.raises(InputError, match=f"({'|'.join(settings)}) must be .* from .* to .*, not "):
         method_class(method)(**settings)
 
@@ -51,7 +62,11 @@ def test_the_most_extreme_allowed_settings_end_in_probabilities(method: str) -> 
     """Seeded: some of all combinations of the ends of every range."""
     rng = np.random.default_rng(0)
     votes = Annotations.from_arrays(*sample_votes(n_tasks=12, n_annotators=5), classes=[0, 1, 2, 9])
-    limits = {name: r for name, r in method_class(method).limits.items() if isinstance(r, Range) and not r.whole}
+    limits = {
+        name: r
+        for name, r in method_class(method).limits.items()
+        if isinstance(r, Range) and not r.whole
+    }
     few = {"max_iterations": 10} | ({"n_restarts": 2} if method == "ebcc" else {})
     modes: dict[str, list[dict[str, Any]]] = {
         "ibcc": [{"inference": "vb"}, {}],
@@ -71,7 +86,9 @@ def test_every_number_among_the_settings_has_a_range() -> None:
         chosen = method_class(name)
         numbers = {key for key, value in chosen.defaults().items() if isinstance(value, float)}
         missing = numbers - {"tolerance"} - set(chosen.limits)
-        assert not missing, f"say in {chosen.__name__}.limits which values {', '.join(missing)} may have"
+        assert not missing, (
+            f"say in {chosen.__name__}.limits which values {', '.join(missing)} may have"
+        )
 
 
 def test_ranges_are_those_that_are_stated() -> None:
@@ -92,32 +109,50 @@ class Broken(DS):
 
 def test_a_posterior_that_is_no_number_is_refused_whatever_made_it() -> None:
     votes = Annotations.from_arrays(*sample_votes())
-    with pytest.raises(InputError, match=r"^ds with max_iterations=3, quality=0\.6 ended in probabilities that are no"):
+    with pytest.raises(
+        InputError,
+        match=r"^ds with max_iterations=3, quality=0\.6 ended in probabilities that are no",
+    ):
         fit(Broken(max_iterations=3, quality=0.6), votes, threads=1)
 
 
 def wide(n_classes: int, n_tasks: int = 300, n_annotators: int = 100) -> Annotations:
     rng = np.random.default_rng(0)
     task, who = np.repeat(np.arange(n_tasks), 3), rng.integers(n_annotators, size=3 * n_tasks)
-    return Annotations.from_arrays(task, who, rng.integers(n_classes, size=3 * n_tasks), classes=range(n_classes))
+    return Annotations.from_arrays(
+        task, who, rng.integers(n_classes, size=3 * n_tasks), classes=range(n_classes)
+    )
 
 
 @pytest.mark.parametrize(
-    ("method", "n_classes"), [("cbcc", 1000), *((name, 60_000) for name in ("ptbcc", "ds", "hds", "ibcc"))]
+    ("method", "n_classes"),
+    [("cbcc", 1000), *((name, 60_000) for name in ("ptbcc", "ds", "hds", "ibcc"))],
 )
-def test_more_classes_than_memory_are_refused_before_anything_is_allocated(method: str, n_classes: int) -> None:
-    with pytest.raises(InputError, match=f"{method} needs at least .* GB of memory for {n_classes:,} classes"):
+def test_more_classes_than_memory_are_refused_before_anything_is_allocated(
+    method: str, n_classes: int
+) -> None:
+    with pytest.raises(
+        InputError, match=f"{method} needs at least .* GB of memory for {n_classes:,} classes"
+    ):
         fit(method_class(method)(), wide(n_classes), threads=1)
 
 
 @pytest.mark.parametrize("method", [name for name in REGISTRY if name != "auto"])
-def test_every_method_is_checked_against_the_memory_that_there_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_method_is_checked_against_the_memory_that_there_is(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(solve, "available_memory", lambda: 10_000.0)
-    with pytest.raises(InputError, match=f"^{method} needs at least .* are available; check that the label column"):
+    with pytest.raises(
+        InputError, match=f"^{method} needs at least .* are available; check that the label column"
+    ):
         fit(method_class(method)(), wide(20), threads=1)
 
 
-@kills("system/memory.py", "limits.append(float(limit - used))\n    if sys", "limits.append(float(limit))\n    if sys")
+@kills(
+    "system/memory.py",
+    "limits.append(float(limit - used))\n    if sys",
+    "limits.append(float(limit))\n    if sys",
+)
 def test_memory_that_is_available_is_that_of_machine_container_and_process(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,5 +168,14 @@ def test_memory_that_is_available_is_that_of_machine_container_and_process(
 def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:
     shown = {name for name in dir(finegold.PTBCC()) if not name.startswith("_")}
     assert shown >= {"tolerance", "n_prototypes", "name", "fit", "partial_fit"}
-    hooks = {"start", "begin", "sweep", "expect", "learned", "why_not_updatable", "recompute_priors", "with_prior"}
+    hooks = {
+        "start",
+        "begin",
+        "sweep",
+        "expect",
+        "learned",
+        "why_not_updatable",
+        "recompute_priors",
+        "with_prior",
+    }
     assert not shown & {*hooks, "sufficient_statistics", "earlier", "notes", "first_prototypes"}

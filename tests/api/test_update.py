@@ -32,7 +32,10 @@ def cut(votes, last):
     """Two parts of the votes, as Annotations of the same classes, and all of them."""
     classes = sorted(set(votes[2].tolist()))
     parts = (slice(None, -last), slice(-last, None), slice(None))
-    return [Annotations.from_arrays(*(column[part] for column in votes), classes=classes) for part in parts]
+    return [
+        Annotations.from_arrays(*(column[part] for column in votes), classes=classes)
+        for part in parts
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,11 @@ def same_votes(one, other):
 @pytest.mark.parametrize("seed", range(5))
 def test_merged_votes_are_those_of_all_votes_read_at_once(seed):
     rng = np.random.default_rng(seed)
-    task, annotator, label = rng.integers(40, size=150), rng.integers(12, size=150), rng.integers(4, size=150)
+    task, annotator, label = (
+        rng.integers(40, size=150),
+        rng.integers(12, size=150),
+        rng.integers(4, size=150),
+    )
     names = [f"t{number}" for number in task] if seed % 2 else task
     first = int(rng.integers(1, 149))
     columns = [np.asarray(names, dtype=object if seed % 2 else None), annotator, label]
@@ -65,14 +72,19 @@ def test_merged_votes_are_those_of_all_votes_read_at_once(seed):
 def test_repeated_votes_follow_the_wish():
     old = Annotations.from_arrays(["a"], ["ann"], ["x"], classes=["x", "y"])
     new = Annotations.from_arrays(["a"], ["ann"], ["y"])
-    labels = {wish: merge(old, new, wish).votes.votes()[2].tolist() for wish in ("first", "last", "all")}
+    labels = {
+        wish: merge(old, new, wish).votes.votes()[2].tolist() for wish in ("first", "last", "all")
+    }
     assert labels == {"first": [0], "last": [1], "all": [0, 1]}
     with pytest.raises(InputError, match="repeat an earlier vote"):
         merge(old, new, "error")
 
 
 def test_a_name_that_is_written_alike_is_the_same():
-    merged = merge(Annotations.from_arrays([7, 8], [1, 1], [0, 1]), Annotations.from_arrays(["7"], ["2"], ["1"]))
+    merged = merge(
+        Annotations.from_arrays([7, 8], [1, 1], [0, 1]),
+        Annotations.from_arrays(["7"], ["2"], ["1"]),
+    )
     assert list(merged.votes.task_names) == [7, 8]
     assert merged.votes.n_annotators == 2
     assert merged.votes.n_classes == 2
@@ -80,11 +92,15 @@ def test_a_name_that_is_written_alike_is_the_same():
 
 def without_all_tasks(method, votes, temperature=1.0):
     """A fit, its engine, and the sums that are left if those of all tasks are taken out."""
-    result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), votes)
+    result = fit(
+        type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), votes
+    )
     merged = merge(votes, Annotations.from_arrays(np.arange(120), ["new"] * 120, votes.gold * 0))
     known = _renumber(result.learned, method, merged.annotators)
     memory, engine = method.sufficient_statistics(replace(result, learned=known)), LocalEngine(1)
-    sums = _subtract_touched(method, engine, memory, replace(result, temperature=temperature), merged)
+    sums = _subtract_touched(
+        method, engine, memory, replace(result, temperature=temperature), merged
+    )
     return result, engine, *sums
 
 
@@ -128,14 +144,18 @@ def test_updates_add_up(parts):
         result = result.update(Annotations.from_arrays(*names))
     same_votes(result.annotations, whole)
     assert "60 votes were folded in" in result.notes[0]
-    assert np.allclose(result.learned.statistics["beta"], fit(PTBCC(), whole).learned.statistics["beta"])
+    assert np.allclose(
+        result.learned.statistics["beta"], fit(PTBCC(), whole).learned.statistics["beta"]
+    )
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_a_refit_is_a_fit_from_scratch(parts, name):
     old, new, whole = parts
     method = method_class(name)()
-    assert np.array_equal(fit(method, old).update(new, refit=True).posterior, fit(method, whole).posterior)
+    assert np.array_equal(
+        fit(method, old).update(new, refit=True).posterior, fit(method, whole).posterior
+    )
 
 
 def test_votes_that_are_known_already_change_nothing(parts):
@@ -159,7 +179,9 @@ def test_a_refit_needs_no_new_votes(parts):
 
 
 def test_a_new_annotator_and_a_new_task_are_welcome(parts):
-    result = fit(PTBCC(), parts[0]).update(Annotations.from_arrays([999, 0], ["zoe", "zoe"], [1, 1]))
+    result = fit(PTBCC(), parts[0]).update(
+        Annotations.from_arrays([999, 0], ["zoe", "zoe"], [1, 1])
+    )
     assert 999 in list(result.task_names)
     assert result.labels().filter(result.labels()["task"] == 999)["label"].to_list() == [1]
     assert result.confusion("zoe").shape == (3, 3)
@@ -167,12 +189,16 @@ def test_a_new_annotator_and_a_new_task_are_welcome(parts):
 
 def test_a_new_class_needs_a_refit(parts):
     result, new = fit(PTBCC(), parts[0]), Annotations.from_arrays([0], ["zoe"], [7])
-    with pytest.raises(InputError, match=r"does not know the label 7, only 0, 1, 2; use refit=True"):
+    with pytest.raises(
+        InputError, match=r"does not know the label 7, only 0, 1, 2; use refit=True"
+    ):
         result.update(new)
     assert list(result.update(new, refit=True).class_names) == [0, 1, 2, 7]
 
 
-@pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
+@pytest.mark.parametrize(
+    ("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")]
+)
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*refit=True"):
         finegold.aggregate(parts[0], method, **finegold.paper.settings(method)).update(parts[1])
@@ -194,7 +220,9 @@ def test_truths_that_arrive_are_certain_whatever_the_method(parts, name):
 
 
 def test_gold_may_be_a_column_of_the_new_votes(parts):
-    frame = pd.DataFrame({"task": [500, 500], "annotator": [1, 2], "label": [0, 1], "truth": [1, 1]})
+    frame = pd.DataFrame(
+        {"task": [500, 500], "annotator": [1, 2], "label": [0, 1], "truth": [1, 1]}
+    )
     assert fit(PTBCC(), parts[0]).update(frame, gold="truth").label[-1] == 1
 
 
@@ -224,26 +252,37 @@ def test_estimators_learn_in_parts(parts):
 
 
 @pytest.mark.parametrize(
-    "method", [PTBCC(), MajorityVote(), DS(), HDS(), HDS(class_prior="flat")], ids=["ptbcc", "mv", "ds", "hds", "flat"]
+    "method",
+    [PTBCC(), MajorityVote(), DS(), HDS(), HDS(class_prior="flat")],
+    ids=["ptbcc", "mv", "ds", "hds", "flat"],
 )
 def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
-    result, engine, _, rest = without_all_tasks(method, parts[2], 2.0)  # its posteriors are computed again
+    result, engine, _, rest = without_all_tasks(
+        method, parts[2], 2.0
+    )  # its posteriors are computed again
     assert np.abs(engine.posterior - result.posterior).max() < 0.02
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 0.2
 
 
 def test_a_flat_prior_stays_flat(parts):
     result = fit(HDS(class_prior="flat"), parts[2])
-    against = Annotations.from_arrays(np.arange(120), ["new"] * 120, np.full(120, 2))  # shares of 0 and 1 fall
+    against = Annotations.from_arrays(
+        np.arange(120), ["new"] * 120, np.full(120, 2)
+    )  # shares of 0 and 1 fall
     assert result.update(against).learned.statistics["u"].tolist() == [1, 1, 1]
 
 
 def test_a_calibrated_model_stays_calibrated():
-    order = np.random.default_rng(0).permutation(len(sample_votes(n_tasks=120)[0]))  # new votes are of old tasks, too
+    order = np.random.default_rng(0).permutation(
+        len(sample_votes(n_tasks=120)[0])
+    )  # new votes are of old tasks, too
     old, new, _ = cut([column[order] for column in sample_votes(n_tasks=120)], 60)
     result = fit(PTBCC(), old)
-    truth = {int(task): int((label + (task % 3 == 0)) % 3) for task, label in enumerate(result.label_codes)}
+    truth = {
+        int(task): int((label + (task % 3 == 0)) % 3)
+        for task, label in enumerate(result.label_codes)
+    }
     found = calibration(result, truth)
     assert found.temperature > 1.5
     touched = np.unique(new.task_names)

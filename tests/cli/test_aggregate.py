@@ -29,7 +29,9 @@ def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -
     assert [row["task"] for row in rows] == ["t1", "t2", "t3", "t4"]
     assert [row["label"] for row in rows][:2] == ["x", "y"]
     assert f"{DEFAULT_METHOD}: 12 votes by 3 annotators on 4 tasks, 3 classes" in result.stderr
-    assert "\n4 passes, " in result.stderr  # the number of sweeps is part of the method: it does not converge
+    assert (
+        "\n4 passes, " in result.stderr
+    )  # the number of sweeps is part of the method: it does not converge
     assert "tied" in result.stderr
     assert "best annotators: " in result.stderr
 
@@ -38,8 +40,13 @@ def test_the_summary_of_the_sample_says_how_many_votes_and_labels_are_tied_and_w
     """The labels of the sample are better than its majority vote because they decide ties, not against majorities."""
     said = run("aggregate", VOTES).stderr
     assert "votes tied on 40 tasks, labels on 0; 0 labels against the majority vote\n" in said
-    agreement = dict(finegold.aggregate(VOTES).annotators().select("annotator", "agreement").iter_rows())
-    assert f"best annotators: person_2 ({100 * agreement['person_2']:.0f} % agreement), person_1 (" in said
+    agreement = dict(
+        finegold.aggregate(VOTES).annotators().select("annotator", "agreement").iter_rows()
+    )
+    assert (
+        f"best annotators: person_2 ({100 * agreement['person_2']:.0f} % agreement), person_1 ("
+        in said
+    )
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"])
@@ -49,23 +56,53 @@ def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str
     assert read_table(tmp_path / name)["task"].to_list() == ["t1", "t2", "t3", "t4"]
 
 
-def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, tmp_path: Path) -> None:
-    labels, annotators, model = (tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.finegold"))
-    succeed("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
+def test_probabilities_annotators_and_model_are_written_on_request(
+    votes: Path, tmp_path: Path
+) -> None:
+    labels, annotators, model = (
+        tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.finegold")
+    )
+    succeed(
+        "aggregate",
+        votes,
+        "-o",
+        labels,
+        "--probabilities",
+        "--annotators",
+        annotators,
+        "--save",
+        model,
+    )
     table = pl.read_csv(labels)
     assert table.columns[6:] == ["x", "y", "z"]
-    assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx([1] * 4)
+    assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx(
+        [1] * 4
+    )
     assert pl.read_ndjson(annotators)["worker"].to_list() == ["ann", "bob", "eve"]
     assert to_list(finegold.load(model).label) == table["label"].to_list()
-    assert {path.name for path in tmp_path.iterdir()} == {votes.name, labels.name, annotators.name, model.name}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        votes.name,
+        labels.name,
+        annotators.name,
+        model.name,
+    }
 
 
-def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(votes: Path, tmp_path: Path) -> None:
+def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(
+    votes: Path, tmp_path: Path
+) -> None:
     printed = json_of("aggregate", votes)
     assert printed["method"] == DEFAULT_METHOD
     assert printed["n_votes"] == 12
     assert printed["classes"] == ["x", "y", "z"]
-    counts = {"rows": 12, "missing": 0, "repeated": 0, "gold_unused": 0, "left_out": {}, "disagreeing": 0}
+    counts = {
+        "rows": 12,
+        "missing": 0,
+        "repeated": 0,
+        "gold_unused": 0,
+        "left_out": {},
+        "disagreeing": 0,
+    }
     assert printed["rows"] == counts
     assert printed["labels"][0]["task"] == "t1"
     filed = json_of("aggregate", votes, "-o", tmp_path / "out.csv")
@@ -117,7 +154,16 @@ def test_given_classes_keep_their_order(votes: Path) -> None:
 
 def test_settings_reach_the_method(votes: Path) -> None:
     ptbcc = ["aggregate", votes, "--method", "ptbcc"]
-    settings = ["--set", "n_prototypes=3", "--set", "f=4", "--set", "further=uniform", "--set", "max-iterations=7"]
+    settings = [
+        "--set",
+        "n_prototypes=3",
+        "--set",
+        "f=4",
+        "--set",
+        "further=uniform",
+        "--set",
+        "max-iterations=7",
+    ]
     found = json_of(*ptbcc, *settings, "--seed", "5")
     assert found["settings"]["n_prototypes"] == 3
     assert found["settings"]["f"] == 4.0
@@ -141,7 +187,10 @@ def test_reading_progress_says_rows_rate_and_time_left() -> None:
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
         "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"
     )
-    assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million per second"
+    assert (
+        reading_line(Progress(3_000_000, None, 2.0))
+        == "reading: 3,000,000 rows, 1.5 million per second"
+    )
 
 
 SMALL = {  # rows of task, worker, label
@@ -159,10 +208,14 @@ SMALL = {  # rows of task, worker, label
 
 @pytest.mark.parametrize("rows", SMALL.values(), ids=list(SMALL))
 def test_the_default_takes_the_smallest_votes_without_a_warning(rows: str, tmp_path: Path) -> None:
-    file = write(tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n")
+    file = write(
+        tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n"
+    )
     result = succeed("aggregate", file)
     assert "warning" not in result.stderr
     found = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["task"] for row in found] == sorted({row[0] for row in rows.split()})
-    truth = write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"{row['task']},x\n" for row in found))
+    truth = write(
+        tmp_path / "truth.csv", "task,truth\n" + "".join(f"{row['task']},x\n" for row in found)
+    )
     assert "warning" not in run("aggregate", file, "--gold", truth).stderr

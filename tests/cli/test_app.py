@@ -40,10 +40,16 @@ def test_import_finegold_and_help_load_nothing_heavy() -> None:
     assert HEAVY.isdisjoint(imported("--help"))
 
 
-def test_few_votes_in_a_csv_need_no_scipy_no_kernels_no_reports_and_no_other_commands(tmp_path: Path) -> None:
-    modules = imported("aggregate", write(tmp_path / "votes.csv", CSV), "-o", tmp_path / "labels.csv")
+def test_few_votes_in_a_csv_need_no_scipy_no_kernels_no_reports_and_no_other_commands(
+    tmp_path: Path,
+) -> None:
+    modules = imported(
+        "aggregate", write(tmp_path / "votes.csv", CSV), "-o", tmp_path / "labels.csv"
+    )
     assert {"polars", "finegold.methods.anchored", "finegold.cli.aggregate"} <= modules
-    assert {"scipy", "numba", "pandas", "rich", "finegold.report", "finegold.cli.show"}.isdisjoint(modules)
+    assert {"scipy", "numba", "pandas", "rich", "finegold.report", "finegold.cli.show"}.isdisjoint(
+        modules
+    )
 
 
 def test_the_version_is_shown() -> None:
@@ -64,10 +70,15 @@ def test_help_has_no_types_of_python(command: list[str]) -> None:
     assert not re.search(r"<[a-z]+", done.stdout)
 
 
-def test_paragraphs_of_help_wrap_at_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paragraphs_of_help_wrap_at_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     shown = re.sub(r" +", " ", run("evaluate", "--help").stdout)
-    assert "Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities" in shown
+    assert (
+        "Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities"
+        in shown
+    )
     assert "adds 1/m to the accuracy. Macro-F1" in shown
 
 
@@ -91,7 +102,11 @@ def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None
 )
 def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
     line = f"finegold {words}"  # ask as bash does: with the words, and the number of the word to complete
-    asked = {"_FINEGOLD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    asked = {
+        "_FINEGOLD_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+    }
     offered = CliRunner().invoke(app, [], prog_name="finegold", env=asked).stdout.split()
     assert set(offered) == found
 

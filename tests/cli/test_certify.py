@@ -29,7 +29,9 @@ def vote_lines(seed: int = 0, n_tasks: int = N_TASKS) -> list[str]:
 
 @pytest.fixture
 def votes(tmp_path: Path) -> Path:
-    return write(tmp_path / "votes.csv", "\n".join(["item,text,worker,label,time", *vote_lines()]) + "\n")
+    return write(
+        tmp_path / "votes.csv", "\n".join(["item,text,worker,label,time", *vote_lines()]) + "\n"
+    )
 
 
 def sampled(votes: Path, *options: object, name: str = "sheet.csv") -> Path:
@@ -71,17 +73,29 @@ def refused(*arguments: object) -> str:
 
 def test_the_sheet_has_the_users_own_column_the_item_and_an_empty_truth(votes: Path) -> None:
     rows = rows_of(sampled(votes, "-n", 100, "--for", "accuracy", "--seed", 1))
-    assert list(rows[0]) == ["item", "text", "truth", "sample"]  # neither labels nor what differs from vote to vote
+    assert list(rows[0]) == [
+        "item",
+        "text",
+        "truth",
+        "sample",
+    ]  # neither labels nor what differs from vote to vote
     assert len({row["item"] for row in rows}) == 100
     assert all(row["text"] == f"text of {row['item'][1:]}" and row["truth"] == "" for row in rows)
     assert len({row["sample"] for row in rows}) == 1
     again = rows_of(sampled(votes, "-n", 100, "--seed", 1, name="again.csv"))
     other = rows_of(sampled(votes, "-n", 100, "--seed", 2, name="other.csv"))
-    assert [row["item"] for row in again] == [row["item"] for row in rows] != [row["item"] for row in other]
+    assert (
+        [row["item"] for row in again]
+        == [row["item"] for row in rows]
+        != [row["item"] for row in other]
+    )
 
 
 def test_columns_and_items_can_be_chosen(votes: Path, tmp_path: Path) -> None:
-    items = write(tmp_path / "items.csv", "item,link\n" + "".join(f"t{i},http://x/{i}\n" for i in range(N_TASKS)))
+    items = write(
+        tmp_path / "items.csv",
+        "item,link\n" + "".join(f"t{i},http://x/{i}\n" for i in range(N_TASKS)),
+    )
     options = ("--truth-column", "real", "--items", items, "--show-labels")
     sheet = sampled(votes, "-n", 20, *options)
     rows = rows_of(sheet)
@@ -92,14 +106,25 @@ def test_columns_and_items_can_be_chosen(votes: Path, tmp_path: Path) -> None:
 
 def test_a_column_that_gives_the_label_away_is_not_shown(tmp_path: Path) -> None:
     lines = [f"{line},cat" for line in vote_lines()]
-    votes = write(tmp_path / "votes.csv", "\n".join(["item,text,worker,label,time,hint", *lines]) + "\n")
+    votes = write(
+        tmp_path / "votes.csv", "\n".join(["item,text,worker,label,time,hint", *lines]) + "\n"
+    )
     assert "hint" not in rows_of(sampled(votes, "-n", 20))[0]
 
 
-def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(votes: Path, tmp_path: Path) -> None:
+def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(
+    votes: Path, tmp_path: Path
+) -> None:
     sheet = sampled(votes, "-n", 100)
-    checks, labels, page, data = filled(sheet), tmp_path / "labels.csv", tmp_path / "c.html", tmp_path / "c.json"
-    found = succeed("certify", votes, "--checks", checks, "--json", "-o", labels, "--certificate", page)
+    checks, labels, page, data = (
+        filled(sheet),
+        tmp_path / "labels.csv",
+        tmp_path / "c.html",
+        tmp_path / "c.json",
+    )
+    found = succeed(
+        "certify", votes, "--checks", checks, "--json", "-o", labels, "--certificate", page
+    )
     content = json.loads(found.stdout)
     accuracy = content["accuracy"]
     right = np.mean([row["label"] == TRUTH[row["item"]] for row in rows_of(labels)])
@@ -117,7 +142,9 @@ def test_the_walk_from_votes_to_a_certificate_that_can_be_verified(votes: Path, 
     assert "holds" in verified.stderr
     text = data.read_text(encoding="utf-8")
     data.write_text(text.replace('"checked": 100', '"checked": 99'), encoding="utf-8")
-    assert "accuracy is different" in refused("certify", votes, "--checks", checks, "--verify", data)
+    assert "accuracy is different" in refused(
+        "certify", votes, "--checks", checks, "--verify", data
+    )
 
 
 def test_a_moved_sheet_finds_its_plan_by_its_id(votes: Path, tmp_path: Path) -> None:
@@ -135,7 +162,9 @@ def test_a_moved_sheet_finds_its_plan_by_its_id(votes: Path, tmp_path: Path) -> 
 
 def test_a_sheet_comes_back_from_a_spreadsheet(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    lines = [f"{i:03},w{j},{int(generator.random() < 0.9) ^ i % 2}" for i in range(200) for j in range(3)]
+    lines = [
+        f"{i:03},w{j},{int(generator.random() < 0.9) ^ i % 2}" for i in range(200) for j in range(3)
+    ]
     votes = write(tmp_path / "votes.csv", "\n".join(["item,worker,label", *lines]) + "\n")
     sheet = sampled(votes, "-n", 40, name="sheet.xlsx")
     assert sheet.exists()
@@ -177,7 +206,9 @@ def test_planned_looks_may_be_taken_before_the_sheet_is_full(votes: Path) -> Non
     assert found[1]["accuracy"]["checked"] == 48
     widths = [width(one) for one in found]
     assert widths == sorted(widths, reverse=True)
-    assert widths[2] > width(certified(votes, filled(sampled(votes, "-n", 100))))  # looks have a price
+    assert widths[2] > width(
+        certified(votes, filled(sampled(votes, "-n", 100)))
+    )  # looks have a price
 
 
 def test_twenty_checks_say_what_they_cannot_show(votes: Path) -> None:
@@ -202,25 +233,46 @@ def test_a_method_is_chosen_by_checks_of_tasks_on_which_methods_differ(votes: Pa
     best = max(content["choices"], key=lambda each: each["gain"])
     switch = best["method"] if best["gain"] > best["standard_error"] else None
     assert content["switch_to"] == switch
-    assert "accept no labels" in refused("certify", votes, "--checks", filled(sheet), "-o", votes.parent / "l.csv")
+    assert "accept no labels" in refused(
+        "certify", votes, "--checks", filled(sheet), "-o", votes.parent / "l.csv"
+    )
 
 
 def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -> None:
     sheet = sampled(votes, "-n", 60)
     checks = filled(sheet)
     lines = checks.read_text(encoding="utf-8").splitlines()
-    other = write(tmp_path / "other.csv", "\n".join(["item,text,worker,label,time", *vote_lines(1)]) + "\n")
+    other = write(
+        tmp_path / "other.csv", "\n".join(["item,text,worker,label,time", *vote_lines(1)]) + "\n"
+    )
     doubled = write(tmp_path / "doubled.csv", "\n".join([*lines, lines[1]]))
-    stranger = next(task for task in TRUTH if not any(line.startswith(f"{task},") for line in lines))
+    stranger = next(
+        task for task in TRUTH if not any(line.startswith(f"{task},") for line in lines)
+    )
     unknown = write(tmp_path / "unknown.csv", "\n".join([*lines, f"{stranger},x,cat,"]))
-    gold = write(tmp_path / "gold.csv", "item,truth\n" + "".join(f"{task},{truth}\n" for task, truth in TRUTH.items()))
+    gold = write(
+        tmp_path / "gold.csv",
+        "item,truth\n" + "".join(f"{task},{truth}\n" for task, truth in TRUTH.items()),
+    )
     wrong = write(
         tmp_path / "wrong.csv",
-        "\n".join([lines[0], *(line.replace(",cat,", ",bird,").replace(",dog,", ",bird,") for line in lines[1:])]),
+        "\n".join(
+            [
+                lines[0],
+                *(line.replace(",cat,", ",bird,").replace(",dog,", ",bird,") for line in lines[1:]),
+            ]
+        ),
     )
     for name, words in {
         "other votes": ("drawn for other votes", other, "--checks", checks),
-        "other method": ("drawn for other labels (anchored)", votes, "--checks", checks, "--method", "mv"),
+        "other method": (
+            "drawn for other labels (anchored)",
+            votes,
+            "--checks",
+            checks,
+            "--method",
+            "mv",
+        ),
         "doubled": ("is in the sheet more than once", votes, "--checks", doubled),
         "unknown": ("is not one of this sample's", votes, "--checks", unknown),
         "gold": ("were not drawn by a plan", votes, "--checks", gold),
@@ -232,9 +284,16 @@ def test_each_misuse_is_refused_with_one_sentence(votes: Path, tmp_path: Path) -
     }.items():
         assert words[0] in refused("certify", *words[1:]), name
     plan = tmp_path / "sheet.plan.json"
-    plan.write_text(plan.read_text(encoding="utf-8").replace('"seed": 0', '"seed": 7'), encoding="utf-8")
+    plan.write_text(
+        plan.read_text(encoding="utf-8").replace('"seed": 0', '"seed": 7'), encoding="utf-8"
+    )
     assert "the plan was edited" in refused("certify", votes, "--checks", sheet)
-    for words in (("--for", "fun"), ("--risk", "70%"), ("--risk", "often"), ("--truth-column", "item")):
+    for words in (
+        ("--for", "fun"),
+        ("--risk", "70%"),
+        ("--risk", "often"),
+        ("--truth-column", "item"),
+    ):
         refused("sample", votes, "-o", tmp_path / "s.csv", *words)
 
 

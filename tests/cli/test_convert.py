@@ -20,7 +20,10 @@ def export(tmp_path):
 @pytest.fixture
 def two_questions(tmp_path):
     rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
-    answers = [annotation("ann", choices("sent", "pos"), rating), annotation("bob", choices("sent", "neg"))]
+    answers = [
+        annotation("ann", choices("sent", "pos"), rating),
+        annotation("bob", choices("sent", "neg")),
+    ]
     return write(tmp_path / "two.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
 
 
@@ -51,7 +54,11 @@ def test_wide_and_back(tmp_path, export):
 
 
 def test_a_plain_table_becomes_wide_and_long_again(tmp_path):
-    votes, wide, long = write(tmp_path / "votes.csv", CSV), tmp_path / "wide.jsonl", tmp_path / "long.tsv"
+    votes, wide, long = (
+        write(tmp_path / "votes.csv", CSV),
+        tmp_path / "wide.jsonl",
+        tmp_path / "long.tsv",
+    )
     succeed("convert", votes, "-o", wide, "--to", "wide")
     succeed("convert", wide, "--wide", "-o", long)
     assert votes_of(finegold.read(long)) == votes_of(finegold.read(votes))
@@ -76,7 +83,10 @@ def test_of_repeated_votes_a_wide_table_has_the_first(tmp_path):
 
 def test_all_questions_have_a_column_that_names_them(tmp_path, two_questions):
     done = run("convert", two_questions, "-o", "-", "--question", "all")
-    assert done.stdout == "question,task,annotator,label\nsent,1,bob,neg\nsent,1,ann,pos\nstars,1,ann,4\n"
+    assert (
+        done.stdout
+        == "question,task,annotator,label\nsent,1,bob,neg\nsent,1,ann,pos\nstars,1,ann,4\n"
+    )
     done = run("convert", two_questions, "-o", "-", "--question", "all", "--to", "wide")
     assert done.stdout == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"
 
@@ -110,6 +120,12 @@ def test_a_table_of_a_database(tmp_path):
 
 def test_in_python(tmp_path, export, two_questions):
     finegold.write_votes(finegold.read(export, gold=True), tmp_path / "votes.csv", gold=True)
-    assert (tmp_path / "votes.csv").read_text().startswith("task,annotator,label,gold\n7,b@x.org,neg,neg\n")
+    assert (
+        (tmp_path / "votes.csv")
+        .read_text()
+        .startswith("task,annotator,label,gold\n7,b@x.org,neg,neg\n")
+    )
     finegold.write_votes(finegold.read_each(two_questions), tmp_path / "each.csv", wide=True)
-    assert (tmp_path / "each.csv").read_text() == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"
+    assert (
+        tmp_path / "each.csv"
+    ).read_text() == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"

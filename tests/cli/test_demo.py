@@ -16,10 +16,21 @@ def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for words in ("1,189 votes", "majority vote", "finegold  ", "gpt-3.5-turbo", "person_2", "█"):
         assert words in result.stdout
     written = {path.name for path in (tmp_path / "finegold-demo").iterdir()}
-    assert written == {"votes.csv", "tasks.csv", "truth.csv", "labels.csv", "annotators.csv", "model.finegold"}
+    assert written == {
+        "votes.csv",
+        "tasks.csv",
+        "truth.csv",
+        "labels.csv",
+        "annotators.csv",
+        "model.finegold",
+    }
     assert all(name in result.stdout for name in written)
     assert finegold.load(tmp_path / "finegold-demo" / "model.finegold").method == DEFAULT_METHOD
-    shares = [float(line.split("%")[0].split()[-1]) for line in result.stdout.splitlines() if "%  █" in line]
+    shares = [
+        float(line.split("%")[0].split()[-1])
+        for line in result.stdout.splitlines()
+        if "%  █" in line
+    ]
     majority, labels = shares[:2]
     assert labels > majority + 3  # visibly better
     succeed("demo")  # again in the same folder

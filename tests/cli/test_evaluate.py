@@ -6,7 +6,16 @@ import pytest
 
 from tests.support.cli_helpers import CSV, DATASETS, json_of, refusal_of, succeed, write
 
-FIGURES = ["method", "accuracy", "macro_f1", "log_loss", "calibration_error", "iterations", "converged", "seconds"]
+FIGURES = [
+    "method",
+    "accuracy",
+    "macro_f1",
+    "log_loss",
+    "calibration_error",
+    "iterations",
+    "converged",
+    "seconds",
+]
 
 
 @pytest.fixture
@@ -21,16 +30,26 @@ def truth(tmp_path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("truths", "options", "expected"),
     [
-        ("task,truth\nt1,x\nt2,y\nt3,z\n", "", {"n_tasks": 4, "n_truths": 3, "accuracy": (1 + 1 + 1 / 3) / 3}),  # a tie
+        (
+            "task,truth\nt1,x\nt2,y\nt3,z\n",
+            "",
+            {"n_tasks": 4, "n_truths": 3, "accuracy": (1 + 1 + 1 / 3) / 3},
+        ),  # a tie
         # a truth that nobody voted for is a mistake, not left out
-        ("task,truth\nt1,x\nt2,owl\nt4,fox\n", "", {"n_truths": 3, "accuracy": 1 / 3, "macro_f1": 1 / 3}),
+        (
+            "task,truth\nt1,x\nt2,owl\nt4,fox\n",
+            "",
+            {"n_truths": 3, "accuracy": 1 / 3, "macro_f1": 1 / 3},
+        ),
         ("a,b,c\nt1,0,x\n", "--truth-task a --truth-label c", {"n_truths": 1, "accuracy": 1.0}),
     ],
 )
 def test_json_is_one_object_for_one_method(
     votes: Path, tmp_path: Path, truths: str, options: str, expected: dict[str, float]
 ) -> None:
-    found = json_of("evaluate", votes, "--truth", truth(tmp_path, truths), "--method", "mv", *options.split())
+    found = json_of(
+        "evaluate", votes, "--truth", truth(tmp_path, truths), "--method", "mv", *options.split()
+    )
     assert list(found)[:8] == FIGURES
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
@@ -49,7 +68,9 @@ def test_people_get_a_table(votes: Path, tmp_path: Path) -> None:
         assert words in result.stdout
 
 
-def test_with_several_methods_a_setting_goes_to_those_that_have_it(votes: Path, tmp_path: Path) -> None:
+def test_with_several_methods_a_setting_goes_to_those_that_have_it(
+    votes: Path, tmp_path: Path
+) -> None:
     key = truth(tmp_path, "task,truth\nt1,x\n")
     methods = ["--method", "mv", "--method", "ptbcc"]
     succeed("evaluate", votes, "--truth", key, *methods, "--set", "n_prototypes=3")
@@ -58,13 +79,23 @@ def test_with_several_methods_a_setting_goes_to_those_that_have_it(votes: Path, 
 
 
 def test_a_truth_of_other_tasks_is_refused(votes: Path, tmp_path: Path) -> None:
-    assert "none of the 1 truth" in refusal_of("evaluate", votes, "--truth", truth(tmp_path, "task,truth\n77,x\n"))
+    assert "none of the 1 truth" in refusal_of(
+        "evaluate", votes, "--truth", truth(tmp_path, "task,truth\n77,x\n")
+    )
 
 
 def test_a_data_set_of_the_paper_comes_out() -> None:
     folder = DATASETS / "val5"
     if not folder.exists():
         pytest.skip("the data sets are not beside the repository (../shared/datasets)")
-    asked = ["evaluate", folder / "label.csv", "--truth", folder / "truth.csv", "--method", "ptbcc", "--json"]
+    asked = [
+        "evaluate",
+        folder / "label.csv",
+        "--truth",
+        folder / "truth.csv",
+        "--method",
+        "ptbcc",
+        "--json",
+    ]
     found = json_of(*asked)
     assert (found["accuracy"], found["iterations"]) == (pytest.approx(0.56, abs=1e-12), 57)

@@ -36,8 +36,16 @@ FAILURES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a folder without data files": ({"f/notes": ""}, "f", ["the folder f ", "no data files"]),
     "binary rubbish": ({"v.csv": BINARY}, "v.csv", ["v.csv", "binary"]),
     "truncated gzip": ({"v.csv.gz": CUT_SHORT}, "v.csv.gz", ["v.csv.gz", "cut short"]),
-    "ragged rows": ({"v.csv": CSV + "t9,ann,x,oops\n"}, "v.csv", ["v.csv", "line 14", "found 4", "has 3"]),
-    "a class that is not given": ({"v.csv": CSV}, "v.csv --classes x,y", ["'z'", "x, y", "--classes"]),
+    "ragged rows": (
+        {"v.csv": CSV + "t9,ann,x,oops\n"},
+        "v.csv",
+        ["v.csv", "line 14", "found 4", "has 3"],
+    ),
+    "a class that is not given": (
+        {"v.csv": CSV},
+        "v.csv --classes x,y",
+        ["'z'", "x, y", "--classes"],
+    ),
     "gold of an unknown class": (
         {"v.csv": CSV, "g.csv": GOLD},
         "v.csv --gold g.csv --classes x,y,z",
@@ -85,7 +93,10 @@ def test_bad_input_is_one_message_and_touches_nothing(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f").mkdir()
     files, arguments, words = FAILURES[what]
-    for name, content in {**files, **dict.fromkeys(("labels.csv", "annotators.csv", "model.finegold"), "old")}.items():
+    for name, content in {
+        **files,
+        **dict.fromkeys(("labels.csv", "annotators.csv", "model.finegold"), "old"),
+    }.items():
         write(tmp_path / name, content)
     before = contents(tmp_path)
     outputs = "-o labels.csv --annotators annotators.csv --save model.finegold"
@@ -97,10 +108,19 @@ def test_bad_input_is_one_message_and_touches_nothing(
 @pytest.mark.parametrize("option", ["-o", "--annotators", "--save"])
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("nowhere/x.csv", "there is no folder"), ("folder.csv", "is a folder"), ("votes.csv", "would be overwritten")],
+    [
+        ("nowhere/x.csv", "there is no folder"),
+        ("folder.csv", "is a folder"),
+        ("votes.csv", "would be overwritten"),
+    ],
 )
 def test_an_output_that_cannot_be_written_is_found_before_the_work(
-    option: str, place: str, words: str, votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    option: str,
+    place: str,
+    words: str,
+    votes: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "folder.csv").mkdir()
     monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
@@ -109,14 +129,20 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
     assert contents(tmp_path) == before
 
 
-def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(votes: Path, tmp_path: Path) -> None:
+def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(
+    votes: Path, tmp_path: Path
+) -> None:
     for given in (tmp_path, f"{tmp_path}/v*.csv"):
         assert "would be overwritten" in run("aggregate", given, "-o", votes).stderr
     assert votes.read_text() == CSV
 
 
-def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(votes: Path, tmp_path: Path) -> None:
-    assert ".parquet" in assert_one_message(run("aggregate", votes, "-o", tmp_path / "x.doc").stderr)
+def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(
+    votes: Path, tmp_path: Path
+) -> None:
+    assert ".parquet" in assert_one_message(
+        run("aggregate", votes, "-o", tmp_path / "x.doc").stderr
+    )
     for same in (tmp_path / "x.csv", f"{tmp_path}/./x.csv"):
         twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", same)
         assert "two outputs" in assert_one_message(twice.stderr)
@@ -127,7 +153,9 @@ def test_a_disk_that_fills_up_is_one_message(votes: Path, tmp_path: Path) -> Non
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     (tmp_path / "full.csv").symlink_to("/dev/full")
-    assert "the disk is full" in assert_one_message(refusal_of("aggregate", votes, "-o", tmp_path / "full.csv"))
+    assert "the disk is full" in assert_one_message(
+        refusal_of("aggregate", votes, "-o", tmp_path / "full.csv")
+    )
 
 
 def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
@@ -163,11 +191,19 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
 
 
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
-    rows = "".join(f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000))  # more than a pipe holds
+    rows = "".join(
+        f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000)
+    )  # more than a pipe holds
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
-    unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}  # then a write may end early without an error
+    unbuffered = os.environ | {
+        "PYTHONUNBUFFERED": "1"
+    }  # then a write may end early without an error
     with subprocess.Popen(
-        [*FINEGOLD, "aggregate", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=unbuffered
+        [*FINEGOLD, "aggregate", votes],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=unbuffered,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -178,7 +214,9 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     assert said == ""
 
 
-def test_an_interrupt_writes_nothing(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_writes_nothing(
+    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -212,7 +250,8 @@ HALF = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half"]
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [([], "resume from it"), (["--overwrite"], "resume from it instead of overwriting it")]
+    ("how", "words"),
+    [([], "resume from it"), (["--overwrite"], "resume from it instead of overwriting it")],
 )
 def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     interrupted: Callable[..., str], how: list[str], words: str
@@ -236,7 +275,10 @@ def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])
 def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
-    votes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[BaseException]
+    votes: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: type[BaseException],
 ) -> None:
     def wrong(*_: object, **__: object) -> None:
         raise error("by zero")
@@ -246,7 +288,9 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    assert f"failed unexpectedly ({error.__name__}: by zero)" in assert_one_message(capsys.readouterr().err)
+    assert f"failed unexpectedly ({error.__name__}: by zero)" in assert_one_message(
+        capsys.readouterr().err
+    )
 
 
 def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,16 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path) -> None:
     log = pl.read_csv(panel / "log.csv")
-    assert log.columns == ["item", "system_a", "system_b", "judge", "order", "verdict", "error", "cost"]
+    assert log.columns == [
+        "item",
+        "system_a",
+        "system_b",
+        "judge",
+        "order",
+        "verdict",
+        "error",
+        "cost",
+    ]
     assert log.height == 300 * 6 * 2
     assert {"[[A]]", "[[B]]", "[[C]]", "I cannot answer that."} <= set(log["verdict"].unique())
     assert (log["error"] == "timeout").sum() > 10
@@ -31,10 +40,14 @@ def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path
     assert pl.read_csv(panel / "systems.csv").height == 5
 
 
-def test_the_same_seed_gives_the_same_log_and_a_log_needs_a_folder(panel: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_log_and_a_log_needs_a_folder(
+    panel: Path, tmp_path: Path
+) -> None:
     run("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", tmp_path / "again")
     assert (tmp_path / "again" / "log.csv").read_bytes() == (panel / "log.csv").read_bytes()
-    assert "must be a folder" in refusal_of("simulate", "--judges", "3", "--out", tmp_path / "log.csv")
+    assert "must be a folder" in refusal_of(
+        "simulate", "--judges", "3", "--out", tmp_path / "log.csv"
+    )
 
 
 def judge(panel: Path, *words: object) -> Any:
@@ -56,7 +69,14 @@ def test_json_has_everything(panel: Path) -> None:
     values = [one["accuracy"]["value"] for one in found["judges"]]
     assert values == sorted(values, reverse=True)
     assert set(found["judges"][0]["accuracy"]) == {"value", "low", "high"}
-    for name in ("strict_accuracy", "pair_accuracy", "undecided", "position_bias", "failed", "kappa"):
+    for name in (
+        "strict_accuracy",
+        "pair_accuracy",
+        "undecided",
+        "position_bias",
+        "failed",
+        "kappa",
+    ):
         assert isinstance(found["judges"][0][name], float)
         assert found["judges"][0]["intervals"][name][0] <= found["judges"][0][name]
     assert found["cascade"]["then"] == "borealis-instruct"
@@ -68,7 +88,11 @@ def test_json_has_everything(panel: Path) -> None:
 
 
 def test_files_are_written(panel: Path, tmp_path: Path) -> None:
-    table, labels, report = tmp_path / "judges.csv", tmp_path / "labels.csv", tmp_path / "report.html"
+    table, labels, report = (
+        tmp_path / "judges.csv",
+        tmp_path / "labels.csv",
+        tmp_path / "report.html",
+    )
     run("judges", panel / "log.csv", "-o", table, "--labels", labels, "--report", report)
     assert pl.read_csv(table)["judge"].to_list()[-1] == "cirrus-70b"
     found = pl.read_csv(labels)
@@ -103,9 +127,13 @@ def test_prices_change_the_panels_and_labels_may_come_from_the_best_or_from_name
         ("--fail-under beauty=1", 2, "there is no figure 'beauty'"),
     ],
 )
-def test_a_gate_ends_with_one_and_says_why(panel: Path, words: str, code: int, message: str) -> None:
+def test_a_gate_ends_with_one_and_says_why(
+    panel: Path, words: str, code: int, message: str
+) -> None:
     gold = [] if "unknown" in words else ["--gold", panel / "gold.csv"]
-    result = run("judges", panel / "log.csv", *gold, "--json", *words.removesuffix(" unknown").split())
+    result = run(
+        "judges", panel / "log.csv", *gold, "--json", *words.removesuffix(" unknown").split()
+    )
     assert result.exit_code == code
     assert message in result.stderr
     if code != 2:
@@ -113,9 +141,14 @@ def test_a_gate_ends_with_one_and_says_why(panel: Path, words: str, code: int, m
 
 
 def test_patterns_and_maps_say_what_verdicts_mean(tmp_path: Path) -> None:
-    rows = "".join(f"{i},j,{order},so: left!{i} wins\n" for i in range(12) for order in ("AB", "BA"))
+    rows = "".join(
+        f"{i},j,{order},so: left!{i} wins\n" for i in range(12) for order in ("AB", "BA")
+    )
     log = write(tmp_path / "log.csv", "item,judge,order,verdict\n" + rows)
-    assert "verdict_pattern" in run("judges", log).stderr or "--verdict-pattern" in run("judges", log).stderr
+    assert (
+        "verdict_pattern" in run("judges", log).stderr
+        or "--verdict-pattern" in run("judges", log).stderr
+    )
     words = ["--verdict-pattern", "so: (left|right)", "--verdict-map", "left=A,right=B", "--json"]
     found = json_of("judges", log, *words)
     assert (found["judges"][0]["failed"], found["judges"][0]["position_bias"]) == (0, 1)
@@ -139,7 +172,10 @@ def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: P
     ("words", "message"),
     [
         (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
-        (["--compare", "nobody:acme-mini"], "there is no judge 'nobody'; the judges are acme-large"),
+        (
+            ["--compare", "nobody:acme-mini"],
+            "there is no judge 'nobody'; the judges are acme-large",
+        ),
         (["--compare", "cirrus-70b:acme-mini"], "need 10 known truths or more"),
         (["--panel", "nobody", "--labels", "x.csv"], "there is no judge 'nobody'"),
         (["--compare", "acme-mini:cirrus-70b", "--gold", "cost"], "no truth in the column"),

@@ -17,20 +17,37 @@ from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.options import Constant, option
 from tests.support.cli_helpers import CSV, refusal_of, write
 
-FLAGS = {"--wide": False, "--label": True, "--header-line": True, "--no-header": False, "--classes": True, "-o": True}
+FLAGS = {
+    "--wide": False,
+    "--label": True,
+    "--header-line": True,
+    "--no-header": False,
+    "--classes": True,
+    "-o": True,
+}
 
 
 @dataclass(frozen=True)
 class Bake:
     flour: str | None = option(None, "Which flour.", metavar="NAME")
-    minutes: int = option(30, "How long.", kind="number", metavar="N", low=1, high=99, flag="--time")
+    minutes: int = option(
+        30, "How long.", kind="number", metavar="N", low=1, high=99, flag="--time"
+    )
     hot: bool = option(False, "Use the oven.", kind="flag")
     salted: bool | None = option(None, "With salt or without.", kind="switch")
     shape: str = option("round", "Its shape.", kind="choice", choices=("round", "long"))
     seeds: list[str] | None = option(None, "What is on it.", kind="list", metavar="A,B")
-    extras: dict[str, str] | None = option(None, "More.", kind="pairs", metavar="A=B", example="oil=3")
+    extras: dict[str, str] | None = option(
+        None, "More.", kind="pairs", metavar="A=B", example="oil=3"
+    )
     tins: list[str] | None = option(None, "Tins.", kind="paths", metavar="FILE")
-    rise: int = option(2, "Hours.", kind="number", metavar="N", constants={"--flat": Constant(0, "It does not rise.")})
+    rise: int = option(
+        2,
+        "Hours.",
+        kind="number",
+        metavar="N",
+        constants={"--flat": Constant(0, "It does not rise.")},
+    )
     secret: str = option("no", "Not for the command line.", surfaces=frozenset({"python"}))
     given: tuple[str, ...] = ()
 
@@ -42,7 +59,9 @@ def bake(*words: str, group: Any = None) -> Any:
 
     @app.command()
     @with_groups
-    def command(how: Bake = ovens, output: Annotated[str, typer.Option("-o", help="Where.")] = "x") -> None:
+    def command(
+        how: Bake = ovens, output: Annotated[str, typer.Option("-o", help="Where.")] = "x"
+    ) -> None:
         baked.append(how)
 
     result = CliRunner().invoke(app, list(words))
@@ -96,7 +115,9 @@ def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
         ("keep_missing", None, ("--keep-missing", None)),
     ],
 )
-def test_an_option_of_python_is_spelt_as_a_flag(name: str, value: Any, flag: tuple[str, str | None]) -> None:
+def test_an_option_of_python_is_spelt_as_a_flag(
+    name: str, value: Any, flag: tuple[str, str | None]
+) -> None:
     assert as_flag(name, value) == flag
 
 
@@ -105,7 +126,9 @@ def test_remedies_are_worded_for_the_command() -> None:
     assert line.word("classes", ["red fox", "b"]) == "--classes 'red fox,b'"
     assert line.word("label", Placeholder("NAME")) == "--label NAME"
     assert line.word("header", None) == "--no-header"  # which was used
-    assert line.word("engine", "dask") == "engine='dask' in Python"  # this command has no such option
+    assert (
+        line.word("engine", "dask") == "engine='dask' in Python"
+    )  # this command has no such option
 
 
 @pytest.mark.parametrize(
@@ -116,14 +139,20 @@ def test_remedies_are_worded_for_the_command() -> None:
         ("v.csv --label=x --wide", [leave_out("label")], "v.csv --wide"),
         ("v.csv --label x", [use(label="the label")], "v.csv --label 'the label'"),
         ("v.csv --header-line 3", [use(header=0)], "v.csv --no-header"),
-        ("v.csv", [use(engine="dask"), use(wide=True)], "v.csv --wide"),  # no option of this command comes first
+        (
+            "v.csv",
+            [use(engine="dask"), use(wide=True)],
+            "v.csv --wide",
+        ),  # no option of this command comes first
         ("v.csv", [use("if it is wide", wide=True)], None),
         ("v.csv", [use(label=Placeholder("NAME"))], None),
         ("v.csv", [use(text="save it as UTF-8")], None),
         ("postgresql://me:secret@host/db --wide", [leave_out("wide")], "postgresql://host/db"),
     ],
 )
-def test_a_command_is_offered_where_a_remedy_can_be_pasted(words: str, remedies: Any, command: str | None) -> None:
+def test_a_command_is_offered_where_a_remedy_can_be_pasted(
+    words: str, remedies: Any, command: str | None
+) -> None:
     line = CommandLine(("aggregate", *words.split()), FLAGS)
     assert line.repair(remedies) == ("" if command is None else f"finegold aggregate {command}")
 
@@ -152,7 +181,15 @@ def test_an_error_ends_with_what_its_command_can_do(
 def test_texts_and_defaults_need_no_pydantic_and_numbers_are_still_checked(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("task,annotator,label\n1,a,x\n1,b,x\n2,a,y\n")
     code = "import sys; from finegold.cli import main\ntry: main()\nfinally: print('pydantic' in sys.modules)"
-    words = [sys.executable, "-c", code, "aggregate", str(tmp_path / "votes.csv"), "-o", str(tmp_path / "labels.csv")]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        "aggregate",
+        str(tmp_path / "votes.csv"),
+        "-o",
+        str(tmp_path / "labels.csv"),
+    ]
     plain = subprocess.run(words, capture_output=True, text=True, check=True)
     assert plain.stdout.strip() == "False"
     wrong = subprocess.run([*words, "--threads", "many"], capture_output=True, text=True)

@@ -79,9 +79,20 @@ def test_a_model_may_take_the_place_of_the_old_one(files: Path) -> None:
 
 def test_outputs_that_are_no_data_may_lie_beside_the_votes(files: Path) -> None:
     for _ in range(2):
-        succeed("aggregate", "folder", "--method", "mv", "--save", "folder/model.finegold", "-o", "out.csv")
+        succeed(
+            "aggregate",
+            "folder",
+            "--method",
+            "mv",
+            "--save",
+            "folder/model.finegold",
+            "-o",
+            "out.csv",
+        )
 
 
 def test_the_demo_leaves_a_folder_with_other_votes_alone(files: Path) -> None:
-    assert "votes.csv exists and is not the sample of the demo" in refusal_of("demo", "--out", files)
+    assert "votes.csv exists and is not the sample of the demo" in refusal_of(
+        "demo", "--out", files
+    )
     assert (files / "votes.csv").read_text() == CSV

@@ -11,11 +11,24 @@ import finegold.votes.simulation as module
 from finegold.votes.simulation import simulate
 from tests.support.cli_helpers import read_table, refusal_of, run, succeed, write
 
-SMALL = ["--tasks", "40", "--annotators", "8", "--classes", "3", "--votes-per-task", "4", "--seed", "2"]
+SMALL = [
+    "--tasks",
+    "40",
+    "--annotators",
+    "8",
+    "--classes",
+    "3",
+    "--votes-per-task",
+    "4",
+    "--seed",
+    "2",
+]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_and_truth_are_written_piece_by_piece(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "VOTES_PER_PIECE", 32)
     result = succeed("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
     assert result.stdout == ""
@@ -24,12 +37,17 @@ def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, m
     expected = simulate(40, 8, 3, votes_per_task=4, seed=2)
     assert truth["truth"].to_list() == expected.truth.tolist()
     assert votes.columns == ["task", "annotator", "label"]
-    assert sorted(votes.rows()) == sorted(zip(*(c.tolist() for c in expected.annotations.votes()), strict=True))
+    assert sorted(votes.rows()) == sorted(
+        zip(*(c.tolist() for c in expected.annotations.votes()), strict=True)
+    )
 
 
 def test_a_file_name_gets_the_truth_beside_it(tmp_path: Path) -> None:
     succeed("simulate", "--out", tmp_path / "mine.parquet", *SMALL)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine-truth.parquet", "mine.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mine-truth.parquet",
+        "mine.parquet",
+    ]
 
 
 def test_class_names_and_missing_labels_appear_in_the_table(tmp_path: Path) -> None:
@@ -43,7 +61,9 @@ def test_class_names_and_missing_labels_appear_in_the_table(tmp_path: Path) -> N
 def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
     file = write(tmp_path / "p.json", json.dumps([[[0, 1], [1, 0]]]))
     run("simulate", "--out", tmp_path, "--classes", "2", "--prototypes", file, "--tasks", "30")
-    joined = pl.read_csv(tmp_path / "votes.csv").join(pl.read_csv(tmp_path / "truth.csv"), on="task")
+    joined = pl.read_csv(tmp_path / "votes.csv").join(
+        pl.read_csv(tmp_path / "truth.csv"), on="task"
+    )
     assert (joined["label"] != joined["truth"]).all()
 
 
@@ -58,23 +78,32 @@ def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
         (["--tasks", "0"], "n_tasks must be from 1"),
     ],
 )
-def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
+def test_what_cannot_be_is_refused_and_leaves_nothing(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
     assert message in refusal_of("simulate", "--out", tmp_path / "new", *SMALL, *options)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_wrong_extension_or_a_contradiction_is_refused(tmp_path: Path) -> None:
     assert "extension" in run("simulate", "--out", tmp_path / "x.doc", *SMALL).stderr
-    assert "the extension of" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
+    assert (
+        "the extension of"
+        in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_leaves_nothing(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fill_up(pieces: Any, path: Path, **_: Any) -> None:
         next(pieces).head(1).write_csv(path)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("finegold.io.writers.write_pieces", fill_up)
-    assert "the disk is full" in refusal_of("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
+    assert "the disk is full" in refusal_of(
+        "simulate", "--out", tmp_path / "new", *SMALL, "--format", kind
+    )
     assert list(tmp_path.iterdir()) == []

@@ -43,12 +43,18 @@ CASES = [
 ]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has a disk that is always full"
+)
 @pytest.mark.parametrize(("redirection", "arguments", "code", "words"), CASES)
-def test_closed_and_full_streams(tmp_path: Path, redirection: str, arguments: str, code: int, words: str) -> None:
+def test_closed_and_full_streams(
+    tmp_path: Path, redirection: str, arguments: str, code: int, words: str
+) -> None:
     write(tmp_path / "votes.csv", CSV)
     script = f'set -o pipefail; "$0" -m finegold {arguments} {redirection}'
-    done = subprocess.run(["bash", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == code, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -81,7 +87,17 @@ main()
 def test_ctrl_c_while_a_table_is_written(tmp_path: Path, name: str) -> None:
     write(tmp_path / "votes.csv", CSV)
     write(tmp_path / name, "old")
-    command = [sys.executable, "-c", INTERRUPTED, "aggregate", "votes.csv", "--method", "mv", "-o", name]
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTED,
+        "aggregate",
+        "votes.csv",
+        "--method",
+        "mv",
+        "-o",
+        name,
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
     assert (tmp_path / name).read_text() == "old"
@@ -103,7 +119,9 @@ class PressedAt:
         return self
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files that are left open
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # files that are left open
 @pytest.mark.parametrize("name", ["out.csv.gz", "out.parquet"])
 def test_ctrl_c_in_any_line_leaves_the_old_file_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -113,7 +131,9 @@ def test_ctrl_c_in_any_line_leaves_the_old_file_or_the_new_one(
     write_frame(frame, tmp_path / name)
     new, outcomes = (tmp_path / name).read_bytes(), []
     for number in itertools.count(1):
-        (tmp_path / str(number)).mkdir()  # an interrupted run of this process may leave a file that it still locks
+        (
+            tmp_path / str(number)
+        ).mkdir()  # an interrupted run of this process may leave a file that it still locks
         path = write(tmp_path / str(number) / name, "old")
         sys.settrace(PressedAt(number))
         try:

@@ -49,7 +49,9 @@ def test_compilation_is_left_out_of_the_time() -> None:
 
 
 def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.fitting.solve.time_without_compiling", lambda: nullcontext(lambda: 7.0))
+    monkeypatch.setattr(
+        "finegold.fitting.solve.time_without_compiling", lambda: nullcontext(lambda: 7.0)
+    )
     votes = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "x", "y"]}
     assert finegold.aggregate(votes, method="mv").seconds == 7.0
 
@@ -57,20 +59,27 @@ def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("folder", ["src", "docs", "README.md"])
 def test_extras_are_named_one_way(folder: str) -> None:
     path = ROOT / folder
-    files = [path] if path.is_file() else [*path.rglob("*.py"), *path.rglob("*.md"), *path.rglob("*.html")]
+    files = (
+        [path]
+        if path.is_file()
+        else [*path.rglob("*.py"), *path.rglob("*.md"), *path.rglob("*.html")]
+    )
     wrong = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
         for file in files
         for line in file.read_text("utf-8").splitlines()
         for found in EXTRA.finditer(line)
-        if not line[: found.start()].endswith("pip install '") or not line[found.end() :].startswith("'")
+        if not line[: found.start()].endswith("pip install '")
+        or not line[found.end() :].startswith("'")
     ]
     assert wrong == []
 
 
 def test_the_report_names_no_file_that_it_did_not_write(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
-    rows = [f"t{task},w{worker},{(task * worker) % 3}" for task in range(600) for worker in range(3)]
+    rows = [
+        f"t{task},w{worker},{(task * worker) % 3}" for task in range(600) for worker in range(3)
+    ]
     rows += [f"t0,x{worker},1" for worker in range(600)]
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + "\n".join(rows) + "\n")
     page = tmp_path / "page.html"

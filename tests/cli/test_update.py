@@ -13,7 +13,15 @@ NEW = "task,worker,label\nt1,zoe,x\nt5,ann,y\nt5,bob,y\n"
 
 def model(folder, *more):
     write(folder / "votes.csv", CSV)
-    succeed("aggregate", folder / "votes.csv", "--save", folder / "model", "-o", folder / "labels.csv", *more)
+    succeed(
+        "aggregate",
+        folder / "votes.csv",
+        "--save",
+        folder / "model",
+        "-o",
+        folder / "labels.csv",
+        *more,
+    )
     return folder / "model"
 
 
@@ -22,7 +30,10 @@ def test_new_votes_go_into_the_very_model(tmp_path):
     done = succeed("update", saved, new, "-o", saved, "--labels", tmp_path / "labels.csv", "--json")
     assert json.loads(done.stdout)["n_votes"] == 15
     assert "folded in 3 votes" in done.stderr
-    labels = {row["task"]: row["label"] for row in csv.DictReader((tmp_path / "labels.csv").read_text().splitlines())}
+    labels = {
+        row["task"]: row["label"]
+        for row in csv.DictReader((tmp_path / "labels.csv").read_text().splitlines())
+    }
     assert labels["t5"] == "y"
     assert finegold.load(saved).annotations.n_annotators == 4
 
@@ -66,13 +77,27 @@ def test_new_votes_from_a_database(tmp_path):
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
     query = ["--query", "SELECT * FROM votes WHERE task <> :none", "--param", "none=x"]
     for source in ([new], [database(tmp_path / "new.db", NEW), *query]):
-        succeed("update", saved, *source, "-o", tmp_path / "b.finegold", "--labels", tmp_path / f"{len(source)}.csv")
+        succeed(
+            "update",
+            saved,
+            *source,
+            "-o",
+            tmp_path / "b.finegold",
+            "--labels",
+            tmp_path / f"{len(source)}.csv",
+        )
     assert (tmp_path / "1.csv").read_text() == (tmp_path / "5.csv").read_text()
 
 
 def test_gold_marks_of_an_export(tmp_path):
     saved, marked = tmp_path / "a.finegold", annotation(3, choices("q", "a"), ground_truth=True)
-    votes = [{"id": 1, "data": {}, "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))]}]
+    votes = [
+        {
+            "id": 1,
+            "data": {},
+            "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))],
+        }
+    ]
     export = write(tmp_path / "export.json", json.dumps(votes))
     succeed("aggregate", export, "--save", saved)
     assert finegold.load(saved).label[0] == "b"

@@ -31,7 +31,10 @@ def values_of(group: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     """Run a case with Finegold."""
     name, settings = case["name"], case["settings"]
     frame = pd.DataFrame(group["data"].get(name, group["data"]["votes"]))
-    given = [pd.Series(known["values"], known["index"]) for known in (group["known"][a] for a in case["arguments"])]
+    given = [
+        pd.Series(known["values"], known["index"])
+        for known in (group["known"][a] for a in case["arguments"])
+    ]
     if "value" in case["values"]:
         modules = (data_metrics, worker_metrics, postprocessing)
         module = next(module for module in modules if hasattr(module, name))
@@ -73,23 +76,47 @@ def test_equals_crowdkit_to_1e_9(group: dict[str, Any], case: dict[str, Any]) ->
 
 
 def test_the_kept_answers_are_those_of_crowdkit() -> None:
-    reason = "crowd-kit is not installed, so its answers are those that tests/data/crowdkit.json keeps"
+    reason = (
+        "crowd-kit is not installed, so its answers are those that tests/data/crowdkit.json keeps"
+    )
     pytest.importorskip("crowdkit.aggregation", reason=reason)
     from bench.rivals import crowdkit_values
 
-    groups = [group for seed, n_classes in ((0, 2), (1, 3)) for group in crowdkit_values.cases(seed, n_classes)]
+    groups = [
+        group
+        for seed, n_classes in ((0, 2), (1, 3))
+        for group in crowdkit_values.cases(seed, n_classes)
+    ]
     texts = json.dumps(groups), json.dumps(GOLDEN["groups"])
-    made, kept = (json.loads(text, parse_float=lambda number: round(float(number), 7)) for text in texts)
+    made, kept = (
+        json.loads(text, parse_float=lambda number: round(float(number), 7)) for text in texts
+    )
     assert made == kept
 
 
 VOTES = pd.DataFrame({"task": list("aabb"), "worker": list("xyxy"), "label": ["p", "q", "p", "p"]})
 EMPTY = pd.DataFrame([], columns=["task", "worker", "label"])
 PAIRS = pd.DataFrame(
-    [("x", "a", "b", "a"), ("x", "b", "c", "c"), ("y", "c", "a", "a"), ("y", "b", "a", "b"), ("z", "c", "b", "b")],
+    [
+        ("x", "a", "b", "a"),
+        ("x", "b", "c", "c"),
+        ("y", "c", "a", "a"),
+        ("y", "b", "a", "b"),
+        ("z", "c", "b", "b"),
+    ],
     columns=["worker", "left", "right", "label"],
 )
-NAMES = ["DawidSkene", "GLAD", "KOS", "MACE", "MMSR", "MajorityVote", "OneCoinDawidSkene", "Wawa", "ZeroBasedSkill"]
+NAMES = [
+    "DawidSkene",
+    "GLAD",
+    "KOS",
+    "MACE",
+    "MMSR",
+    "MajorityVote",
+    "OneCoinDawidSkene",
+    "Wawa",
+    "ZeroBasedSkill",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -105,7 +132,9 @@ def test_a_vote_without_a_label_is_refused(name: str) -> None:
         getattr(aggregation, name)().fit(VOTES.assign(label=["p", "q", None, "p"]))
 
 
-@pytest.mark.parametrize("name", ["DawidSkene", "KOS", "MajorityVote", "OneCoinDawidSkene", "Wawa", "BinaryRelevance"])
+@pytest.mark.parametrize(
+    "name", ["DawidSkene", "KOS", "MajorityVote", "OneCoinDawidSkene", "Wawa", "BinaryRelevance"]
+)
 def test_no_votes_give_no_labels(name: str) -> None:
     labels = getattr(aggregation, name)().fit_predict(EMPTY)
     assert labels.empty
@@ -139,24 +168,53 @@ def test_ties_go_to_the_class_that_appears_first() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: aggregation.MajorityVote().fit(VOTES, pd.Series({"x": 1.0})), r"no skill for worker 'y' \(2 votes"),
-        (lambda: aggregation.MajorityVote(on_missing_skill="no").fit(VOTES, pd.Series({"x": 1.0})), 'must be "error"'),
-        (lambda: aggregation.MajorityVote(on_missing_skill="value").fit(VOTES, pd.Series({"x": 1.0})), "default_skill"),
         (
-            lambda: aggregation.MajorityVote(on_missing_skill="ignore").fit(VOTES, pd.Series(dtype=float)),
+            lambda: aggregation.MajorityVote().fit(VOTES, pd.Series({"x": 1.0})),
+            r"no skill for worker 'y' \(2 votes",
+        ),
+        (
+            lambda: aggregation.MajorityVote(on_missing_skill="no").fit(
+                VOTES, pd.Series({"x": 1.0})
+            ),
+            'must be "error"',
+        ),
+        (
+            lambda: aggregation.MajorityVote(on_missing_skill="value").fit(
+                VOTES, pd.Series({"x": 1.0})
+            ),
+            "default_skill",
+        ),
+        (
+            lambda: aggregation.MajorityVote(on_missing_skill="ignore").fit(
+                VOTES, pd.Series(dtype=float)
+            ),
             "nobody who voted on task a",
         ),
-        (lambda: aggregation.KOS().fit(VOTES.assign(label=list("pqrs"))), "KOS is for two classes, but there are 4"),
+        (
+            lambda: aggregation.KOS().fit(VOTES.assign(label=list("pqrs"))),
+            "KOS is for two classes, but there are 4",
+        ),
         (lambda: aggregation.MACE(method="mcmc").fit(VOTES), 'must be "vb" or "em"'),
-        (lambda: aggregation.DawidSkene(initial_error_strategy="mix").fit(VOTES), 'must be "assign" or "addition"'),
-        (lambda: aggregation.BradleyTerry(1).fit(PAIRS.assign(label="d")), "row 0 says that 'd' won"),
+        (
+            lambda: aggregation.DawidSkene(initial_error_strategy="mix").fit(VOTES),
+            'must be "assign" or "addition"',
+        ),
+        (
+            lambda: aggregation.BradleyTerry(1).fit(PAIRS.assign(label="d")),
+            "row 0 says that 'd' won",
+        ),
         (
             lambda: aggregation.GLAD(labels_priors=pd.Series({"p": 1.0})).fit(VOTES),
             "labels_priors has no value for 'q'",
         ),
-        (lambda: data_metrics.consistency(VOTES, aggregator=aggregation.KOS()), "KOS has no skills_"),
         (
-            lambda: aggregation.DawidSkene(initial_error_strategy="assign").fit(VOTES, initial_error=VOTES),
+            lambda: data_metrics.consistency(VOTES, aggregator=aggregation.KOS()),
+            "KOS has no skills_",
+        ),
+        (
+            lambda: aggregation.DawidSkene(initial_error_strategy="assign").fit(
+                VOTES, initial_error=VOTES
+            ),
             "indexed by worker and label",
         ),
     ],
@@ -169,13 +227,31 @@ def test_what_cannot_work_is_a_value_error(call: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "words", "call"),
     [
-        (KeyError, 'must be "task" or "worker"', lambda: data_metrics.uncertainty(VOTES, compute_by="label")),
-        (AssertionError, "no skill for the worker 'y'", lambda: data_metrics.uncertainty(VOTES, pd.Series({"x": 0.9}))),
-        (AssertionError, "no skill for the worker 'y'", lambda: data_metrics.consistency(VOTES, pd.Series({"x": 0.9}))),
-        (AssertionError, "has no skills_", lambda: data_metrics.uncertainty(VOTES, None, aggregation.DawidSkene(1))),
+        (
+            KeyError,
+            'must be "task" or "worker"',
+            lambda: data_metrics.uncertainty(VOTES, compute_by="label"),
+        ),
+        (
+            AssertionError,
+            "no skill for the worker 'y'",
+            lambda: data_metrics.uncertainty(VOTES, pd.Series({"x": 0.9})),
+        ),
+        (
+            AssertionError,
+            "no skill for the worker 'y'",
+            lambda: data_metrics.consistency(VOTES, pd.Series({"x": 0.9})),
+        ),
+        (
+            AssertionError,
+            "has no skills_",
+            lambda: data_metrics.uncertainty(VOTES, None, aggregation.DawidSkene(1)),
+        ),
     ],
 )
-def test_errors_are_of_the_kinds_that_crowdkit_raises(kind: type[Exception], words: str, call: Any) -> None:
+def test_errors_are_of_the_kinds_that_crowdkit_raises(
+    kind: type[Exception], words: str, call: Any
+) -> None:
     with pytest.raises(kind, match=words):
         call()
 
@@ -187,7 +263,9 @@ def test_what_nothing_is_known_of_is_neither_agreement_nor_an_error() -> None:
 
 
 def test_low_entropy_is_that_among_workers_with_enough_answers() -> None:
-    few = pd.DataFrame({"task": list("cde"), "worker": list("uvw"), "label": list("ppp")})  # their entropy is 0
+    few = pd.DataFrame(
+        {"task": list("cde"), "worker": list("uvw"), "label": list("ppp")}
+    )  # their entropy is 0
     votes = pd.concat([VOTES.assign(label=list("ppqp")), few])
     kept = postprocessing.entropy_threshold(votes, percentile=50, min_answers=2)
     assert kept["worker"].tolist() == ["x", "x", "u", "v", "w"]
@@ -195,7 +273,12 @@ def test_low_entropy_is_that_among_workers_with_enough_answers() -> None:
 
 def test_workers_without_a_common_task_do_not_disagree() -> None:
     """Two groups agree among themselves, and share no task: crowd-kit gives the second a negative skill."""
-    rows = [(task, worker, "pq"[task % 2]) for worker in "abcdef" for task in range(6) if (worker < "d") == (task < 3)]
+    rows = [
+        (task, worker, "pq"[task % 2])
+        for worker in "abcdef"
+        for task in range(6)
+        if (worker < "d") == (task < 3)
+    ]
     skills = aggregation.MMSR().fit(pd.DataFrame(rows, columns=["task", "worker", "label"])).skills_
     assert (skills > 0).all()
 
@@ -207,19 +290,34 @@ def error_matrix(values: list[list[float]]) -> pd.DataFrame:
 
 def test_known_errors_replace_or_join_the_first_estimate() -> None:
     known = error_matrix([[0.9, 0.2], [0.1, 0.8], [0.6, 0.3], [0.4, 0.7]])
-    assigned = aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known)
+    assigned = aggregation.DawidSkene(0, initial_error_strategy="assign").fit(
+        VOTES, initial_error=known
+    )
     pd.testing.assert_frame_equal(assigned.errors_, known.loc[assigned.errors_.index])
     with pytest.raises(ValueError, match=r"must sum to 1"):
-        aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known * 2)
+        aggregation.DawidSkene(0, initial_error_strategy="assign").fit(
+            VOTES, initial_error=known * 2
+        )
     with pytest.raises(ValueError, match=r"no values for worker 'y' \(1 are missing\)"):
-        aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known[:2])
-    added = aggregation.DawidSkene(0, initial_error_strategy="addition").fit(VOTES, initial_error=known[2:] * 10)
+        aggregation.DawidSkene(0, initial_error_strategy="assign").fit(
+            VOTES, initial_error=known[:2]
+        )
+    added = aggregation.DawidSkene(0, initial_error_strategy="addition").fit(
+        VOTES, initial_error=known[2:] * 10
+    )
     # y: half a vote for q on task a where the truth is p; a vote for p on b
     assert added.errors_.loc[("y", "q"), "p"] == pytest.approx(4.5 / 11.5)
     # of the given ones, or sorted; with a step, as they appear
     order = [("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")]
-    assert (assigned.errors_.index.tolist(), added.errors_.index.tolist()) == (order, [order[0], *order[2:]])
-    assert aggregation.DawidSkene(1).fit(VOTES).errors_.index.tolist() == [("x", "p"), ("y", "q"), ("y", "p")]
+    assert (assigned.errors_.index.tolist(), added.errors_.index.tolist()) == (
+        order,
+        [order[0], *order[2:]],
+    )
+    assert aggregation.DawidSkene(1).fit(VOTES).errors_.index.tolist() == [
+        ("x", "p"),
+        ("y", "q"),
+        ("y", "p"),
+    ]
     unused = aggregation.DawidSkene(2).fit(VOTES, initial_error=known)
     pd.testing.assert_frame_equal(unused.errors_, aggregation.DawidSkene(2).fit(VOTES).errors_)
 
@@ -245,15 +343,24 @@ def test_comparisons_end_at_the_maximum_and_take_no_steps_if_asked() -> None:
     np.testing.assert_allclose(model.scores_, exact.scores_, atol=1e-4)
     assert 2 < len(model.loss_history_) < 3000
     noisy = aggregation.NoisyBradleyTerry().fit(PAIRS)
-    assert (noisy.scores_.name, noisy.skills_.name, noisy.biases_.name) == ("agg_score", "skill", "bias")
+    assert (noisy.scores_.name, noisy.skills_.name, noisy.biases_.name) == (
+        "agg_score",
+        "skill",
+        "bias",
+    )
     assert aggregation.NoisyBradleyTerry(0).fit_predict(PAIRS).index.tolist() == ["a", "b", "c"]
 
 
 def test_names_may_be_tuples_sets_and_truth_values() -> None:
     votes = VOTES.assign(label=[frozenset("p"), frozenset("q"), frozenset("p"), frozenset("p")])
     assert data_metrics.consistency(votes) == pytest.approx(data_metrics.consistency(VOTES))
-    assert aggregation.DawidSkene(5).fit_predict(VOTES.assign(label=[True, False, True, True])).dtype == bool
-    tuples = PAIRS.assign(**{c: [("q1", name) for name in PAIRS[c]] for c in ("left", "right", "label")})
+    assert (
+        aggregation.DawidSkene(5).fit_predict(VOTES.assign(label=[True, False, True, True])).dtype
+        == bool
+    )
+    tuples = PAIRS.assign(
+        **{c: [("q1", name) for name in PAIRS[c]] for c in ("left", "right", "label")}
+    )
     assert aggregation.BradleyTerry(3).fit_predict(tuples).tolist() == pytest.approx(
         aggregation.BradleyTerry(3).fit_predict(PAIRS).tolist()
     )
@@ -262,18 +369,28 @@ def test_names_may_be_tuples_sets_and_truth_values() -> None:
 def test_accuracy_by_group_uses_weights_and_several_truths() -> None:
     gold = pd.Series(["p", "p", "q"], index=["a", "b", "b"])
     assert utils.get_accuracy(VOTES, gold) == 0.75
-    assert utils.get_accuracy(VOTES.assign(weight=[1, 2, 3, 2]), gold, by="worker").to_dict() == {"x": 1.0, "y": 0.5}
+    assert utils.get_accuracy(VOTES.assign(weight=[1, 2, 3, 2]), gold, by="worker").to_dict() == {
+        "x": 1.0,
+        "y": 0.5,
+    }
     assert (
-        utils.evaluate(gold[:1].to_frame("label"), pd.DataFrame({"label": ["p"]}, ["a"]), utils.evaluate_equal) == 1.0
+        utils.evaluate(
+            gold[:1].to_frame("label"), pd.DataFrame({"label": ["p"]}, ["a"]), utils.evaluate_equal
+        )
+        == 1.0
     )
 
 
 def test_docstrings_have_the_types_and_defaults_of_the_code_and_inherit_what_bases_say() -> None:
     text = aggregation.OneCoinDawidSkene.__doc__ or ""
-    assert "\nParameters\n----------\nn_iter : int, default 100\n    The largest number of iterations." in text
+    assert (
+        "\nParameters\n----------\nn_iter : int, default 100\n    The largest number of iterations."
+        in text
+    )
     assert 'initial_error_strategy : {"assign", "addition"}, optional\n    Has no effect.' in text
     assert (
-        "\nAttributes\n----------\nlabels_ : pandas.Series\n    The label of every task.\nprobas_ : pandas.Data" in text
+        "\nAttributes\n----------\nlabels_ : pandas.Series\n    The label of every task.\nprobas_ : pandas.Data"
+        in text
     )
     assert "Returns\n-------\npandas.DataFrame\n    The attribute `probas_`." in (
         aggregation.Wawa.predict_proba.__doc__ or ""

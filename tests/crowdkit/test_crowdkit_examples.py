@@ -63,7 +63,9 @@ def small_crowd() -> tuple[pd.DataFrame, pd.Series]:
     ]
     rows += [("once", "t0", 1), ("twice", "t1", 0), ("twice", "t2", 1)]  # little is known of them
     index = pd.Index([f"t{task}" for task in range(50)], name="task")
-    return pd.DataFrame(rows, columns=["worker", "task", "label"]), pd.Series(truth[:50], index, name="true_label")
+    return pd.DataFrame(rows, columns=["worker", "task", "label"]), pd.Series(
+        truth[:50], index, name="true_label"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -86,20 +88,28 @@ def test_the_example_runs_with_only_the_import_changed(example: str) -> None:
     assert result.dtype == np.int64
 
 
-def by_hand(votes: pd.DataFrame, n_iter: int, truths: pd.Series | None, history: dict[Any, float]) -> pd.DataFrame:
+def by_hand(
+    votes: pd.DataFrame, n_iter: int, truths: pd.Series | None, history: dict[Any, float]
+) -> pd.DataFrame:
     """Dawid-Skene as the textbook says, with arrays of all tasks, workers and labels, and nothing of Finegold in it."""
-    codes, names = zip(*(pd.factorize(votes[name], sort=True) for name in ("task", "worker", "label")), strict=True)
+    codes, names = zip(
+        *(pd.factorize(votes[name], sort=True) for name in ("task", "worker", "label")), strict=True
+    )
     said = np.zeros([len(each) for each in names])
     np.add.at(said, codes, 1.0)
     phi = said.sum(axis=1) / said.sum(axis=(1, 2))[:, None]
-    first = np.zeros(said.shape[1:] + said.shape[2:])  # by worker, label and truth; it counts in the first step only
+    first = np.zeros(
+        said.shape[1:] + said.shape[2:]
+    )  # by worker, label and truth; it counts in the first step only
     for (worker, label, truth), n in history.items():
         first[list(names[1]).index(worker), label, truth] = n
     for step in range(n_iter + 1):
         if step:
             count = np.einsum("twl,tk->wlk", said, phi) + (first if step == 1 else 0)
             count = np.where(count.sum(axis=2, keepdims=True) > 0, np.maximum(count, 1e-10), 0)
-            errors = np.where(said.sum(axis=0)[:, :, None] > 0, count / count.sum(axis=1, keepdims=True), 1)
+            errors = np.where(
+                said.sum(axis=0)[:, :, None] > 0, count / count.sum(axis=1, keepdims=True), 1
+            )
             score = np.log(phi.mean(axis=0)) + np.einsum("twl,wlk->tk", said, np.log(errors))
             phi = np.exp(score - score.max(axis=1, keepdims=True))
             phi /= phi.sum(axis=1, keepdims=True)
@@ -110,10 +120,16 @@ def by_hand(votes: pd.DataFrame, n_iter: int, truths: pd.Series | None, history:
 
 @pytest.mark.parametrize("with_truths", [False, True])
 @pytest.mark.parametrize("with_history", [False, True])
-def test_dawid_skene_is_the_algorithm_of_the_textbook(with_truths: bool, with_history: bool) -> None:
+def test_dawid_skene_is_the_algorithm_of_the_textbook(
+    with_truths: bool, with_history: bool
+) -> None:
     votes, truth = small_crowd()
     truths = truth[:20] if with_truths else None
-    history = {("w0", c, k): 9.0 if c == k else 1.0 for c in (0, 1) for k in (0, 1)} if with_history else {}
+    history = (
+        {("w0", c, k): 9.0 if c == k else 1.0 for c in (0, 1) for k in (0, 1)}
+        if with_history
+        else {}
+    )
     error = pd.Series(history).unstack() if history else None
     if error is not None:
         error.index.names = ["worker", "label"]
@@ -128,11 +144,15 @@ def test_an_assigned_history_replaces_the_first_estimate() -> None:
     votes, _ = small_crowd()
     workers = votes.worker.unique()
     index = pd.MultiIndex.from_product([workers, [0, 1]], names=["worker", "label"])
-    turned = pd.DataFrame(np.tile([[0.1, 0.9], [0.9, 0.1]], (len(workers), 1)), index=index, columns=[0, 1])
+    turned = pd.DataFrame(
+        np.tile([[0.1, 0.9], [0.9, 0.1]], (len(workers), 1)), index=index, columns=[0, 1]
+    )
     model = DawidSkene(1, tol=0, initial_error_strategy="assign")
     prior = MajorityVote().fit_predict_proba(votes)[1].mean()
     ones, zeros = (votes[votes.label == label].groupby("task").size() for label in (1, 0))
-    odds = prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)  # everybody is thought to say the contrary
+    odds = (
+        prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)
+    )  # everybody is thought to say the contrary
     found = model.fit_predict_proba(votes, initial_error=turned)[1]
     np.testing.assert_allclose(found, (odds / (1 + odds))[found.index], atol=1e-9)
 
@@ -165,8 +185,13 @@ VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x
 def test_missing_skills_are_ignored_or_replaced_when_asked() -> None:
     votes = pd.concat([VOTES, pd.DataFrame({"task": [2], "worker": ["a"], "label": ["x"]})])
     skills = pd.Series({"a": 1.0, "b": np.nan})
-    assert MajorityVote(on_missing_skill="ignore").fit_predict(votes, skills).to_dict() == {1: "x", 2: "x"}
-    assert MajorityVote(on_missing_skill="value", default_skill=3.0).fit_predict(votes, skills).to_dict() == {
+    assert MajorityVote(on_missing_skill="ignore").fit_predict(votes, skills).to_dict() == {
+        1: "x",
+        2: "x",
+    }
+    assert MajorityVote(on_missing_skill="value", default_skill=3.0).fit_predict(
+        votes, skills
+    ).to_dict() == {
         1: "y",
         2: "y",
     }

@@ -20,7 +20,9 @@ from finegold.methods.common import ConfusionSums
 from finegold.methods.lookup import method_class
 from tests.support.cli_helpers import refusal_of, run
 
-pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
+pytest.importorskip(
+    "distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'"
+)
 
 from distributed import LocalCluster
 
@@ -67,7 +69,9 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
     with DaskEngine(client) as engine:
-        assert_same(finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method))
+        assert_same(
+            finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method)
+        )
 
 
 @pytest.mark.parametrize("settings", [{"precision": "single"}, {"n_prototypes": 3}])
@@ -102,7 +106,9 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
         finegold.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
     assert path.exists()
     resumed = finegold.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
-    assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
+    assert_same(
+        resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    )
 
 
 def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
@@ -130,7 +136,9 @@ def test_an_error_of_a_method_is_the_error(engine, votes):
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
     source = tmp_path / "votes.csv"
     source.write_text("task,worker,label\na,1,x\na,2,y\na,3,x\nb,1,y\n")
-    found = [run("aggregate", source, "--engine", name, "--threads", 1) for name in ("dask", "local")]
+    found = [
+        run("aggregate", source, "--engine", name, "--threads", 1) for name in ("dask", "local")
+    ]
     assert found[0].exit_code == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
     assert "bytes moved per sweep" in found[0].stderr
@@ -141,7 +149,14 @@ def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
     source = tmp_path / "votes.csv"
     source.write_text("task,worker,label\na,1,x\n")
     message = refusal_of(
-        "aggregate", source, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "l.csv"
+        "aggregate",
+        source,
+        "--engine",
+        "dask",
+        "--scheduler",
+        "tcp://127.0.0.1:9",
+        "-o",
+        tmp_path / "l.csv",
     )
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in message
     assert not (tmp_path / "l.csv").exists()
@@ -157,7 +172,10 @@ def test_a_scheduler_without_workers(monkeypatch):
 
 
 def test_an_address_needs_the_engine(tmp_path):
-    assert "use --engine dask" in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
+    assert (
+        "use --engine dask"
+        in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
+    )
 
 
 def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):
@@ -174,7 +192,9 @@ def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
 
 
 def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
-    monkeypatch.setattr(engine.cluster, "threads", dict)  # they restart; the votes are sent when they are back
+    monkeypatch.setattr(
+        engine.cluster, "threads", dict
+    )  # they restart; the votes are sent when they are back
     engine._check_memory(votes.n_votes, votes.n_tasks, votes.n_classes)
 
 
@@ -187,7 +207,9 @@ def test_without_the_extra(missing):
 
 def test_a_fit_on_this_machine_needs_no_dask():
     code = "import sys; sys.modules['distributed'] = None; import finegold\n"
-    code += "print(finegold.aggregate({'task': [1], 'worker': [1], 'label': ['x']}).label.to_list())"
+    code += (
+        "print(finegold.aggregate({'task': [1], 'worker': [1], 'label': ['x']}).label.to_list())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['x']\n"
 
@@ -206,13 +228,18 @@ def test_an_engine_is_found_by_its_name_only():
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
 def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     rng = np.random.default_rng(1)
-    parts = [ConfusionSums(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i) for i in range(n)]
+    parts = [
+        ConfusionSums(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i)
+        for i in range(n)
+    ]
     total = add_up(parts)
     for order in list(permutations(range(n)))[::7]:
         tree = Tree(n)
         for index in order:
             tree.add((0, index), parts[index])
-        assert all(np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True))
+        assert all(
+            np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True)
+        )
         assert len(tree.nodes) == 1
     assert total.change == max(part.change for part in parts)
 

@@ -84,7 +84,9 @@ def test_votes_that_do_not_fit_take_turns_and_the_result_says_so():
 def test_the_memory_of_an_earlier_fit_is_free_for_the_next():
     class Counted(Host):
         def free_memory(self):
-            return self.free - sum(block.votes.annotator.nbytes + block.posterior.nbytes for block in engine.blocks)
+            return self.free - sum(
+                block.votes.annotator.nbytes + block.posterior.nbytes for block in engine.blocks
+            )
 
     engine = GPUEngine(device=Counted(75_000))
     for _ in range(2):

@@ -65,7 +65,9 @@ def test_a_job_that_ignores_ctrl_c_keeps_ignoring_it(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        result = fit(PTBCC(), votes, on_step=interrupt_at(2), checkpoint=Checkpoint(tmp_path / "half"))
+        result = fit(
+            PTBCC(), votes, on_step=interrupt_at(2), checkpoint=Checkpoint(tmp_path / "half")
+        )
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
@@ -80,7 +82,9 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", {one!r}])
 """
-    done = subprocess.run([sys.executable, "-c", ignoring], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ignoring], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -88,7 +92,12 @@ def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
     monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)
     path = tmp_path / "half"
     there, votes = [], Annotations.from_arrays(*sample_votes())
-    fit(PTBCC(), votes, on_step=lambda step: there.append(path.exists()), checkpoint=Checkpoint(path))
+    fit(
+        PTBCC(),
+        votes,
+        on_step=lambda step: there.append(path.exists()),
+        checkpoint=Checkpoint(path),
+    )
     assert there == [False, *[True] * (len(there) - 1)]
     assert not path.exists()
 
@@ -127,7 +136,9 @@ def moments(whole):
 @pytest.mark.parametrize("stop", [kill_at, interrupt_at], ids=["kill", "interrupt"])
 def test_work_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
     if stop is kill_at:
-        monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)  # else a kill loses a minute
+        monkeypatch.setattr(
+            "finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0
+        )  # else a kill loses a minute
     for number in moments(whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):
@@ -177,8 +188,14 @@ def test_work_on_other_votes_or_with_other_settings_is_refused(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
         fit(PTBCC(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
-    with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*overwrite=True"):
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
+    with pytest.raises(
+        InputError, match=r"half belongs to another fit \(votes differs\).*overwrite=True"
+    ):
+        fit(
+            PTBCC(),
+            Annotations.from_arrays(*sample_votes(seed=9)),
+            checkpoint=Checkpoint(path, resume=True),
+        )
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(PTBCC(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     path.write_bytes(b"rubbish")
@@ -192,7 +209,11 @@ def test_work_on_other_votes_or_with_other_settings_is_refused(tmp_path):
 
 def test_restarts_cannot_be_resumed(tmp_path):
     with pytest.raises(InputError, match="restarts cannot be resumed"):
-        fit(EBCC(n_restarts=2), Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(tmp_path / "x"))
+        fit(
+            EBCC(n_restarts=2),
+            Annotations.from_arrays(*sample_votes()),
+            checkpoint=Checkpoint(tmp_path / "x"),
+        )
 
 
 def interrupted(method, votes, path):
@@ -208,7 +229,16 @@ def test_a_file_that_is_no_checkpoint_is_refused_before_the_work(tmp_path, conte
     if content == "a model":
         finegold.aggregate(source, "mv").save(mine)
     before = mine.read_bytes()
-    given = [source, "--method", "ptbcc", "-o", tmp_path / "out.csv", "--checkpoint", mine, *how.split()]
+    given = [
+        source,
+        "--method",
+        "ptbcc",
+        "-o",
+        tmp_path / "out.csv",
+        "--checkpoint",
+        mine,
+        *how.split(),
+    ]
     message = refusal_of("aggregate", *given)
     assert "mine is not a checkpoint of Finegold, or it is damaged; name another file" in message
     assert mine.read_bytes() == before
@@ -221,7 +251,9 @@ def test_unfinished_work_is_given_up_only_on_request(votes, tmp_path):
     path = tmp_path / "half"
     before = interrupted(PTBCC(), votes, path)
     for method in (PTBCC(), PTBCC(f=4.0)):
-        with pytest.raises(InputError, match=r"half holds the unfinished work of an earlier run; .*overwrite=True"):
+        with pytest.raises(
+            InputError, match=r"half holds the unfinished work of an earlier run; .*overwrite=True"
+        ):
             fit(method, votes, checkpoint=Checkpoint(path))
     assert path.read_bytes() == before
     assert fit(PTBCC(f=4.0), votes, checkpoint=Checkpoint(path, overwrite=True)).converged
@@ -229,15 +261,22 @@ def test_unfinished_work_is_given_up_only_on_request(votes, tmp_path):
 
 
 def test_overwrite_without_a_checkpoint_says_what_it_needs(tmp_path):
-    assert "to overwrite unfinished work, name its file" in run("aggregate", "votes.csv", "--overwrite").stderr
+    assert (
+        "to overwrite unfinished work, name its file"
+        in run("aggregate", "votes.csv", "--overwrite").stderr
+    )
 
 
 def test_a_checkpoint_that_another_process_uses_is_refused(votes, tmp_path):
     path = tmp_path / "half"
-    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(OutputError, match=f"half is in use by process {other.pid}; wait until it has finished"):
+        with pytest.raises(
+            OutputError, match=f"half is in use by process {other.pid}; wait until it has finished"
+        ):
             fit(PTBCC(), votes, checkpoint=Checkpoint(path))
         other.kill()
     assert fit(PTBCC(), votes, checkpoint=Checkpoint(path)).converged  # nobody holds it any more
@@ -253,7 +292,11 @@ def test_updates_of_one_model_at_the_same_time_keep_all_votes(tmp_path):
     for number in range(4):
         rows = "".join(f"new-{number}-{i},ann,x\n" for i in range(10))
         new = write(tmp_path / f"{number}.csv", "task,worker,label\n" + rows)
-        running.append(subprocess.Popen([*FINEGOLD, "update", model, new, "-o", model], stderr=subprocess.DEVNULL))
+        running.append(
+            subprocess.Popen(
+                [*FINEGOLD, "update", model, new, "-o", model], stderr=subprocess.DEVNULL
+            )
+        )
     assert [process.wait() for process in running] == [0, 0, 0, 0]
     after = finegold.load(model).annotations
     assert after is not None
@@ -263,7 +306,9 @@ def test_updates_of_one_model_at_the_same_time_keep_all_votes(tmp_path):
 
 def test_who_waits_for_a_lock_is_told_once(tmp_path):
     path = tmp_path / "model"
-    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout is not None
         other.stdout.readline()
         said = []
@@ -273,7 +318,9 @@ def test_who_waits_for_a_lock_is_told_once(tmp_path):
             other.kill()
 
         with locked(path, wait=tell):
-            assert said == [f"{path} is in use by process {other.pid}; waiting until it has finished"]
+            assert said == [
+                f"{path} is in use by process {other.pid}; waiting until it has finished"
+            ]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -40,7 +40,11 @@ def small_votes() -> tuple[finegold.Annotations, Floats]:
     """Return votes and a posterior. The first annotator is always right."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 12)
-    rows = [(i, w, truth[i] if w == 0 or rng.random() < 0.7 else rng.integers(3)) for i in range(12) for w in range(4)]
+    rows = [
+        (i, w, truth[i] if w == 0 or rng.random() < 0.7 else rng.integers(3))
+        for i in range(12)
+        for w in range(4)
+    ]
     rows = [row for row in rows if row[1] == 0 or rng.random() < 0.8]
     posterior = np.eye(3)[truth] * 0.8 + rng.dirichlet(np.ones(3), 12) * 0.2
     posterior[:6] = np.eye(3)[truth[:6]]
@@ -50,7 +54,10 @@ def small_votes() -> tuple[finegold.Annotations, Floats]:
 
 def correlation_of(cast: list[tuple[int, int, int]], posterior: Floats) -> float:
     right = [posterior[i, label] for i, _, label in cast]
-    accuracy = {j: np.mean([r for r, (_, who, _) in zip(right, cast, strict=True) if who == j]) for j in range(4)}
+    accuracy = {
+        j: np.mean([r for r, (_, who, _) in zip(right, cast, strict=True) if who == j])
+        for j in range(4)
+    }
     assert accuracy[0] == 1
     found = most = 0.0
     for one, other in combinations(range(len(cast)), 2):
@@ -138,15 +145,25 @@ def test_the_prevalence_of_an_option_has_a_prior_of_two_tasks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "iterations", "converged"), [([1.1e-4, 0.9e-4, 0.0], 2, True), ([0.5] * 999, 300, False)]
+    ("changes", "iterations", "converged"),
+    [([1.1e-4, 0.9e-4, 0.0], 2, True), ([0.5] * 999, 300, False)],
 )
 def test_a_fit_of_sets_ends_when_nothing_moves_by_a_ten_thousandth_or_after_300_sweeps(
     changes: list[float], iterations: int, converged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = 0.2 + np.cumsum([0.0, *np.array(changes) * np.tile([1, -1], len(changes))[: len(changes)]])
-    models = (multi_label.OptionModel(np.full(2, p), np.full((2, 2), 0.8), np.full((2, 2), 0.1)) for p in moved)
+    moved = 0.2 + np.cumsum(
+        [0.0, *np.array(changes) * np.tile([1, -1], len(changes))[: len(changes)]]
+    )
+    models = (
+        multi_label.OptionModel(np.full(2, p), np.full((2, 2), 0.8), np.full((2, 2), 0.1))
+        for p in moved
+    )
     monkeypatch.setattr(multi_label, "_learned", lambda answers, posterior_of: next(models))
-    votes: dict[str, list[Any]] = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y", "x", "y", "y"]}
+    votes: dict[str, list[Any]] = {
+        "task": [1, 1, 2, 2],
+        "worker": list("abab"),
+        "label": ["x;y", "x", "y", "y"],
+    }
     result = finegold.aggregate(votes, multi=True)
     assert (result.iterations, result.converged) == (iterations, converged)
 

@@ -24,7 +24,11 @@ def earlier():
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 100)
     rights = {"ann": 0.95, "bob": 0.95, "cat": 0.9, "eve": 0.1}
-    rows = [(i, who, "xy"[t if rng.random() < p else 1 - t]) for who, p in rights.items() for i, t in enumerate(truth)]
+    rows = [
+        (i, who, "xy"[t if rng.random() < p else 1 - t])
+        for who, p in rights.items()
+        for i, t in enumerate(truth)
+    ]
     return Annotations.from_arrays(*zip(*rows, strict=True))
 
 
@@ -37,7 +41,9 @@ def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
     assert without.tied.all() or method.name == "ibcc"
     result = finegold.aggregate(DISPUTED, method, prior=fit(method, earlier))
     assert result.label.tolist() == ["x", "y"]
-    assert result.confidence.min() > (0.5 if method.name == "ptbcc" else 0.8)  # two prototypes, four people
+    assert result.confidence.min() > (
+        0.5 if method.name == "ptbcc" else 0.8
+    )  # two prototypes, four people
     assert "2 of 2 annotators are known" in result.notes[0]
 
 
@@ -52,11 +58,16 @@ def test_ptbcc_adds_the_counts_of_the_earlier_posterior(earlier):
     assert (result.learned.statistics["a"] >= before.learned.statistics["mu"]).all()
 
 
-@pytest.mark.parametrize("method", [DS(), HDS(), IBCC(inference="vb")], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method", [DS(), HDS(), IBCC(inference="vb")], ids=lambda method: method.name
+)
 def test_counts_of_all_runs_add_up(earlier, method):
     once = finegold.aggregate(DISPUTED, method, prior=fit(method, earlier))
     twice = finegold.aggregate(DISPUTED, method, prior=once)
-    votes = [method.sufficient_statistics(result).statistics[2].sum(axis=(1, 2)) for result in (once, twice)]
+    votes = [
+        method.sufficient_statistics(result).statistics[2].sum(axis=(1, 2))
+        for result in (once, twice)
+    ]
     assert votes[0] == pytest.approx([202, 202], rel=1e-6)
     assert votes[1] == pytest.approx([204, 204], rel=1e-6)
 
@@ -75,7 +86,9 @@ def test_classes_are_matched_by_name(earlier):
 
 
 def test_new_annotators_are_as_without_a_prior(earlier):
-    votes = Annotations.from_arrays([1, 1, 1, 2], ["ann", "eve", "new", "new"], ["x", "y", "y", "y"])
+    votes = Annotations.from_arrays(
+        [1, 1, 1, 2], ["ann", "eve", "new", "new"], ["x", "y", "y", "y"]
+    )
     result = finegold.aggregate(votes, "ptbcc", prior=fit(PTBCC(), earlier))
     assert result.learned.statistics["beta"].sum(axis=1)[2] < 2
     assert "2 of 3 annotators are known" in result.notes[0]
@@ -83,7 +96,10 @@ def test_new_annotators_are_as_without_a_prior(earlier):
 
 def test_a_prior_may_be_a_file(earlier, tmp_path):
     fit(PTBCC(), earlier).save(tmp_path / "model")
-    assert finegold.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == ["x", "y"]
+    assert finegold.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == [
+        "x",
+        "y",
+    ]
 
 
 def test_an_update_after_a_prior_keeps_it_and_a_refit_asks_for_it(earlier):
@@ -102,7 +118,12 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
     others = Annotations.from_arrays([1, 2], ["ann", "eve"], ["p", "q"])
     for votes, method, prior, words in (
         (DISPUTED, "mv", before, "mv cannot take a prior, only .*ptbcc, hds.* can"),
-        (DISPUTED, "ptbcc", fit(HDS(), earlier), "must be a model of ptbcc, but this one is of hds"),
+        (
+            DISPUTED,
+            "ptbcc",
+            fit(HDS(), earlier),
+            "must be a model of ptbcc, but this one is of hds",
+        ),
         (DISPUTED, PTBCC(n_prototypes=3), before, "set n_prototypes=2"),
         (strangers, "ptbcc", before, "knows none of these annotators"),
         (others, "ptbcc", before, r"knows none of these classes, only x, y"),
@@ -113,7 +134,9 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
 
 def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
-    first, other = (fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=seed))) for seed in (1, 2))
+    first, other = (
+        fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=seed))) for seed in (1, 2)
+    )
 
     def stop(step):
         if step.iteration == 2:

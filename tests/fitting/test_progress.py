@@ -15,7 +15,11 @@ from finegold.methods.ptbcc import PTBCC
 
 def test_iterations_are_counted():
     lines = []
-    fit(PTBCC(), Annotations.from_arrays(*sample_votes()), on_step=lambda step: lines.append(_line("ptbcc", step)))
+    fit(
+        PTBCC(),
+        Annotations.from_arrays(*sample_votes()),
+        on_step=lambda step: lines.append(_line("ptbcc", step)),
+    )
     assert lines[0].startswith("ptbcc: iteration 1, change 0.")
     assert lines[2].startswith("ptbcc: iteration 3, change 0.")
 

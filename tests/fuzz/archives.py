@@ -20,21 +20,77 @@ from typing import Any
 import numpy as np
 
 MEMORY = 6 * 2**30  # of address space, most of which libraries take and never touch
-ODD_NUMBERS = [-1, 0, 1, 2, 255, 256, 2**31 - 1, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, 1e-300, 0.5]
-ODD_VALUES = [None, True, -1, 0, 2**70, 1.5, float("nan"), "", "x", "\0", [], [[]], {}, {"x": 1}, [None], ["a", 1, 0.5]]
-DTYPES = ["i1", "u1", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "?", "c16", "S3", "U3", "M8[ns]", ">i4", ">f8"]
+ODD_NUMBERS = [
+    -1,
+    0,
+    1,
+    2,
+    255,
+    256,
+    2**31 - 1,
+    -(2**31),
+    2**62,
+    np.nan,
+    np.inf,
+    -np.inf,
+    1e300,
+    1e-300,
+    0.5,
+]
+ODD_VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    2**70,
+    1.5,
+    float("nan"),
+    "",
+    "x",
+    "\0",
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    [None],
+    ["a", 1, 0.5],
+]
+DTYPES = [
+    "i1",
+    "u1",
+    "i4",
+    "u4",
+    "i8",
+    "u8",
+    "f2",
+    "f4",
+    "f8",
+    "?",
+    "c16",
+    "S3",
+    "U3",
+    "M8[ns]",
+    ">i4",
+    ">f8",
+]
 
 
 def mutate(data: bytes, seed: int) -> tuple[str, bytes]:
     """What was done, and the mutated archive."""
     rng = random.Random(seed)
-    change = rng.choice([_change_bytes, _change_array, _change_array, _change_array, _change_manifest])
+    change = rng.choice(
+        [_change_bytes, _change_array, _change_array, _change_array, _change_manifest]
+    )
     return change(data, rng)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        arrays = {name: np.load(io.BytesIO(archive.read(name))) for name in archive.namelist() if ".npy" in name}
+        arrays = {
+            name: np.load(io.BytesIO(archive.read(name)))
+            for name in archive.namelist()
+            if ".npy" in name
+        }
         return json.loads(archive.read("manifest.json")), arrays
 
 
@@ -61,7 +117,9 @@ def _change_bytes(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     kind = rng.choice(["cut", "cut", "flip", "remove", "insert", "zero", "double"])
     changed = {
         "cut": data[:start],
-        "flip": data[:start] + bytes(byte ^ rng.randrange(1, 256) for byte in data[start : start + length]) + rest,
+        "flip": data[:start]
+        + bytes(byte ^ rng.randrange(1, 256) for byte in data[start : start + length])
+        + rest,
         "remove": data[:start] + rest,
         "insert": data[:start] + rng.randbytes(length) + data[start:],
         "zero": data[:start] + bytes(length) + rest,
@@ -73,7 +131,9 @@ def _change_bytes(data: bytes, rng: random.Random) -> tuple[str, bytes]:
 def _change_array(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     manifest, arrays = unpack(data)
     name = rng.choice(sorted(arrays))
-    kind = rng.choice(["value", "value", "value", "dtype", "resize", "shape", "drop", "objects", "header", "swap"])
+    kind = rng.choice(
+        ["value", "value", "value", "dtype", "resize", "shape", "drop", "objects", "header", "swap"]
+    )
     if kind == "drop":
         del arrays[name]
     elif kind == "objects":
@@ -92,17 +152,27 @@ def _changed(values: Any, kind: str, rng: random.Random) -> Any:
         if kind == "dtype":
             return values.astype(rng.choice(DTYPES))
         if kind == "resize":
-            return np.resize(values, (max(len(values) + rng.choice([-2, -1, 1, 1000]), 0), *values.shape[1:]))
+            return np.resize(
+                values, (max(len(values) + rng.choice([-2, -1, 1, 1000]), 0), *values.shape[1:])
+            )
         if kind == "shape":
-            return rng.choice([values.reshape(-1), values[..., None], values[:0], values.T.copy(), values[None]])
+            return rng.choice(
+                [values.reshape(-1), values[..., None], values[:0], values.T.copy(), values[None]]
+            )
         changed = values.copy().reshape(-1)
-        places = [rng.randrange(changed.size) for _ in range(rng.choice([1, 1, changed.size]))] if changed.size else []
+        places = (
+            [rng.randrange(changed.size) for _ in range(rng.choice([1, 1, changed.size]))]
+            if changed.size
+            else []
+        )
         changed[places] = np.asarray(rng.choice(ODD_NUMBERS)).astype(changed.dtype)
         return changed.reshape(values.shape)
 
 
 def _with_other_header(values: Any, rng: random.Random) -> bytes:
-    shape = rng.choice(["(1000000000000,)", "(-1,)", "(2, 3", "()", "(4294967296, 4294967296)", "'x'"])
+    shape = rng.choice(
+        ["(1000000000000,)", "(-1,)", "(2, 3", "()", "(4294967296, 4294967296)", "'x'"]
+    )
     text = f"{{'descr': '{rng.choice(DTYPES)}', 'fortran_order': {rng.choice([True, False])}, 'shape': {shape}, }}\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + values.tobytes()
 
@@ -148,7 +218,11 @@ def _prior(result: Any, votes: Any, path: Path) -> None:
 
 
 USES = {
-    "labels": lambda result, votes, path: (result.labels(probabilities=True), result.annotators(), str(result)),
+    "labels": lambda result, votes, path: (
+        result.labels(probabilities=True),
+        result.annotators(),
+        str(result),
+    ),
     "update": lambda result, votes, path: result.update(votes).save(path.with_suffix(".new")),
     "prior": _prior,
     "next": lambda result, votes, path: result.next(5).tasks(),

@@ -78,9 +78,15 @@ def _broken_counts(case: Case, printed: str, said: str) -> str:
     if "n_votes" not in found or "rows" not in found:  # another command than aggregate
         return ""
     rows = found["rows"]
-    joined = sum(int(number.replace(",", "")) for number in re.findall(r"are one answer: ([\d,]+) of", said))
+    joined = sum(
+        int(number.replace(",", "")) for number in re.findall(r"are one answer: ([\d,]+) of", said)
+    )
     counted = found["n_votes"] + rows["missing"] + rows["repeated"] + joined
     if counted != rows["rows"]:
         return f"{rows['rows']} rows, but {counted} votes counted and reported"
     there = rows["rows"] + sum(rows["left_out"].values())
-    return "" if case.votes in (None, there) else f"{case.votes} votes are there, but {there} were counted or reported"
+    return (
+        ""
+        if case.votes in (None, there)
+        else f"{case.votes} votes are there, but {there} were counted or reported"
+    )

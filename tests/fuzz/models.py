@@ -17,7 +17,9 @@ from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case
 
 METHODS = (DEFAULT_METHOD, "ptbcc", "ds", "hds", "ibcc", "mv")
-VOTES = "task,worker,label\n" + "".join(f"{i},{j},{(i * j) % 3}\n" for i in range(12) for j in range(4))
+VOTES = "task,worker,label\n" + "".join(
+    f"{i},{j},{(i * j) % 3}\n" for i in range(12) for j in range(4)
+)
 NEW = "task,worker,label\n3,9,1\n40,1,2\n40,2,2\n"
 
 
@@ -29,14 +31,28 @@ def damaged_model(random: Random) -> Case:
     name = random.choice(METHODS)
     what, model = mutate(_model(name), random.randrange(2**32))
     arguments = ("update", "m.finegold", "new.csv", "-o", "m2.finegold", "--labels", OUTPUT)
-    return Case(f"model of {name}: {what}", {"m.finegold": model, "new.csv": NEW.encode()}, arguments)
+    return Case(
+        f"model of {name}: {what}", {"m.finegold": model, "new.csv": NEW.encode()}, arguments
+    )
 
 
 def damaged_checkpoint(random: Random) -> Case:
     name = random.choice(METHODS[:-1])
     what, checkpoint = mutate(_checkpoint(name), random.randrange(2**32))
-    arguments = ("aggregate", "v.csv", "--method", name, "--checkpoint", "half", "--resume", "-o", OUTPUT)
-    return Case(f"checkpoint of {name}: {what}", {"half": checkpoint, "v.csv": VOTES.encode()}, arguments)
+    arguments = (
+        "aggregate",
+        "v.csv",
+        "--method",
+        name,
+        "--checkpoint",
+        "half",
+        "--resume",
+        "-o",
+        OUTPUT,
+    )
+    return Case(
+        f"checkpoint of {name}: {what}", {"half": checkpoint, "v.csv": VOTES.encode()}, arguments
+    )
 
 
 @cache
@@ -60,7 +76,12 @@ def _checkpoint(name: str) -> bytes:
         checkpoint = Checkpoint(Path(folder) / "half")
         checkpoint.due = lambda: True  # type: ignore[method-assign]
         with suppress(Stopped):
-            fit(method_class(name)(), finegold.read(_votes(folder)), on_step=watch, checkpoint=checkpoint)
+            fit(
+                method_class(name)(),
+                finegold.read(_votes(folder)),
+                on_step=watch,
+                checkpoint=checkpoint,
+            )
         return checkpoint.path.read_bytes()
 
 

@@ -54,7 +54,9 @@ def _share(seed: int, numbers: range) -> Iterator[Outcome]:
             if last.broken != STARTED:
                 yield last
         if last is None:
-            raise RuntimeError("the worker process does not start: run python -m tests.fuzz.worker 1 0 1 1")
+            raise RuntimeError(
+                "the worker process does not start: run python -m tests.fuzz.worker 1 0 1 1"
+            )
         numbers = range(last.number + numbers.step, numbers.stop, numbers.step)
 
 
@@ -71,7 +73,9 @@ def _worker(seed: int, numbers: range) -> Iterator[Outcome]:
             last = Outcome(*json.loads(line))
             yield last
         if last is not None and last.broken == STARTED:
-            yield last._replace(code=process.wait(), broken=f"the process ended by {_said(process.wait())}")
+            yield last._replace(
+                code=process.wait(), broken=f"the process ended by {_said(process.wait())}"
+            )
 
 
 def _said(code: int) -> str:
@@ -84,7 +88,9 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory", type=float, help="the address space of a worker in bytes, as by ulimit -v")
+    parser.add_argument(
+        "--memory", type=float, help="the address space of a worker in bytes, as by ulimit -v"
+    )
     asked = parser.parse_args()
     if asked.memory:
         os.environ["FUZZ_MEMORY"] = str(int(asked.memory))

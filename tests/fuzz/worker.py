@@ -21,7 +21,10 @@ from tests.fuzz.run import STARTED
 
 MEMORY = 2**30  # that a case may take beside what Finegold takes by itself
 VIRTUAL_MEMORY = 4 * 2**30  # beyond this the process dies, so that the machine does not
-GROWTH, LITTLE_GROWTH = 2**31, 2**28  # of the address space by what earlier cases loaded; little if memory is limited
+GROWTH, LITTLE_GROWTH = (
+    2**31,
+    2**28,
+)  # of the address space by what earlier cases loaded; little if memory is limited
 CPU_SECONDS, WALL_SECONDS = 20, 120
 
 
@@ -42,7 +45,9 @@ def work(seed: int, numbers: range) -> None:
         if peak() > most:
             broken = f"it took {(peak() - most + MEMORY) / 2**20:,.0f} MiB"
         _say(number, case.name, code, broken)
-        if peak() > most or address_space() > first + growth:  # the next case begins in a new process
+        if (
+            peak() > most or address_space() > first + growth
+        ):  # the next case begins in a new process
             return
 
 

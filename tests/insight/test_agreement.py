@@ -51,16 +51,29 @@ def test_the_published_coefficients_of_four_raters_with_missing_ratings():
     assert np.isnan(found.self_agreement)  # nobody voted twice on a task
 
 
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=4, max_size=4), min_size=3, max_size=30))
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "c", None]), min_size=4, max_size=4),
+        min_size=3,
+        max_size=30,
+    )
+)
 def test_the_libraries_agree(rows):
     if sum(sum(label is not None for label in row) > 1 for row in rows) < 1:
         return
     found = finegold.agreement(annotations(rows, classes=["a", "b", "c"]))
     counts = counted(rows, "abc")
-    if len({label for row in rows if sum(x is not None for x in row) > 1 for label in row} - {None}) < 2:
+    if (
+        len(
+            {label for row in rows if sum(x is not None for x in row) > 1 for label in row} - {None}
+        )
+        < 2
+    ):
         assert np.isnan(found.alpha)
         return
-    assert found.alpha == pytest.approx(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+    assert found.alpha == pytest.approx(
+        krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+    )
     of_class = to_polars(found.classes())["alpha"].to_list()
     for c in range(3):
         if 0 < counts[counts.sum(axis=1) > 1, c].sum() < counts[counts.sum(axis=1) > 1].sum():
@@ -69,7 +82,9 @@ def test_the_libraries_agree(rows):
             assert of_class[c] == pytest.approx(expected)
 
 
-NUMBERS = st.lists(st.lists(st.sampled_from([1, 2, 5, None]), min_size=4, max_size=4), min_size=3, max_size=30)
+NUMBERS = st.lists(
+    st.lists(st.sampled_from([1, 2, 5, None]), min_size=4, max_size=4), min_size=3, max_size=30
+)
 
 
 @given(NUMBERS, st.sampled_from(["ordinal", "interval"]))
@@ -80,20 +95,37 @@ def test_alpha_of_ordered_classes_and_of_numbers_is_that_of_the_library(rows, le
     expected = krippendorff.alpha(
         value_counts=counted(rows, [1, 2, 5]), value_domain=[1, 2, 5], level_of_measurement=level
     )
-    assert finegold.agreement(annotations(rows, classes=[1, 2, 5]), level=level).alpha == pytest.approx(expected)
+    assert finegold.agreement(
+        annotations(rows, classes=[1, 2, 5]), level=level
+    ).alpha == pytest.approx(expected)
 
 
 def test_neighbours_differ_less_where_classes_have_an_order():
-    rows = [["low", "medium"], ["medium", "low"], ["high", "high"], ["low", "low"], ["medium", "high"]] * 4
+    rows = [
+        ["low", "medium"],
+        ["medium", "low"],
+        ["high", "high"],
+        ["low", "low"],
+        ["medium", "high"],
+    ] * 4
     ordered = annotations(rows, classes=["low", "medium", "high"])
-    assert finegold.agreement(ordered, level="ordinal").alpha > finegold.agreement(ordered).alpha + 0.2
-    assert "alpha_without" not in to_polars(finegold.agreement(ordered, level="ordinal").annotators()).columns
+    assert (
+        finegold.agreement(ordered, level="ordinal").alpha > finegold.agreement(ordered).alpha + 0.2
+    )
+    assert (
+        "alpha_without"
+        not in to_polars(finegold.agreement(ordered, level="ordinal").annotators()).columns
+    )
 
 
 def test_a_level_or_a_figure_that_does_not_fit_is_said():
-    with pytest.raises(InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"):
+    with pytest.raises(
+        InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"
+    ):
         finegold.agreement(annotations([["x", "y"], ["x", "x"]]), level="interval")
-    with pytest.raises(InputError, match="level must be one of nominal, ordinal, interval, not 'ratio'"):
+    with pytest.raises(
+        InputError, match="level must be one of nominal, ordinal, interval, not 'ratio'"
+    ):
         finegold.agreement(annotations(GWET), level="ratio")
     with pytest.raises(InputError, match="cohen has no interval; alpha, fleiss, ac1 have"):
         finegold.agreement(annotations(GWET)).interval("cohen")
@@ -107,7 +139,11 @@ def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
     found = finegold.agreement(annotations(rows))
     kappas, shared = [], []
     for one, other, n, observed, kappa in to_polars(found.pairs()).iter_rows():
-        both = [(row[one], row[other]) for row in rows if row[one] is not None and row[other] is not None]
+        both = [
+            (row[one], row[other])
+            for row in rows
+            if row[one] is not None and row[other] is not None
+        ]
         assert (n, observed) == (len(both), pytest.approx(np.mean([x == y for x, y in both])))
         table = [[both.count((x, y)) for y in "abc"] for x in "abc"]
         assert kappa == pytest.approx(cohens_kappa(table, return_results=False))
@@ -122,7 +158,9 @@ def test_alpha_without_an_annotator_is_that_of_the_others():
     for j, alpha in enumerate(table["alpha_without"]):
         others = [[label for k, label in enumerate(row) if k != j] for row in GWET]
         counts = counted(others, range(1, 6))
-        assert alpha == pytest.approx(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+        assert alpha == pytest.approx(
+            krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+        )
 
 
 def test_an_annotator_against_the_others_by_hand():
@@ -137,7 +175,9 @@ def test_an_annotator_against_the_others_by_hand():
 
 
 def test_a_class_that_nearly_always_is_right_misleads_kappa_but_not_ac1():
-    found = finegold.agreement(annotations([["no", "no"]] * 95 + [["no", "yes"]] * 3 + [["yes", "no"]] * 2))
+    found = finegold.agreement(
+        annotations([["no", "no"]] * 95 + [["no", "yes"]] * 3 + [["yes", "no"]] * 2)
+    )
     assert found.observed == pytest.approx(0.95)
     assert found.fleiss < 0
     assert found.ac1 > 0.9
@@ -161,15 +201,24 @@ def test_what_cannot_be_told_is_nan():
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), [("alpha", "nominal"), ("alpha", "ordinal"), ("fleiss", "nominal"), ("ac1", "nominal")]
+    ("name", "level"),
+    [("alpha", "nominal"), ("alpha", "ordinal"), ("fleiss", "nominal"), ("ac1", "nominal")],
 )
 def test_standard_errors_are_those_of_the_bootstrap(name, level):
     rng = np.random.default_rng(1)
     truth = rng.integers(3, size=150)
-    rows = [[int(t) if rng.random() < 0.7 else int(rng.integers(3)) for _ in range(rng.integers(2, 6))] for t in truth]
+    rows = [
+        [int(t) if rng.random() < 0.7 else int(rng.integers(3)) for _ in range(rng.integers(2, 6))]
+        for t in truth
+    ]
     found = finegold.agreement(annotations(rows), level=level)
     drawn = [
-        getattr(finegold.agreement(annotations([rows[i] for i in rng.integers(150, size=150)]), level=level), name)
+        getattr(
+            finegold.agreement(
+                annotations([rows[i] for i in rng.integers(150, size=150)]), level=level
+            ),
+            name,
+        )
         for _ in range(200)
     ]
     assert found.errors[name] == pytest.approx(np.std(drawn), rel=0.2)
@@ -183,15 +232,23 @@ def test_repeats_in_a_file_are_seen_unless_asked_otherwise(tmp_path):
     assert np.isnan(finegold.agreement(file, repeated="first").self_agreement)
 
 
-CSV = "task,worker,label\n" + "".join(f"{i},{j},{v}\n" for i, r in enumerate(GWET) for j, v in enumerate(r) if v)
+CSV = "task,worker,label\n" + "".join(
+    f"{i},{j},{v}\n" for i, r in enumerate(GWET) for j, v in enumerate(r) if v
+)
 
 
 def test_the_command_shows_and_writes_it(tmp_path):
     file = write(tmp_path / "votes.csv", CSV)
-    done = succeed("agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv")
+    done = succeed(
+        "agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv"
+    )
     assert "Krippendorff's alpha" in done.stdout
     assert "0.743" in done.stdout
-    assert (tmp_path / "a.csv").read_text().startswith("worker,n_shared,observed,kappa,alpha_without\n0,9,")
+    assert (
+        (tmp_path / "a.csv")
+        .read_text()
+        .startswith("worker,n_shared,observed,kappa,alpha_without\n0,9,")
+    )
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
 
 
@@ -208,10 +265,14 @@ def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
 def test_the_command_takes_the_level(tmp_path):
     done = run("agreement", write(tmp_path / "votes.csv", CSV), "--level", "interval")
     assert "Krippendorff's alpha, interval" in done.stdout
-    expected = krippendorff.alpha(value_counts=counted(GWET, range(1, 6)), level_of_measurement="interval")
+    expected = krippendorff.alpha(
+        value_counts=counted(GWET, range(1, 6)), level_of_measurement="interval"
+    )
     assert f"{expected:.3f}" in done.stdout
 
 
 def test_the_command_shows_how_far_a_judge_agrees_with_itself(tmp_path):
-    file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,x\n1,a,x\n2,a,x\n2,b,x\n")
+    file = write(
+        tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,x\n1,a,x\n2,a,x\n2,b,x\n"
+    )
     assert "repeated votes that agree" in run("agreement", file).stdout

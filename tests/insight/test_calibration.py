@@ -18,7 +18,9 @@ def oversure(n=4000, seed=0):
     rng = np.random.default_rng(seed)
     truth = rng.integers(2, size=n)
     answer = np.where(rng.random(n) < 0.8, truth, 1 - truth)
-    result = finegold.aggregate(Annotations.from_arrays(np.arange(n), np.zeros(n, int), answer), "mv")
+    result = finegold.aggregate(
+        Annotations.from_arrays(np.arange(n), np.zeros(n, int), answer), "mv"
+    )
     posterior = np.full((n, 2), 0.02)
     posterior[np.arange(n), answer] = 0.98
     return replace(result, posterior=posterior), truth
@@ -39,10 +41,14 @@ def test_the_temperature_makes_probabilities_as_sure_as_they_are_right():
 
 def test_a_few_truths_move_the_temperature_little():
     """Twenty labels that all are right are no proof that every label is."""
-    result = finegold.aggregate(Annotations.from_arrays(np.arange(20), np.zeros(20, int), np.arange(20) % 2), "mv")
+    result = finegold.aggregate(
+        Annotations.from_arrays(np.arange(20), np.zeros(20, int), np.arange(20) % 2), "mv"
+    )
     posterior = np.where(result.posterior > 0.5, 0.9, 0.1)
     for n in (2, 20):
-        found = calibration(replace(result, posterior=posterior), {task: task % 2 for task in range(n)})
+        found = calibration(
+            replace(result, posterior=posterior), {task: task % 2 for task in range(n)}
+        )
         assert 0.25 < found.temperature < 1
         assert found.log_loss_after < found.log_loss
 
@@ -68,7 +74,9 @@ def test_truths_that_taught_the_method_do_not_judge_it():
 
 
 def test_a_truth_that_nobody_voted_for_counts_as_wrong():
-    result = finegold.aggregate(Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv")
+    result = finegold.aggregate(
+        Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv"
+    )
     assert calibration(result, {1: "x", 2: "z"}).accuracy == 0.5
 
 

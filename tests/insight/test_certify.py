@@ -23,7 +23,10 @@ def audit(confidence, right, n, generator):
     sizes = np.bincount(stratum)
     checks = c.allocate(sizes, n)
     chosen = np.concatenate(
-        [generator.choice(np.flatnonzero(stratum == h), k, replace=False) for h, k in enumerate(checks)]
+        [
+            generator.choice(np.flatnonzero(stratum == h), k, replace=False)
+            for h, k in enumerate(checks)
+        ]
     )
     return stratum, sizes, checks, chosen
 
@@ -33,7 +36,9 @@ def test_there_are_eight_strata_with_two_checks_or_more_in_each() -> None:
     assert len(np.unique(c.stratify(population()[0]))) == 8
 
 
-def test_strata_have_equal_sums_of_uncertainty_and_no_confidence_is_believed_beyond_5_and_95_percent() -> None:
+def test_strata_have_equal_sums_of_uncertainty_and_no_confidence_is_believed_beyond_5_and_95_percent() -> (
+    None
+):
     confidence = np.repeat([0.001, 0.5, 0.999], 1000)
     sizes = np.bincount(c.stratify(confidence, 8))
     edge, middle = np.sqrt(0.05 * 0.95), 0.5
@@ -53,7 +58,9 @@ def test_strata_are_checked_alike_as_far_as_they_go() -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(50, 50), (50, 43), (50, 0), (20, 1)])
 def test_one_stratum_has_the_exact_interval(n: int, k: int) -> None:
-    found = c.accuracy_interval(np.array([10_000]), np.array([n]), np.array([float(k)]), np.array([0.8]))
+    found = c.accuracy_interval(
+        np.array([10_000]), np.array([n]), np.array([float(k)]), np.array([0.8])
+    )
     low = beta.ppf(0.025, k, n - k + 1) if k else 0.0
     high = beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
     assert found == pytest.approx((k / n, low, high, n))
@@ -66,8 +73,13 @@ def test_the_effective_number_of_checks_is_smoothed_by_two_checks_of_the_confide
     smooth = (right + 2 * np.array([0.95, 0.7, 0.4])) / 12
     mean, estimate = weight @ smooth, weight @ (right / 10)
     m = mean * (1 - mean) / (weight**2 * smooth * (1 - smooth) / 10).sum()
-    low, high = beta.ppf(0.025, estimate * m, m - estimate * m + 1), beta.ppf(0.975, estimate * m + 1, m - estimate * m)
-    assert c.accuracy_interval(sizes, checks, right, confidence) == pytest.approx((estimate, low, high, 30))
+    low, high = (
+        beta.ppf(0.025, estimate * m, m - estimate * m + 1),
+        beta.ppf(0.975, estimate * m + 1, m - estimate * m),
+    )
+    assert c.accuracy_interval(sizes, checks, right, confidence) == pytest.approx(
+        (estimate, low, high, 30)
+    )
 
 
 def test_intervals_contain_the_accuracy_and_are_narrower_than_those_of_a_uniform_sample() -> None:
@@ -87,11 +99,15 @@ def test_intervals_contain_the_accuracy_and_are_narrower_than_those_of_a_uniform
 
 
 def test_a_population_that_is_checked_completely_has_no_error() -> None:
-    found = c.accuracy_interval(np.array([5, 5]), np.array([5, 5]), np.array([5.0, 3.0]), np.array([0.9, 0.6]))
+    found = c.accuracy_interval(
+        np.array([5, 5]), np.array([5, 5]), np.array([5.0, 3.0]), np.array([0.9, 0.6])
+    )
     assert found[:3] == pytest.approx((0.8, 0.8, 0.8))
 
 
-def test_fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at_2_percent() -> None:
+def test_fewer_than_59_checks_certify_nothing_at_5_percent_and_fewer_than_149_at_2_percent() -> (
+    None
+):
     assert (c.fewest_checks(0.05), c.fewest_checks(0.02), c.fewest_checks(0.1)) == (59, 149, 29)
     assert [c.allowed_errors(n, 0.05) for n in (58, 59, 92, 93)] == [-1, 0, 0, 1]
     assert c.plan_acceptance(population()[0], 58, 0.05).expected == 0.0
@@ -108,19 +124,26 @@ def test_sets_are_tested_from_the_first_on_until_one_fails() -> None:
     rank = np.arange(0, 600, 2)  # 50 checks in each set of 100 tasks
 
     def accepted(wrong_at: list[int], first: int, last: int) -> int:
-        return c.accepted_share(rank, np.isin(rank, wrong_at), c.Acceptance(first, last, 0.0), ends, 0.05)
+        return c.accepted_share(
+            rank, np.isin(rank, wrong_at), c.Acceptance(first, last, 0.0), ends, 0.05
+        )
 
     assert accepted([], 2, 6) == 600
     assert accepted([], 2, 3) == 300  # nothing beyond the last is accepted
     assert accepted([], 1, 6) == 0  # 50 checks are too few, and the sequence ends
-    assert accepted([196, 198], 2, 6) == 0  # two errors inside the second set, whose 100 checks allow one
+    assert (
+        accepted([196, 198], 2, 6) == 0
+    )  # two errors inside the second set, whose 100 checks allow one
     assert accepted([198, 200], 2, 6) == 600  # one inside, one just outside; 150 checks allow two
 
 
 def test_an_error_too_many_ends_the_sequence() -> None:
     ends, rank = c.set_sizes(2000), np.arange(0, 600, 2)
     plan = c.Acceptance(2, 6, 0.0)
-    for n_wrong, expected in ((2, 600), (3, 200)):  # among the 50 checks of the third set; 150 allow two
+    for n_wrong, expected in (
+        (2, 600),
+        (3, 200),
+    ):  # among the 50 checks of the third set; 150 allow two
         wrong = np.isin(rank, [200 + 2 * i for i in range(n_wrong)])
         assert c.accepted_share(rank, wrong, plan, ends, 0.05) == expected
 
@@ -160,14 +183,24 @@ def test_labels_accepted_by_strata_keep_the_promise() -> None:
 def test_labels_are_accepted_by_strata_as_by_an_exact_test_of_one_tail() -> None:
     def accepted(n: int, n_wrong: int) -> int:
         wrong = np.arange(n) < n_wrong
-        return c.accepted_strata(np.array([1000]), np.zeros(n, np.int64), wrong, np.array([0.9]), 0.05)
+        return c.accepted_strata(
+            np.array([1000]), np.zeros(n, np.int64), wrong, np.array([0.9]), 0.05
+        )
 
-    assert [accepted(58, 0), accepted(59, 0), accepted(92, 1), accepted(93, 1)] == [0, 1000, 0, 1000]
+    assert [accepted(58, 0), accepted(59, 0), accepted(92, 1), accepted(93, 1)] == [
+        0,
+        1000,
+        0,
+        1000,
+    ]
 
 
 def test_the_first_union_of_strata_has_half_of_the_tasks() -> None:
     sizes, stratum = np.array([300, 300, 200, 200]), np.repeat(np.arange(4), 100)
-    for wrong_in, expected in ((0, 700), (1, 0)):  # the third stratum from above is part of the first union
+    for wrong_in, expected in (
+        (0, 700),
+        (1, 0),
+    ):  # the third stratum from above is part of the first union
         wrong = (stratum == wrong_in) & (np.arange(400) % 100 < 30)
         assert c.accepted_strata(sizes, stratum, wrong, np.full(4, 0.9), 0.05) == expected
 
@@ -206,7 +239,9 @@ def test_recalibrated_confidences_are_closer_to_the_truth() -> None:
 def test_the_calibration_error_is_the_mean_gap_of_five_groups() -> None:
     confidence = np.repeat([0.5, 0.6, 0.7, 0.8, 0.9], 10)
     right = np.tile(np.arange(10) < 5, 5)
-    assert c.calibration_error(confidence, right, np.ones(50)) == pytest.approx(np.mean([0, 0.1, 0.2, 0.3, 0.4]))
+    assert c.calibration_error(confidence, right, np.ones(50)) == pytest.approx(
+        np.mean([0, 0.1, 0.2, 0.3, 0.4])
+    )
 
 
 def test_an_interval_of_checks_with_weights_counts_as_many_as_their_weights_are_worth() -> None:
@@ -215,7 +250,9 @@ def test_an_interval_of_checks_with_weights_counts_as_many_as_their_weights_are_
     weight = np.repeat([1.0, 3.0], 15)
     m = weight.sum() ** 2 / (weight**2).sum()
     hits = m * (weight @ right) / weight.sum()
-    assert c.weighted_interval(weight, right).high == pytest.approx(beta.ppf(0.975, hits + 1, m - hits))
+    assert c.weighted_interval(weight, right).high == pytest.approx(
+        beta.ppf(0.975, hits + 1, m - hits)
+    )
 
 
 def test_the_expected_width_falls_with_the_number_of_checks() -> None:

@@ -24,12 +24,18 @@ from tests.support.vote_pairs import pairs_of
 def of_one(votes: list[int]) -> finegold.Result:
     """Five annotators who are always right on a hundred tasks of two classes, and a sixth with the given votes."""
     task, who = np.indices((100, 5)).reshape(2, -1)
-    task, who, label = np.append(task, np.arange(len(votes))), np.append(who, [5] * len(votes)), task % 2
+    task, who, label = (
+        np.append(task, np.arange(len(votes))),
+        np.append(who, [5] * len(votes)),
+        task % 2,
+    )
     return finegold.aggregate(Annotations.from_arrays(task, who, np.append(label, votes)), "mv")
 
 
 def test_spam_is_named_at_odds_of_twenty_to_one() -> None:
-    found = [spam(of_one([task % 2 if task < n else 0 for task in range(40)])) for n in range(0, 40, 2)]
+    found = [
+        spam(of_one([task % 2 if task < n else 0 for task in range(40)])) for n in range(0, 40, 2)
+    ]
     odds = np.exp([one.evidence[5] for one in found])
     assert [one.kind[5] != "" for one in found] == (odds > 20).tolist()
     assert ((odds > 3) & (odds < 19)).any()
@@ -68,7 +74,14 @@ def test_the_votes_of_a_spammer_begin_with_two_of_everybody() -> None:
         (400_000, 219_600, False),
         (400_000, 224_000, True),
     ],
-    ids=["rho at 3 standard errors", "above them", "19 pairs", "20 pairs", "rho below a tenth", "rho above a tenth"],
+    ids=[
+        "rho at 3 standard errors",
+        "above them",
+        "19 pairs",
+        "20 pairs",
+        "rho below a tenth",
+        "rho above a tenth",
+    ],
 )
 def test_a_group_is_confirmed_by_twenty_pairs_and_a_rho_that_exceeds_a_tenth_by_three_standard_errors(
     n: int, agreed: int, found: bool, monkeypatch: pytest.MonkeyPatch
@@ -107,7 +120,9 @@ def test_copies_are_worth_one_annotator_together() -> None:
 
 def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
     for excess, words in ((0.41, "as if they copied"), (0.39, "by erring alike")):
-        said = correlation._warnings(np.array(["a", "b"]), np.zeros(2, np.int64), np.array([excess]), np.ones(2), [])
+        said = correlation._warnings(
+            np.array(["a", "b"]), np.zeros(2, np.int64), np.array([excess]), np.ones(2), []
+        )
         assert words in said[0]
 
 
@@ -118,7 +133,9 @@ def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: b
     assert bool(correlation._warnings(np.arange(6), nobody, np.empty(0), np.ones(6), kin)) == warned
 
 
-def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
+def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> (
+    None
+):
     one = finegold.simulate(100, 6, 3, votes_per_task=4, seed=3).annotations
     task, who, label = one.votes()
     copies = (task[None] + 100 * np.arange(4)[:, None]).ravel()
@@ -130,10 +147,16 @@ def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_inte
     assert (high - low) / (2 * small.errors["alpha"]) == pytest.approx(1.96, abs=0.001)
 
 
-def test_a_temperature_is_judged_by_truths_of_the_fifth_that_it_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temperature_is_judged_by_truths_of_the_fifth_that_it_did_not_see(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(reliability, "_best_temperature", lambda rows, truth: seen.append(len(truth)) or 1.0)
-    reliability._cross_fitted(np.full((100, 2), 0.5), np.zeros(100, np.int32), np.random.default_rng(0))
+    monkeypatch.setattr(
+        reliability, "_best_temperature", lambda rows, truth: seen.append(len(truth)) or 1.0
+    )
+    reliability._cross_fitted(
+        np.full((100, 2), 0.5), np.zeros(100, np.int32), np.random.default_rng(0)
+    )
     assert seen == [80] * 5
 
 
@@ -160,7 +183,9 @@ def test_agreement_has_an_interval_from_a_hundred_tasks_on() -> None:
 
 def test_the_interval_of_a_share_of_right_labels_is_exact() -> None:
     votes = finegold.simulate(60, 5, 2, votes_per_task=3, seed=5)
-    found = reliability.calibration(finegold.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist())))
+    found = reliability.calibration(
+        finegold.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist()))
+    )
     for _, _, n, _, accuracy, low, high in found.curve().rows():
         right = accuracy * n
         assert low == pytest.approx(beta.ppf(0.025, right, n - right + 1) if right else 0)
@@ -172,9 +197,13 @@ def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:
     assert odds[:, 0] / odds[:, 1] == pytest.approx([3.0, 1.0])
 
 
-def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     task = np.repeat(np.arange(4), [5, 9, 3, 4])
-    result = finegold.aggregate(Annotations.from_arrays(task, np.arange(21), np.arange(21) % 2), "mv")
+    result = finegold.aggregate(
+        Annotations.from_arrays(task, np.arange(21), np.arange(21) % 2), "mv"
+    )
     gain = np.array([0.1, 0.2, 0.1, 0.1])
     monkeypatch.setattr(next_votes, "expected_gains", lambda *_: (gain, np.zeros(4, np.bool_)))
     assert next_votes.plan(result).ask.tolist() == [1, 2, 3, 0]
@@ -208,7 +237,9 @@ def test_a_class_counts_as_seen_from_half_a_vote_on() -> None:
 def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(
     temperature: float, warned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = SimpleNamespace(temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9)
+    found = SimpleNamespace(
+        temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9
+    )
     monkeypatch.setattr(overview, "calibration", lambda *_: found)
     said = overview.trust(of_one([0] * 40), {task: task % 2 for task in range(100)}).warnings
     assert any("a temperature of" in words for words in said) == warned
@@ -224,13 +255,17 @@ def test_words_of_a_report_are_those_of_climate_assessments() -> None:
 def test_ties_are_warned_of_from_30_percent_of_the_tasks_on(n_tied: int, warns: bool) -> None:
     task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
     label = np.where((task < n_tied) & (who == 1), 1, 0)
-    said = majority.tie_warnings(finegold.aggregate(Annotations.from_arrays(task, who, label, classes=[0, 1])))
+    said = majority.tie_warnings(
+        finegold.aggregate(Annotations.from_arrays(task, who, label, classes=[0, 1]))
+    )
     assert bool(said) == warns
     assert not warns or said[0].startswith("the votes of 3 of 10 tasks are tied")
 
 
 @pytest.mark.parametrize(("n", "kind"), [(19, ""), (20, "one class")])
-def test_nobody_is_suspected_by_fewer_than_twenty_votes(n: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_suspected_by_fewer_than_twenty_votes(
+    n: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finegold.insight.spam.MIN_LOG_ODDS", 0.0)
     assert spam(of_one([0] * n)).kind[5] == kind
 
@@ -241,7 +276,9 @@ def test_advice_needs_twenty_votes_and_five_points() -> None:
         return any(one.annotator == 5 for one in next_votes.plan(of_one(votes)).advice)
 
     assert [advised(12, n) for n in (19, 20)] == [False, True]
-    _, high = suggested_accuracies(of_one([1 - task % 2 if task < 4 else task % 2 for task in range(100)]))
+    _, high = suggested_accuracies(
+        of_one([1 - task % 2 if task < 4 else task % 2 for task in range(100)])
+    )
     assert 0.95 < high[5] < 1.0  # below the usual accuracy, but not by five points
     assert not advised(4, 100)
     assert advised(20, 100)
@@ -287,19 +324,24 @@ def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> No
 
 
 @pytest.mark.parametrize(("skill", "action"), [(0.56, "drop"), (0.75, "retrain")])
-def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(skill: float, action: str) -> None:
+def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(
+    skill: float, action: str
+) -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=1500)
     right = np.column_stack([rng.random((1500, 6)) < 0.95, rng.random(1500) < skill])
     task, who = np.indices(right.shape).reshape(2, -1)
-    votes = Annotations.from_arrays(task, who, np.where(right, truth[:, None], 1 - truth[:, None]).ravel())
+    votes = Annotations.from_arrays(
+        task, who, np.where(right, truth[:, None], 1 - truth[:, None]).ravel()
+    )
     result = finegold.aggregate(votes, "ds")
     (advice,) = [one for one in result.next().advice if one.annotator == 6]
     assert advice.action == action
 
 
 @pytest.mark.parametrize(
-    ("alpha", "n", "words"), [(0.19, 3, "little more than by chance"), (0.21, 3, ""), (0.5, 2, "fewer than three")]
+    ("alpha", "n", "words"),
+    [(0.19, 3, "little more than by chance"), (0.21, 3, ""), (0.5, 2, "fewer than three")],
 )
 def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task(
     alpha: float, n: int, words: str, monkeypatch: pytest.MonkeyPatch
@@ -307,15 +349,23 @@ def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task(
     task, who = np.indices((30, n)).reshape(2, -1)
     result = finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "ds")
     agreed = overview.agreement(result.annotations)
-    monkeypatch.setattr(overview, "agreement", lambda votes: SimpleNamespace(alpha=alpha, figures=agreed.figures))
-    said = [warning for warning in result.trust().warnings if "by chance" in warning or "fewer than" in warning]
+    monkeypatch.setattr(
+        overview, "agreement", lambda votes: SimpleNamespace(alpha=alpha, figures=agreed.figures)
+    )
+    said = [
+        warning
+        for warning in result.trust().warnings
+        if "by chance" in warning or "fewer than" in warning
+    ]
     assert len(said) == bool(words)
     assert all(words in warning for warning in said)
 
 
 def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
     shares = {"a": 59, "b": 61}  # of a hundred votes: the lead is 0.18 and 0.22
-    rows = [(task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)]
+    rows = [
+        (task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)
+    ]
     result = finegold.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
     assert [row[0] for row in result.contested().rows()] == ["a"]
     assert [row[0] for row in contested(result).rows()] == ["a"]

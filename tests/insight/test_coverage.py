@@ -40,7 +40,9 @@ BY_HAND = {
     "n_truths": [3, 2, 3, 0],
     "empirical_accuracy": [2 / 3, 0.5, 1 / 3, None],
 }
-WIDE = "task,all,ham,some,never\n" + "".join(f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(L.tolist()))
+WIDE = "task,all,ham,some,never\n" + "".join(
+    f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(L.tolist())
+)
 
 
 def matrix():
@@ -92,7 +94,9 @@ def test_a_table_comes_back_as_it_came(kind):
     found = finegold.coverage(frame, TRUTH, wide=True, missing=[-1])
     assert type(found) is type(frame)
     plain = to_polars(found).to_dict(as_series=False)
-    assert {name: [v if v == v else None for v in values] for name, values in plain.items()} == BY_HAND
+    assert {
+        name: [v if v == v else None for v in values] for name, values in plain.items()
+    } == BY_HAND
 
 
 def test_classes_of_mixed_kinds_become_text():
@@ -112,19 +116,36 @@ def twin(votes, truth):
         right[j] += truth[i] == k
     rows = []
     for j in range(votes.n_annotators):
-        others = [set().union(*(row[o] for o in range(votes.n_annotators) if o != j)) for row in said]
+        others = [
+            set().union(*(row[o] for o in range(votes.n_annotators) if o != j)) for row in said
+        ]
         own = [row[j] for row in said]
         together = [bool(mine and theirs) for mine, theirs in zip(own, others, strict=True)]
-        differ = [any(a != b for a in mine for b in theirs) for mine, theirs in zip(own, others, strict=True)]
+        differ = [
+            any(a != b for a in mine for b in theirs)
+            for mine, theirs in zip(own, others, strict=True)
+        ]
         share = right[j] / judged[j] if judged[j] else None
         covered = sum(map(bool, own)) / n_tasks
         polarity = sorted(set().union(*own))
-        rows.append((n_votes[j], covered, polarity, sum(together) / n_tasks, sum(differ) / n_tasks, judged[j], share))
+        rows.append(
+            (
+                n_votes[j],
+                covered,
+                polarity,
+                sum(together) / n_tasks,
+                sum(differ) / n_tasks,
+                judged[j],
+                share,
+            )
+        )
     return rows
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-1, 3)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-1, 3)), min_size=1, max_size=40
+    ),
     st.lists(st.integers(-1, 4), min_size=6, max_size=6),
     st.sampled_from(["first", "all"]),
 )
@@ -132,7 +153,9 @@ def test_sums_over_votes_equal_a_dense_table(rows, truth, repeated):
     rows = [*rows, (0, 0, 0)]
     task, annotator, label = zip(*rows, strict=True)
     labels = np.array([None if k < 0 else k for k in label], dtype=object)
-    votes = Annotations.from_arrays(task, annotator, labels, classes=list(range(4)), repeated=repeated)
+    votes = Annotations.from_arrays(
+        task, annotator, labels, classes=list(range(4)), repeated=repeated
+    )
     key = np.array(truth, np.int32)[: votes.n_tasks]
     key[0] = 0
     found = finegold.coverage(votes, key).head(votes.n_annotators).drop("annotator").rows()
@@ -142,8 +165,13 @@ def test_sums_over_votes_equal_a_dense_table(rows, truth, repeated):
 def test_many_votes_need_no_table_of_tasks_and_annotators():
     n = 20_000
     rng = np.random.default_rng(0)
-    task, annotator = rng.permutation(n), rng.permutation(n)  # a dense table would have 400 million entries
-    votes = Annotations.from_arrays(np.append(task, 0), np.append(annotator, 1), np.append(task % 300, 5))
+    task, annotator = (
+        rng.permutation(n),
+        rng.permutation(n),
+    )  # a dense table would have 400 million entries
+    votes = Annotations.from_arrays(
+        np.append(task, 0), np.append(annotator, 1), np.append(task % 300, 5)
+    )
     finegold.coverage(matrix())  # compiled, loaded
     tracemalloc.start()
     found = finegold.coverage(votes, {0: 5})
@@ -192,7 +220,9 @@ def test_a_long_polarity_is_cut_on_the_terminal_only(tmp_path):
     assert len(json_of("coverage", votes)["annotators"][0]["polarity"]) == 8
 
 
-@pytest.mark.parametrize(("name", "polarity"), [("out.csv", "0, 1"), ("out.tsv", "0, 1"), ("out.parquet", [0, 1])])
+@pytest.mark.parametrize(
+    ("name", "polarity"), [("out.csv", "0, 1"), ("out.tsv", "0, 1"), ("out.parquet", [0, 1])]
+)
 def test_the_table_is_written(files, tmp_path, name, polarity):
     out = tmp_path / name
     succeed("coverage", files[0], "--wide", "--missing", "-1", "--truth", files[1], "-o", out)
@@ -205,7 +235,17 @@ def test_the_table_is_written(files, tmp_path, name, polarity):
 
 def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     model = tmp_path / "m.finegold"
-    options = ("--wide", "--missing", "-1", "--method", "ds", "-o", tmp_path / "labels.csv", "--save", model)
+    options = (
+        "--wide",
+        "--missing",
+        "-1",
+        "--method",
+        "ds",
+        "-o",
+        tmp_path / "labels.csv",
+        "--save",
+        model,
+    )
     succeed("aggregate", files[0], *options)
     told = json_of("coverage", model)["annotators"]
     assert [row["annotator"] for row in told] == NAMES

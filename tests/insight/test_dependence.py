@@ -28,7 +28,9 @@ def panel(family, n_tasks=400, skill=0.8, follows=0.7, seed=0):
     rng = np.random.default_rng(seed)
     family = np.asarray(family)
     truth = rng.integers(2, size=n_tasks)
-    views = np.where(rng.random((n_tasks, family.max() + 1)) < skill, truth[:, None], 1 - truth[:, None])
+    views = np.where(
+        rng.random((n_tasks, family.max() + 1)) < skill, truth[:, None], 1 - truth[:, None]
+    )
     own = np.where(rng.random((n_tasks, len(family))) < skill, truth[:, None], 1 - truth[:, None])
     answers = np.where(rng.random(own.shape) < follows, views[:, family], own)
     return Annotations.from_arrays(*np.nonzero(np.ones_like(answers)), answers.ravel())
@@ -49,7 +51,10 @@ COPIERS = range(5)
         *(({"seed": seed}, COPIERS) for seed in range(3)),
         *(({"seed": seed, "copiers": 0}, ()) for seed in range(6)),
         ({"n_tasks": 6000, "votes": 12}, COPIERS),  # more pairs than the limit of the test below
-        ({"n_tasks": 400, "n_annotators": 300, "copiers": 0, "seed": 2}, ()),  # chance groups that are not confirmed
+        (
+            {"n_tasks": 400, "n_annotators": 300, "copiers": 0, "seed": 2},
+            (),
+        ),  # chance groups that are not confirmed
     ],
     ids=str,
 )
@@ -64,7 +69,9 @@ def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(settings, members
 def test_where_matrices_of_all_annotators_do_not_fit_the_pooled_one_serves(copiers, monkeypatch):
     monkeypatch.setattr(correlation, "MAX_MATRIX_NUMBERS", 40 * 40)
     monkeypatch.setattr(correlation, "CHUNK_NUMBERS", 1000)
-    assert np.flatnonzero(groups_in(crowd(copiers=copiers, K=40)) >= 0).tolist() == list(range(copiers))
+    assert np.flatnonzero(groups_in(crowd(copiers=copiers, K=40)) >= 0).tolist() == list(
+        range(copiers)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -22,7 +22,11 @@ def test_figures_are_those_that_a_reader_computes_with_pandas(name):
     log = log_named(name)
     own = by_pandas(PANDAS[name](LOGS / name))
     for one in score_judges(log, merge(log)):
-        for figure in ("accuracy", "strict_accuracy", *(["pair_accuracy"] if log.kind == "pairwise" else [])):
+        for figure in (
+            "accuracy",
+            "strict_accuracy",
+            *(["pair_accuracy"] if log.kind == "pairwise" else []),
+        ):
             assert getattr(one, figure).value == pytest.approx(own.loc[one.judge, figure], abs=1e-9)
 
 
@@ -35,7 +39,9 @@ def test_the_best_judge_of_judgebench_is_first():
 def test_labels_are_not_worse_than_the_majority_and_truths_help():
     log = log_named("llmbar")
     rest = list(range(100, log.n_items))
-    blind, taught = (finegold.judges.assess(with_truths(log, items)) for items in ([], list(range(100))))
+    blind, taught = (
+        finegold.judges.assess(with_truths(log, items)) for items in ([], list(range(100)))
+    )
     assert right(blind, log, rest) >= majority(log, rest)
     assert right(taught, log, rest) > 0.8
     assert "tie" not in taught.labels()["label"].to_list()

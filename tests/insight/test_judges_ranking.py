@@ -16,12 +16,25 @@ def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,))
     S, J = len(theta), len(position)
     a = rng.integers(0, S, n_items)
     b = (a + rng.integers(1, S, n_items)) % S
-    item, judge, order = (part.ravel() for part in np.meshgrid(range(n_items), range(J), [1, -1], indexing="ij"))
+    item, judge, order = (
+        part.ravel() for part in np.meshgrid(range(n_items), range(J), [1, -1], indexing="ij")
+    )
     eta = np.exp(log_s)[judge] * (theta[a] - theta[b])[item] + np.array(position)[judge] * order
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.exp(tie)[judge]])
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
     outcome = np.minimum((rng.random(len(item)) > sums).sum(axis=0), 2)
-    return Games(a[item], b[item], judge, order.astype(float), outcome, np.ones(len(item)), item, S, J, n_items)
+    return Games(
+        a[item],
+        b[item],
+        judge,
+        order.astype(float),
+        outcome,
+        np.ones(len(item)),
+        item,
+        S,
+        J,
+        n_items,
+    )
 
 
 def davidson_by_mm(games, sweeps=4000):
@@ -36,7 +49,9 @@ def davidson_by_mm(games, sweeps=4000):
         total = x + y + nu * np.sqrt(x * y)
         for_a = (1 + nu / 2 * np.sqrt(y / x)) / total
         for_b = (1 + nu / 2 * np.sqrt(x / y)) / total
-        gamma = points / (np.bincount(games.a, for_a, minlength=S) + np.bincount(games.b, for_b, minlength=S))
+        gamma = points / (
+            np.bincount(games.a, for_a, minlength=S) + np.bincount(games.b, for_b, minlength=S)
+        )
         gamma /= np.exp(np.log(gamma).mean())
         x, y = gamma[games.a], gamma[games.b]
         nu = n_ties / (np.sqrt(x * y) / (x + y + nu * np.sqrt(x * y))).sum()
@@ -57,15 +72,21 @@ def test_strengths_agree_with_an_independent_implementation(flat_priors):
     assert np.abs(found.theta - theta).max() < 0.005
     assert found.tie[0] == pytest.approx(nu, abs=0.005)
     without = Games(**{**vars(games), "order": np.zeros(len(games.a))})
-    assert np.abs(fit_strengths(without, learn_weights=False, n_draws=10).theta - theta).max() < 1e-4
+    assert (
+        np.abs(fit_strengths(without, learn_weights=False, n_draws=10).theta - theta).max() < 1e-4
+    )
 
 
-@pytest.mark.parametrize(("learn", "control", "n"), [(True, False, 10), (True, True, 11), (False, True, 9)])
+@pytest.mark.parametrize(
+    ("learn", "control", "n"), [(True, False, 10), (True, True, 11), (False, True, 9)]
+)
 def test_the_gradient_is_that_of_the_loss(learn, control, n):
     parts = {"position": (0.3, 0), "tie": (0, -1), "log_s": (0.2, -0.2)}
     games = draw(np.random.default_rng(1), np.linspace(1, -1, 4), n_items=50, **parts)
     longer = np.random.default_rng(3).integers(-4, 5, 50)[games.item]
-    model = bradley_terry.Model(Games(**vars(games) | {"longer": longer if control else None}), learn)
+    model = bradley_terry.Model(
+        Games(**vars(games) | {"longer": longer if control else None}), learn
+    )
     x = np.random.default_rng(2).normal(0, 0.5, n)
     _, gradient = model.loss(x)
     steps = np.eye(len(x)) * 1e-5
@@ -78,14 +99,23 @@ def test_intervals_hold_known_strengths():
     for seed in range(60):
         judges = {"position": (0.5, 0, 0), "tie": (-1, 0, -0.5), "log_s": (0.4, 0, -0.4)}
         games = draw(np.random.default_rng(seed), theta, n_items=250, **judges)
-        low, high = np.quantile(fit_strengths(games, n_draws=300, seed=seed).draws, [0.025, 0.975], axis=0)
+        low, high = np.quantile(
+            fit_strengths(games, n_draws=300, seed=seed).draws, [0.025, 0.975], axis=0
+        )
         inside.append((low <= theta) & (theta <= high))
     assert 0.90 < np.mean(inside) < 0.98
 
 
 def test_position_discrimination_and_ties_are_recovered():
     position, tie, log_s = (0.6, -0.2, 0.0), (-1.0, 0.0, -0.5), (0.5, 0.0, -0.5)
-    games = draw(np.random.default_rng(3), np.linspace(1, -1, 6), n_items=5000, position=position, tie=tie, log_s=log_s)
+    games = draw(
+        np.random.default_rng(3),
+        np.linspace(1, -1, 6),
+        n_items=5000,
+        position=position,
+        tie=tie,
+        log_s=log_s,
+    )
     found = fit_strengths(games, n_draws=10)
     assert np.abs(found.position - position).max() < 0.08
     assert np.abs(found.tie - tie).max() < 0.08
@@ -111,7 +141,9 @@ def test_a_simulated_log_is_ranked():
 def rows(*games):
     """item, judge, model_a, model_b, winner"""
     names = ("item", "judge", "model_a", "model_b", "winner")
-    return pl.DataFrame([dict(zip(names, (i, "j", *game), strict=True)) for i, game in enumerate(games)])
+    return pl.DataFrame(
+        [dict(zip(names, (i, "j", *game), strict=True)) for i, game in enumerate(games)]
+    )
 
 
 @pytest.mark.parametrize("weights", ["learned", "equal"])
@@ -126,7 +158,9 @@ def test_strengths_may_leave_aside_what_lengths_explain(weights):
         "response_a": ["x" * k for k in lengths[:, 0]], "response_b": ["x" * k for k in lengths[:, 1]],
         "winner": np.where(rng.random(n) < 1 / (1 + np.exp(-3 * share)), "A", "B"),
     })  # fmt: skip
-    plain, controlled = (finegold.judges.rank(frame, weights=weights, control_length=on) for on in (False, True))
+    plain, controlled = (
+        finegold.judges.rank(frame, weights=weights, control_length=on) for on in (False, True)
+    )
     assert plain.standings[0].strength.low > 0.2
     assert controlled.standings[0].strength.low < 0.1
     assert controlled.length_effect.low < 3 < controlled.length_effect.high

@@ -70,11 +70,17 @@ SIX = ["A/B", "A/A", "A/tie", "tie/tie", "B/A", "B/tie"]
 @pytest.mark.parametrize(
     ("gold", "credit", "pair"),
     [
-        ("A", [1, 0.5, 0.5, 0.5, 0, 0.5], [1, 0, 1, 0, 0, 0]),  # no truth is a tie, so a tie decides nothing
+        (
+            "A",
+            [1, 0.5, 0.5, 0.5, 0, 0.5],
+            [1, 0, 1, 0, 0, 0],
+        ),  # no truth is a tie, so a tie decides nothing
         ("tie", [0, 0.5, 0.5, 1, 0, 0.5], [0, 0, 0, 1, 0, 0]),
     ],
 )
-def test_an_undecided_answer_counts_half_and_a_tie_is_a_class_only_if_a_truth_is_one(gold, credit, pair):
+def test_an_undecided_answer_counts_half_and_a_tie_is_a_class_only_if_a_truth_is_one(
+    gold, credit, pair
+):
     found = merge(assess(log_of(SIX), dict.fromkeys(range(6), gold)).log)
     assert found.credit.tolist() == credit
     assert found.pair.tolist() == pair
@@ -111,7 +117,11 @@ def test_intervals_hold_shares_and_means_of_half_credits():
     inside = []
     for _ in range(400):
         inside.append((share := share_of(rng.binomial(50, 0.9), 50)).low <= 0.9 <= share.high)
-        inside.append((mean := mean_of(rng.choice([0, 0.5, 1], 50, p=[0.1, 0.7, 0.2]))).low <= 0.55 <= mean.high)
+        inside.append(
+            (mean := mean_of(rng.choice([0, 0.5, 1], 50, p=[0.1, 0.7, 0.2]))).low
+            <= 0.55
+            <= mean.high
+        )
     assert 0.93 < np.mean(inside) < 0.98
     alike = mean_of(np.ones(20))
     assert (alike.value, alike.high) == (1, 1)
@@ -124,7 +134,9 @@ def test_gold_corrects_what_the_posterior_expects():
     inside, errors = [], []
     for _ in range(300):
         right = rng.random(1000) < 0.7
-        expected = np.clip(0.45 + 0.2 * right + rng.normal(0, 0.1, 1000), 0, 1)  # biased, but informative
+        expected = np.clip(
+            0.45 + 0.2 * right + rng.normal(0, 0.1, 1000), 0, 1
+        )  # biased, but informative
         known = np.where(np.arange(1000) < 100, right, np.nan)
         found = prediction_powered(expected, known)
         inside.append(found.low <= 0.7 <= found.high)
@@ -153,7 +165,9 @@ def test_figures_of_a_simulated_log_are_recovered(drawn, report):
     assert worst.position_p < 1e-20
     one = next(one for one in report.scores if one.judge == "acme-large")
     price = drawn.judges["cost"][drawn.judges["judge"].index("acme-large")]
-    assert one.cost == pytest.approx(price / (1 - one.failed.value))  # per verdict, and failures are paid
+    assert one.cost == pytest.approx(
+        price / (1 - one.failed.value)
+    )  # per verdict, and failures are paid
     assert "<b>8 judges</b>" in report._repr_html_()
     assert report._repr_html_().count("<tr>") == 9
 
@@ -169,8 +183,12 @@ def test_without_gold_there_is_no_accuracy_and_one_sentence_says_what_would_sett
 
 
 def test_a_few_truths_give_a_wide_interval_and_fewer_give_none(simulated, gold):
-    few, fewer = (assess(simulated, dict(list(gold.items())[:n])) for n in (MIN_GOLD + 2, MIN_GOLD - 1))
-    assert all(one.accuracy.high - one.accuracy.low > 0.3 for one in few.scores if one.n_gold >= MIN_GOLD)
+    few, fewer = (
+        assess(simulated, dict(list(gold.items())[:n])) for n in (MIN_GOLD + 2, MIN_GOLD - 1)
+    )
+    assert all(
+        one.accuracy.high - one.accuracy.low > 0.3 for one in few.scores if one.n_gold >= MIN_GOLD
+    )
     assert all(np.isnan(one.accuracy.value) for one in fewer.scores)
 
 
@@ -180,11 +198,18 @@ def test_labels_are_votes_over_calls_and_truths_weight_the_judges():
     truth = rng.integers(0, 2, 300)
     wrong = np.where(rng.random(300) < 0.7, 1 - truth, truth)
     said = {"good": np.where(rng.random(300) < 0.95, truth, 1 - truth), "bad": wrong, "copy": wrong}
-    log = pl.concat([log_of(["AB"[code] for code in answer], name) for name, answer in said.items()])
+    log = pl.concat(
+        [log_of(["AB"[code] for code in answer], name) for name, answer in said.items()]
+    )
     expected = ["AB"[code] for code in truth]
 
     def right(report):
-        return np.mean([label == expected[item] for item, label in report.labels().select("item", "label").iter_rows()])
+        return np.mean(
+            [
+                label == expected[item]
+                for item, label in report.labels().select("item", "label").iter_rows()
+            ]
+        )
 
     assert right(assess(log)) < 0.45
     assert right(assess(log, dict(enumerate(expected[:30])))) > 0.9
@@ -194,14 +219,20 @@ def test_kappa_agrees_with_its_definition_and_scores_have_errors_and_a_weighted_
     rng = np.random.default_rng(2)
     truth = rng.integers(1, 6, 200)
     score = np.clip(truth + rng.choice([-1, 0, 0, 1, 1], 200), 1, 5)
-    log = pl.DataFrame({"item": np.arange(200), "judge": ["j"] * 200, "score": score, "human": truth})
+    log = pl.DataFrame(
+        {"item": np.arange(200), "judge": ["j"] * 200, "score": score, "human": truth}
+    )
     found = assess(log).scores[0]
     table = np.zeros((5, 5))
     np.add.at(table, (truth - 1, score - 1), 1 / 200)
     chance = np.outer(table.sum(axis=1), table.sum(axis=0))
     weight = (np.arange(5)[:, None] - np.arange(5)) ** 2
-    assert found.kappa.value == pytest.approx((np.trace(table) - np.trace(chance)) / (1 - np.trace(chance)))
-    assert found.weighted_kappa.value == pytest.approx(1 - (weight * table).sum() / (weight * chance).sum())
+    assert found.kappa.value == pytest.approx(
+        (np.trace(table) - np.trace(chance)) / (1 - np.trace(chance))
+    )
+    assert found.weighted_kappa.value == pytest.approx(
+        1 - (weight * table).sum() / (weight * chance).sum()
+    )
     assert found.error.value == pytest.approx(np.abs(score - truth).mean())
     assert found.bias.value == pytest.approx((score - truth).mean())
     assert found.bias.low < found.bias.value < found.bias.high
@@ -231,19 +262,29 @@ def test_the_frontier_is_the_best_for_the_money(report):
     equal = report.panels({one.judge: 1.0 for one in report.scores})
     assert [one.cost for one in equal] == [len(one.judges) for one in equal]
     names = report.log.judge_names
-    given, own = (dict(zip(names, report._prices(prices), strict=True)) for prices in ({"acme-mini": 7.0}, None))
-    assert (given["acme-mini"], given["judge-8"]) == (7.0, own["judge-8"])  # prices may be given for some judges
+    given, own = (
+        dict(zip(names, report._prices(prices), strict=True))
+        for prices in ({"acme-mini": 7.0}, None)
+    )
+    assert (given["acme-mini"], given["judge-8"]) == (
+        7.0,
+        own["judge-8"],
+    )  # prices may be given for some judges
     with pytest.raises(InputError, match="there is no judge 'nobody'; the judges"):
         report.panels({"nobody": 1.0})
 
 
 def test_a_cascade_asks_the_dear_judge_only_where_cheap_ones_disagree(report):
-    found = report.cascade({one.judge: 100.0 if one.judge == "acme-mini" else 1.0 for one in report.scores})
+    found = report.cascade(
+        {one.judge: 100.0 if one.judge == "acme-mini" else 1.0 for one in report.scores}
+    )
     assert found.then == "acme-mini"
     assert found.cost == pytest.approx(2 + 100 * found.asked)
     assert 0 < found.asked < 1
     assert "where they disagree" in str(found)
-    assert isinstance(found.accuracy, float)  # without an interval, which did not hold on a real panel
+    assert isinstance(
+        found.accuracy, float
+    )  # without an interval, which did not hold on a real panel
     assert report.cascade({one.judge: 1.0 for one in report.scores}) is None
 
 
@@ -259,9 +300,19 @@ def panel_of(n_items, accuracies, *, seed=0, **columns):
     truth, parts = rng.integers(0, 2, n_items), []
     gold = ["AB"[side] for side in truth]
     for judge, accuracy in accuracies.items():
-        right = rng.random(n_items) < (accuracy(np.arange(n_items)) if callable(accuracy) else accuracy)
+        right = rng.random(n_items) < (
+            accuracy(np.arange(n_items)) if callable(accuracy) else accuracy
+        )
         said = ["AB"[side] for side in np.where(right, truth, 1 - truth)]
-        parts.append({"item": range(n_items), "judge": [judge] * n_items, "verdict": said, "gold": gold, **columns})
+        parts.append(
+            {
+                "item": range(n_items),
+                "judge": [judge] * n_items,
+                "verdict": said,
+                "gold": gold,
+                **columns,
+            }
+        )
     return pl.concat(map(pl.DataFrame, parts))
 
 
@@ -286,8 +337,13 @@ def test_labels_of_the_best_panel_for_the_money():
     assert only_judges(assessed.log, ["bad", "good"]).judge_names == ["bad", "good"]
     with pytest.raises(InputError, match="there is no judge 'nobody'"):
         assessed.labels(["nobody"])
-    halves = pl.concat([panel_of(60, {"one": 0.9}), panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)])
-    assert set(assess(halves).best_panel().judges) == {"one", "two"}  # each answers half of the items
+    halves = pl.concat(
+        [panel_of(60, {"one": 0.9}), panel_of(60, {"two": 0.8}).with_columns(pl.col("item") + 60)]
+    )
+    assert set(assess(halves).best_panel().judges) == {
+        "one",
+        "two",
+    }  # each answers half of the items
 
 
 def test_drift_is_the_accuracy_or_agreement_of_later_calls_minus_that_of_earlier_ones():
@@ -299,7 +355,9 @@ def test_drift_is_the_accuracy_or_agreement_of_later_calls_minus_that_of_earlier
         assert drift["worse"].high < 0
         assert drift["same"].low < 0 < drift["same"].high
     credit = assess(frame).scores
-    assert next(one.drift.value for one in credit if one.judge == "worse") == pytest.approx(-0.35, abs=0.1)
+    assert next(one.drift.value for one in credit if one.judge == "worse") == pytest.approx(
+        -0.35, abs=0.1
+    )
     assert all(np.isnan(one.drift.value) for one in assess(frame.drop("created_at")).scores)
 
 
@@ -310,14 +368,18 @@ def test_a_bias_for_length_is_the_difference_of_accuracies_where_the_longer_and_
     longer = np.where(lengths[:, 0] > lengths[:, 1], "A", "B")
     is_longer = longer == frame["gold"].to_numpy()[:400]
     follows = frame.with_columns(longer=pl.Series(np.tile(longer, 3)))
-    said = pl.when((pl.col("judge") == "always") | ((pl.col("judge") == "long") & (pl.col("item") % 2 == 0)))
+    said = pl.when(
+        (pl.col("judge") == "always") | ((pl.col("judge") == "long") & (pl.col("item") % 2 == 0))
+    )
     found = assess(follows.with_columns(verdict=said.then("longer").otherwise("verdict")))
     bias = {one.judge: one.length_bias for one in found.scores}
     assert bias["always"].value == 1
     assert bias["fair"].low < 0 < bias["fair"].high
     assert 0.3 < bias["long"].low < bias["long"].value < 0.7
     skewed = assess(frame.filter(pl.Series(np.tile(is_longer | (np.arange(400) % 5 == 0), 3))))
-    assert {one.judge: one.length_bias.low < 0 for one in skewed.scores}["fair"]  # although the longer is mostly right
+    assert {one.judge: one.length_bias.low < 0 for one in skewed.scores}[
+        "fair"
+    ]  # although the longer is mostly right
 
 
 def test_win_rates_by_people_are_those_of_the_truths_made_more_precise(truths, simulated):
@@ -333,13 +395,19 @@ def test_pointwise_scores_work_the_same_way():
     rng = np.random.default_rng(0)
     truth = rng.integers(1, 6, 300)
     rows = [
-        {"item": i, "judge": f"j{j}", "score": int(np.clip(truth[i] + rng.choice([-1, 0, 0, 0, 1]), 1, 5))}
+        {
+            "item": i,
+            "judge": f"j{j}",
+            "score": int(np.clip(truth[i] + rng.choice([-1, 0, 0, 0, 1]), 1, 5)),
+        }
         for i in range(300)
         for j in range(4)
     ]
     found = assess(pl.DataFrame(rows), {i: int(truth[i]) for i in range(100)})
     assert all(0.5 < one.accuracy.value < 0.75 for one in found.scores)
-    assert all(np.isnan(one.position_bias.value) and np.isnan(one.ties.value) for one in found.scores)
+    assert all(
+        np.isnan(one.position_bias.value) and np.isnan(one.ties.value) for one in found.scores
+    )
 
 
 def test_logs_without_any_usable_verdict_are_refused():
@@ -349,7 +417,9 @@ def test_logs_without_any_usable_verdict_are_refused():
 
 def test_a_judge_without_a_decided_answer_is_still_listed():
     said = {"a": ["A"] * 12, "b": ["A"] * 12, "undecided": ["A/A"] * 12}
-    found = assess(pl.concat([log_of(*each[::-1]) for each in said.items()]), dict.fromkeys(range(12), "A"))
+    found = assess(
+        pl.concat([log_of(*each[::-1]) for each in said.items()]), dict.fromkeys(range(12), "A")
+    )
     assert [one.judge for one in found.scores] == ["a", "b", "undecided"]
     assert (found.scores[2].undecided.value, found.scores[2].accuracy.value) == (1, 0.5)
     alone = assess(log_of(["A/A"] * 3))

@@ -89,12 +89,26 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     skilled = {f"s{number}": 0.85 for number in range(8)}
     votes = crowd({**skilled, "spammer": 0.0, "poor": 0.3}, n_tasks=300, share=0.5)
     task, annotator, label = votes.votes()
-    muddled = (annotator == list(votes.annotator_names).index("s3")) & (task % 3 == 2)  # s3 takes every z for y
-    columns = votes.task_names[task], votes.annotator_names[annotator], votes.class_names[np.where(muddled, 1, label)]
+    muddled = (annotator == list(votes.annotator_names).index("s3")) & (
+        task % 3 == 2
+    )  # s3 takes every z for y
+    columns = (
+        votes.task_names[task],
+        votes.annotator_names[annotator],
+        votes.class_names[np.where(muddled, 1, label)],
+    )
     advice = {
-        row[0]: row for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds").next().annotators().rows()
+        row[0]: row
+        for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds")
+        .next()
+        .annotators()
+        .rows()
     }
-    assert {who: row[1] for who, row in advice.items()} == {"spammer": "drop", "poor": "retrain", "s3": "retrain"}
+    assert {who: row[1] for who, row in advice.items()} == {
+        "spammer": "drop",
+        "poor": "retrain",
+        "s3": "retrain",
+    }
     assert "votes y in" in advice["s3"][4]
     assert "cases of z" in advice["s3"][4]
     assert "hardly depend on the truth" in advice["spammer"][4]
@@ -110,7 +124,9 @@ def test_a_confusion_is_named_only_with_ten_cases():
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
 def test_any_method_can_plan(method):
-    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(3, safe=1.0)
+    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(
+        3, safe=1.0
+    )
     assert len(plan.tasks()) == 3
     assert (plan.gain >= 0).all()
 
@@ -122,7 +138,11 @@ def test_a_model_without_votes_is_refused(result):
 
 @pytest.mark.parametrize(
     ("wish", "words"),
-    [({"budget": 0}, "at least 1 vote"), ({"budget": 2.5}, "a whole number"), ({"safe": 1.5}, "a probability")],
+    [
+        ({"budget": 0}, "at least 1 vote"),
+        ({"budget": 2.5}, "a whole number"),
+        ({"safe": 1.5}, "a probability"),
+    ],
 )
 def test_wishes_that_make_no_sense_are_refused(result, wish, words):
     with pytest.raises(InputError, match=words):
@@ -133,9 +153,14 @@ def test_the_command_writes_tables_and_json(tmp_path):
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "model"
     succeed("aggregate", votes, "--method", "mv", "--save", model)
     assert json_of("next", model, "--budget", 2)["exhausted"] == 3
-    fewer, safe = write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")), tmp_path / "safe.csv"
+    fewer, safe = (
+        write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")),
+        tmp_path / "safe.csv",
+    )
     succeed("aggregate", fewer, "--method", "mv", "--save", model)
-    done = succeed("next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", safe)
+    done = succeed(
+        "next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", safe
+    )
     assert "safe" in done.stderr
     assert set(read_table(safe)["task"]) == {"t1", "t2"}
     succeed("next", votes, "--method", "mv")  # votes are fitted first
@@ -160,11 +185,16 @@ AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) f
 
 
 def model_of(tmp_path, rows):
-    votes, model = write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])), tmp_path / "model"
+    votes, model = (
+        write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])),
+        tmp_path / "model",
+    )
     succeed("aggregate", votes, "--method", "ds", "--save", model)
     return model
 
 
 def test_a_plan_says_what_it_comes_to(result):
     plan = result.next(budget=2)
-    assert repr(plan).startswith(f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; ")
+    assert repr(plan).startswith(
+        f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; "
+    )

@@ -27,7 +27,11 @@ def by_hand():
     known = Learned(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
     posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
     return replace(
-        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, learned=known
+        result,
+        posterior=posterior,
+        label_codes=np.zeros(3, np.int32),
+        tied=posterior[:, 0] == 0.5,
+        learned=known,
     )
 
 
@@ -45,7 +49,9 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
     expected = [np.log(0.6 / 0.4), np.log(0.9 / 0.2), np.log(0.4 / 0.5), np.log(0.4 / 0.5)]
     assert table["weight"].to_list() == pytest.approx(expected)
     assert to_polars(why(by_hand(), 1, against="x"))["weight"].to_list() == [0, 0, 0, 0]
-    runner_up = to_polars(why(by_hand(), 2))["weight"].to_list()  # nothing flipped: it is the opponent
+    runner_up = to_polars(why(by_hand(), 2))[
+        "weight"
+    ].to_list()  # nothing flipped: it is the opponent
     assert runner_up[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
 
 
@@ -87,8 +93,12 @@ def test_flips_are_labels_with_fewer_votes_than_another_class(method):
     votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
     result = finegold.aggregate(votes, method)
     table = to_polars(result.flips())
-    counts = np.bincount(votes.votes()[0] * 3 + votes.votes()[2], minlength=3 * votes.n_tasks).reshape(-1, 3)
-    counted = np.count_nonzero(counts[np.arange(votes.n_tasks), result.label_codes] < counts.max(axis=1))
+    counts = np.bincount(
+        votes.votes()[0] * 3 + votes.votes()[2], minlength=3 * votes.n_tasks
+    ).reshape(-1, 3)
+    counted = np.count_nonzero(
+        counts[np.arange(votes.n_tasks), result.label_codes] < counts.max(axis=1)
+    )
     assert len(table) == n_flips(result) == counted > 0
     assert table["confidence"].is_sorted(descending=True)
     assert (table["votes_majority"] > table["votes_label"]).all()
@@ -101,7 +111,9 @@ def test_without_flips_the_table_is_empty_and_keeps_its_columns():
 
 
 def test_with_one_class_nothing_is_contested_or_suspect():
-    result = finegold.aggregate(Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"]))
+    result = finegold.aggregate(
+        Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"])
+    )
     assert len(to_polars(contested(result))) == len(to_polars(flips(result))) == 0
     assert to_polars(spammers(result))["kind"].to_list() == ["", ""]
     assert trust(result).n_contested == 0
@@ -111,14 +123,23 @@ def test_tables_are_data_frames_of_the_users_kind():
     votes, truth = panel(votes=odd_ones)
     task, annotator, label = votes.votes()
     result = finegold.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
-    tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
+    tables = [
+        result.flips(),
+        result.contested(),
+        result.spammers(),
+        result.why(0),
+        calibration(result, truth).curve(),
+    ]
     tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
     assert all(isinstance(table, pd.DataFrame) for table in tables)
 
 
 def test_posteriors_in_32_bits_are_trusted_as_much():
     votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
-    single, double = (finegold.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
+    single, double = (
+        finegold.aggregate(votes, "ptbcc", precision=bits).trust(truth)
+        for bits in ("single", "double")
+    )
     assert single.n_flips == double.n_flips
     assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
     assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
@@ -133,7 +154,12 @@ def odd_ones(rng, truth):
     """Annotators 4 to 7: always class 1; anything; nearly never right; somebody ordinary."""
     n = len(truth)
     inverted = np.where(rng.random(n) < 0.9, (truth + 1) % 3, truth)
-    return np.ones(n, int), rng.integers(3, size=n), inverted, np.where(rng.random(n) < 0.8, truth, 0)
+    return (
+        np.ones(n, int),
+        rng.integers(3, size=n),
+        inverted,
+        np.where(rng.random(n) < 0.8, truth, 0),
+    )
 
 
 def test_votes_that_ignore_the_truth_are_found_and_named():
@@ -188,17 +214,27 @@ def files(tmp_path):
     task, annotator, label = votes.votes()
     rows = "".join(f"t{t},w{a},{c}\n" for t, a, c in zip(task, annotator, label, strict=True))
     write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
-    write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"t{t},{c}\n" for t, c in enumerate(truth)))
+    write(
+        tmp_path / "truth.csv", "task,truth\n" + "".join(f"t{t},{c}\n" for t, c in enumerate(truth))
+    )
     return tmp_path
 
 
 def test_the_command_says_what_to_know_and_writes_tables(files):
-    tables = [f"--{name}={files / name}.csv" for name in ("flips", "contested", "spammers", "pairs", "calibration")]
-    done = succeed("trust", files / "votes.csv", "--method", "ds", "--truth", files / "truth.csv", *tables)
+    tables = [
+        f"--{name}={files / name}.csv"
+        for name in ("flips", "contested", "spammers", "pairs", "calibration")
+    ]
+    done = succeed(
+        "trust", files / "votes.csv", "--method", "ds", "--truth", files / "truth.csv", *tables
+    )
     assert "labels against the majority vote" in done.stdout
     assert "best temperature" in done.stdout
     assert "warning: the votes of annotators w4, w5, w6 do not depend" in done.stderr
-    heads = {name: (files / f"{name}.csv").read_text().split("\n")[0] for name in ("flips", "spammers", "calibration")}
+    heads = {
+        name: (files / f"{name}.csv").read_text().split("\n")[0]
+        for name in ("flips", "spammers", "calibration")
+    }
     assert heads["flips"].endswith(",n_votes,why")
     assert heads["spammers"].startswith("worker,n_votes,score,evidence,kind")
     assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
@@ -209,7 +245,12 @@ def test_a_saved_model_says_the_same_as_its_votes(files):
     plain = json_of("trust", files / "votes.csv", "--method", "ds")
     assert plain == json_of("trust", files / "model.finegold")
     assert (plain["calibration"], plain["n_spammers"]) == (None, 3)
-    assert json_of("trust", files / "model.finegold", "--truth", files / "truth.csv")["calibration"]["n"] == 200
+    assert (
+        json_of("trust", files / "model.finegold", "--truth", files / "truth.csv")["calibration"][
+            "n"
+        ]
+        == 200
+    )
 
 
 def test_the_curve_needs_truths(files):
@@ -217,7 +258,9 @@ def test_the_curve_needs_truths(files):
     assert "--calibration needs --truth FILE" in message
 
 
-@pytest.mark.parametrize("command", [["trust"], ["agreement"], ["compare", "--method", "mv"], ["evaluate", "--truth"]])
+@pytest.mark.parametrize(
+    "command", [["trust"], ["agreement"], ["compare", "--method", "mv"], ["evaluate", "--truth"]]
+)
 def test_what_does_not_count_is_said(files, command):
     with (files / "votes.csv").open("a") as votes:
         votes.write("t0,w99,\n")
@@ -239,8 +282,13 @@ def test_one_vote_is_little_to_go_by(tmp_path):
     done = run("trust", votes)
     assert "1 task, 1 annotator\n" in "\n".join(line.rstrip() for line in done.stdout.splitlines())
     assert "undefined" in done.stdout
-    assert "1 annotator, 0 tasks with two or more votes" in " ".join(run("agreement", votes).stdout.split())
+    assert "1 annotator, 0 tasks with two or more votes" in " ".join(
+        run("agreement", votes).stdout.split()
+    )
 
 
 def test_aggregate_says_how_many_labels_are_against_the_majority(files):
-    assert "against the majority vote (finegold trust shows why)" in run("aggregate", files / "votes.csv").stderr
+    assert (
+        "against the majority vote (finegold trust shows why)"
+        in run("aggregate", files / "votes.csv").stderr
+    )

@@ -22,7 +22,9 @@ VOTES = [
 
 def on(*kinds: str) -> pytest.MarkDecorator:
     """The test's `place` is a database of each of these kinds in turn, by default of every kind."""
-    return pytest.mark.parametrize("place", kinds or ["postgresql", "sqlite", "duckdb"], indirect=True)
+    return pytest.mark.parametrize(
+        "place", kinds or ["postgresql", "sqlite", "duckdb"], indirect=True
+    )
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ class Place:
             return list(run(query).fetchall())
 
     def put_votes(self, rows: list[tuple[str, str, str]] = VOTES) -> None:
-        values = ", ".join("('" + "', '".join(value.replace("'", "''") for value in row) + "')" for row in rows)
+        values = ", ".join(
+            "('" + "', '".join(value.replace("'", "''") for value in row) + "')" for row in rows
+        )
         self.run(
             "CREATE TABLE votes (task TEXT, annotator TEXT, label TEXT, comment TEXT)",
             f"INSERT INTO votes (task, annotator, label) VALUES {values}",
@@ -52,7 +56,10 @@ class Place:
     def connected(self) -> Iterator[Any]:
         """What runs a statement and returns a cursor; the end commits."""
         if self.kind == "postgresql":
-            with adbc_driver_postgresql.dbapi.connect(self.address) as connection, connection.cursor() as cursor:
+            with (
+                adbc_driver_postgresql.dbapi.connect(self.address) as connection,
+                connection.cursor() as cursor,
+            ):
                 yield lambda sql: (cursor.execute(sql), cursor)[1]
                 connection.commit()
             return

@@ -52,7 +52,17 @@ def running_server() -> Iterator[Server]:
             programs / "initdb", "--pgdata", data, "--username", "finegold", "--pwfile", password, "--encoding", "UTF8",
             "--auth-local", "trust", "--auth-host", "scram-sha-256", "--no-locale", "--no-sync",
         )  # fmt: skip
-        _run(programs / "pg_ctl", "--pgdata", data, "--log", folder / "log", "--wait", "--options", options, "start")
+        _run(
+            programs / "pg_ctl",
+            "--pgdata",
+            data,
+            "--log",
+            folder / "log",
+            "--wait",
+            "--options",
+            options,
+            "start",
+        )
         yield server
     finally:
         if (data / "postmaster.pid").exists():
@@ -80,9 +90,15 @@ def _user() -> str | None:
 
 def _run(*command: object) -> None:
     user = _user()
-    groups = {} if user is None else {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+    groups = (
+        {}
+        if user is None
+        else {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+    )
     words = [str(word) for word in command]
-    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd="/", **groups)
+    done = subprocess.run(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd="/", **groups
+    )
     assert done.returncode == 0, f"{words[0]}: {done.stderr}"
 
 

@@ -17,7 +17,15 @@ from finegold import InputError
 from finegold.io.limits import NEGATIVE_PAGE
 from finegold.io.read import read
 from tests.support.cli_helpers import run
-from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
+from tests.support.exports_made import (
+    ARGILLA,
+    DOCCANO,
+    INSPECT,
+    LABEL_STUDIO,
+    PRODIGY,
+    lines,
+    zipped,
+)
 from tests.support.exports_sheets import MT_BENCH, SAGEMAKER
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import xlsx
@@ -44,7 +52,10 @@ def test_damaged_gzip(tmp_path: Path, name: str, place: int) -> None:
     text = CSV if "csv" in name else lines(PRODIGY) if "jsonl" in name else json.dumps(LABEL_STUDIO)
     packed = gzip.compress(text.encode())
     words = r"(is damaged|is cut short|cannot be|is not|is neither).*;"
-    if place == 1 and name in ("v.csv.gz", "v.jsonl.gz"):  # by its name it is gzip, by its content it is not
+    if place == 1 and name in (
+        "v.csv.gz",
+        "v.jsonl.gz",
+    ):  # by its name it is gzip, by its content it is not
         words = "is damaged: it cannot be unpacked .*again"
     with pytest.raises(InputError, match=rf"{name}.* {words}"):
         read(write(tmp_path / name, damaged(packed, place % len(packed))))
@@ -58,12 +69,16 @@ def test_damaged_zstd(tmp_path: Path, place: int) -> None:
         read(write(tmp_path / "v.csv.zst", damaged(packed, place)))
 
 
-@pytest.mark.parametrize("files", [{"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}, {"header.json": "{}"}])
+@pytest.mark.parametrize(
+    "files", [{"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}, {"header.json": "{}"}]
+)
 def test_an_encrypted_archive(tmp_path: Path, files: dict[str, str]) -> None:
     content = bytearray(zipped(files))
     for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         content[content.find(mark) + flags] |= 1
-    with pytest.raises(InputError, match=r"v\.zip .*encrypted; unpack the archive with its password"):
+    with pytest.raises(
+        InputError, match=r"v\.zip .*encrypted; unpack the archive with its password"
+    ):
         read(write(tmp_path / "v.zip", bytes(content)))
 
 
@@ -78,15 +93,24 @@ def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which:
     """The count of the file, of a column and of a group of rows: a wrong one must not lose rows in silence."""
     n = 300_000
     path = tmp_path / "v.parquet"
-    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(path, row_group_size=n)
-    count, other = bytes.fromhex("c0cf24"), bytes.fromhex("c0b802")  # 300,000 and 20,000 as Thrift writes them
+    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(
+        path, row_group_size=n
+    )
+    count, other = (
+        bytes.fromhex("c0cf24"),
+        bytes.fromhex("c0b802"),
+    )  # 300,000 and 20,000 as Thrift writes them
     content = path.read_bytes()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     parts = content[footer:].split(count)
     assert len(parts) == 6  # one count of the file, three of columns, one of the group
     place = (1, 2, 5)[which]
-    path.write_bytes(content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:]))
-    with pytest.raises(InputError, match=r"v\.parquet is not a complete Parquet file \(.*; fetch or write"):
+    path.write_bytes(
+        content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:])
+    )
+    with pytest.raises(
+        InputError, match=r"v\.parquet is not a complete Parquet file \(.*; fetch or write"
+    ):
         read(path)
 
 
@@ -102,7 +126,24 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
 
 REMOVED = object()
 WRONG: list[Any] = [
-    *(REMOVED, None, 5, -1.5, True, "", "text", "\ud800", [], [5], [1, "a"], [[]], {}, {"a": 5}, [None], [{"a": []}]),
+    *(
+        REMOVED,
+        None,
+        5,
+        -1.5,
+        True,
+        "",
+        "text",
+        "\ud800",
+        [],
+        [5],
+        [1, "a"],
+        [[]],
+        {},
+        {"a": 5},
+        [None],
+        [{"a": []}],
+    ),
     {"taxonomy": 5},
 ]
 RECORDS: dict[str, Any] = {
@@ -118,7 +159,13 @@ RECORDS: dict[str, Any] = {
 
 def places(value: Any) -> list[tuple[Any, ...]]:
     """The path of every value inside a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [(), *((key, *place) for key, part in inner for place in places(part))]
 
 
@@ -143,7 +190,9 @@ def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) ->
         for number, place in enumerate(places(RECORDS[tool]))
         for wrong in WRONG[number % 5 :: 5]
     )
-    refused = refusals((write(tmp_path / "ann.json", json.dumps(each)) for each in records), format=tool)
+    refused = refusals(
+        (write(tmp_path / "ann.json", json.dumps(each)) for each in records), format=tool
+    )
     assert refused
     assert [said for said in refused if "ann.json" not in said] == []
 
@@ -171,7 +220,9 @@ def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_values", [-13, 60])
-def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused(tmp_path: Path, n_values: int) -> None:
+def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused(
+    tmp_path: Path, n_values: int
+) -> None:
     """Polars allocates what a page declares: the process ended."""
     table = io.BytesIO()
     pl.DataFrame({"task": list("abc"), "worker": list("www"), "label": list("xyx")}).write_parquet(
@@ -187,15 +238,28 @@ def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused
         read(path)
 
 
-@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"write_page_checksum": True}])
-def test_no_page_of_any_kind_may_have_a_negative_number_of_values(tmp_path: Path, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"data_page_version": "2.0"}, {"write_page_checksum": True}]
+)
+def test_no_page_of_any_kind_may_have_a_negative_number_of_values(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
     """One bit is the sign. If every bit of such files is flipped, these are the only ones that end the process."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.table({"task": list("abc"), "worker": [1, 2, None]}), tmp_path / "v.parquet", **options)
+    parquet.write_table(
+        arrow.table({"task": list("abc"), "worker": [1, 2, None]}),
+        tmp_path / "v.parquet",
+        **options,
+    )
     content = (tmp_path / "v.parquet").read_bytes()
     assert NEGATIVE_PAGE.search(content) is None
-    flips = [content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :] for place in range(len(content))]
+    flips = [
+        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        for place in range(len(content))
+    ]
     negative = [flip for flip in flips if NEGATIVE_PAGE.search(flip)]
     assert len(negative) == 4  # each column has a dictionary and a page
-    with pytest.raises(InputError, match=r"v\.parquet is not a complete Parquet file \(a page declares a negative"):
+    with pytest.raises(
+        InputError, match=r"v\.parquet is not a complete Parquet file \(a page declares a negative"
+    ):
         read(write(tmp_path / "v.parquet", negative[0]))

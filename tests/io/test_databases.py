@@ -18,7 +18,9 @@ from tests.support.cli_helpers import succeed
 
 
 def has_votes(found: finegold.Annotations, rows: list[tuple[str, str, str]] = VOTES) -> None:
-    expected = finegold.read(pl.DataFrame(rows, schema=["task", "annotator", "label"], orient="row"))
+    expected = finegold.read(
+        pl.DataFrame(rows, schema=["task", "annotator", "label"], orient="row")
+    )
     names = [f"{kind}_names" for kind in ("task", "annotator", "class")]
     for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", *names):
         assert list(getattr(found, name)) == list(getattr(expected, name)), name
@@ -31,10 +33,19 @@ def has_votes(found: finegold.Annotations, rows: list[tuple[str, str, str]] = VO
 def test_votes_of_a_table_and_of_a_query_equal_those_by_hand(place: Place) -> None:
     place.put_votes()
     has_votes(finegold.read(place.address, table="votes"))
-    query = "SELECT label AS vote, task AS item, annotator AS judge FROM votes -- in another order\n;"
+    query = (
+        "SELECT label AS vote, task AS item, annotator AS judge FROM votes -- in another order\n;"
+    )
     has_votes(finegold.read(place.address, query=query))
-    assert finegold.aggregate(place.address, "mv", table="votes").labels()["label"].to_list() == ["x", "y", "z"]
-    place.run("CREATE TABLE panel (task TEXT, ann TEXT, bob TEXT)", "INSERT INTO panel VALUES ('t1', 'x', 'y')")
+    assert finegold.aggregate(place.address, "mv", table="votes").labels()["label"].to_list() == [
+        "x",
+        "y",
+        "z",
+    ]
+    place.run(
+        "CREATE TABLE panel (task TEXT, ann TEXT, bob TEXT)",
+        "INSERT INTO panel VALUES ('t1', 'x', 'y')",
+    )
     wide = finegold.read(place.address, table="panel", wide=True)
     has_votes(wide, [("t1", "ann", "x"), ("t1", "bob", "y")])
 
@@ -45,11 +56,16 @@ def test_parameters_are_bound_never_pasted_and_no_query_can_write(place: Place) 
     query = "SELECT task, annotator, label, ':no' AS a /* :no */ FROM votes WHERE annotator = :who OR annotator = :who"
     found = finegold.read(place.address, query=query, params={"who": "x'; DROP TABLE votes; --"})
     has_votes(found, [VOTES[3]])
-    for query in ("DELETE FROM votes RETURNING task, annotator, label", "SELECT 1) AS v; DELETE FROM votes; --"):
+    for query in (
+        "DELETE FROM votes RETURNING task, annotator, label",
+        "SELECT 1) AS v; DELETE FROM votes; --",
+    ):
         with pytest.raises(finegold.InputError):
             finegold.read(place.address, query=query)
     if place.kind == "postgresql":
-        place.run("CREATE FUNCTION steal() RETURNS SETOF votes LANGUAGE sql AS 'DELETE FROM votes RETURNING *'")
+        place.run(
+            "CREATE FUNCTION steal() RETURNS SETOF votes LANGUAGE sql AS 'DELETE FROM votes RETURNING *'"
+        )
         with pytest.raises(finegold.InputError, match="read-only transaction"):
             finegold.read(place.address, query="SELECT * FROM steal()")
     assert len(place.rows("SELECT * FROM votes")) == len(VOTES)
@@ -73,8 +89,18 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place) -> None:
     )
     for condition, value, n_votes in (
         *(("day >= :v", "2026-11-14", 2), ("day >= :v", datetime.date(2026, 11, 14), 2)),
-        *(("number < :v", "2", 1), ("number < :v", 3, 2), ("number::text = :v", "2", 1), ("number::text = :v", 2, 1)),
-        *(("is_good = :v", "yes", 2), ("is_good = :v", False, 1), ("share > :v", 0.25, 2), ("kind = :v", "rare", 1)),
+        *(
+            ("number < :v", "2", 1),
+            ("number < :v", 3, 2),
+            ("number::text = :v", "2", 1),
+            ("number::text = :v", 2, 1),
+        ),
+        *(
+            ("is_good = :v", "yes", 2),
+            ("is_good = :v", False, 1),
+            ("share > :v", 0.25, 2),
+            ("kind = :v", "rare", 1),
+        ),
         ("(:v::text IS NULL OR label = :v)", None, 3),
     ):
         query = f"SELECT task, annotator, label FROM votes WHERE {condition}"
@@ -84,11 +110,15 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place) -> None:
 
 @on()
 @pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
-def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_come_in_batches_and_in_their_order(
+    place: Place, condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finegold.io.database_tables.FETCHED", 1000)
     monkeypatch.setattr("finegold.io.database_tables.MOST_ROWS", 1500)
     rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
-    place.put_votes([*rows, *(("t000", f"a{i}", "zz") for i in range(10))])  # which of two votes counts tells the order
+    place.put_votes(
+        [*rows, *(("t000", f"a{i}", "zz") for i in range(10))]
+    )  # which of two votes counts tells the order
     heard: list[Progress] = []
     found = finegold.read(
         place.address,
@@ -97,8 +127,12 @@ def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, m
         watch=heard.append,
     )
     assert heard[-1].rows == 5010
-    assert len(heard) > 1 or (place.kind == "postgresql" and not condition)  # of which COPY makes batches of 16 MB
-    changed = [(task, annotator, "zz" if task == "t000" else label) for task, annotator, label in rows]
+    assert len(heard) > 1 or (
+        place.kind == "postgresql" and not condition
+    )  # of which COPY makes batches of 16 MB
+    changed = [
+        (task, annotator, "zz" if task == "t000" else label) for task, annotator, label in rows
+    ]
     has_votes(found, changed)
 
 
@@ -120,7 +154,9 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
 
 
 @on("sqlite")
-def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finegold.io.database_tables.FETCHED", 2)
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
@@ -137,7 +173,10 @@ def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monk
 
 @on("postgresql", "duckdb")
 def test_tables_in_schemas_and_with_odd_names(place: Place) -> None:
-    place.run('CREATE SCHEMA "work"', 'CREATE TABLE "work"."of ""today.1" (task int, annotator text, label text)')
+    place.run(
+        'CREATE SCHEMA "work"',
+        'CREATE TABLE "work"."of ""today.1" (task int, annotator text, label text)',
+    )
     place.run("""INSERT INTO "work"."of ""today.1" VALUES (7, 'ann', 'x')""")
     assert list(finegold.read(place.address, table='work."of ""today.1"').task_names) == [7]
 
@@ -156,7 +195,10 @@ def test_names_of_tables() -> None:
 @pytest.mark.parametrize(
     ("address", "name"),
     [
-        ("postgresql://me:secret@db.example.org:5433/work?sslmode=require", "postgresql://db.example.org:5433/work"),
+        (
+            "postgresql://me:secret@db.example.org:5433/work?sslmode=require",
+            "postgresql://db.example.org:5433/work",
+        ),
         ("postgres://me:se@cr/e?t@host/work", "postgresql://host/work"),
         ("postgresql+psycopg://host/work?user=me&password=secret", "postgresql://host/work"),
         ("sqlite:///a/b.db", "sqlite:///a/b.db"),
@@ -170,10 +212,14 @@ def test_the_name_of_a_database_holds_no_password(address: str, name: str) -> No
 
 
 @on("postgresql")
-def test_no_password_in_what_is_said_written_or_kept(place: Place, server: Server, tmp_path: Path) -> None:
+def test_no_password_in_what_is_said_written_or_kept(
+    place: Place, server: Server, tmp_path: Path
+) -> None:
     place.put_votes()
     address, model = server.through_network(), tmp_path / "model.finegold"
-    done = succeed("aggregate", address, "--table", "votes", "--to-table", "labels", "--save", model, "--json")
+    done = succeed(
+        "aggregate", address, "--table", "votes", "--to-table", "labels", "--save", model, "--json"
+    )
     assert place.rows("SELECT count(*) FROM labels") == [(3,)]
     assert PASSWORD not in done.stdout + done.stderr
     assert PASSWORD.encode() not in model.read_bytes()

@@ -21,7 +21,10 @@ QUERIES = {
     "bad SQL": (["--query", "SELEKT * FROM votes"], ["yntax error"]),
     "no such table": (["--table", "vote"], ["vote", "check the name"]),
     "no such column in SQL": (["--query", "SELECT tusk FROM votes"], ["tusk", "check the name"]),
-    "no annotator": (["--query", "SELECT task, label FROM votes"], ["no annotator column", '"task" (', '"label" (']),
+    "no annotator": (
+        ["--query", "SELECT task, label FROM votes"],
+        ["no annotator column", '"task" (', '"label" ('],
+    ),
     "no rows": (["--query", "SELECT * FROM votes WHERE task = 'none'"], ["no rows"]),
     "a parameter without a value": (["--query", "SELECT :x"], ["has :x", "--param x=VALUE"]),
     "a value without a parameter": (["--query", "SELECT 1", "--param", "x=1"], ["has no :x"]),
@@ -57,7 +60,9 @@ def test_a_row_that_fails_in_the_midst_of_the_stream(place: Place) -> None:
     query = "SELECT 1 / (random() * 0)::int AS task, annotator, label FROM votes"
     of_one = ("SELECT * FROM votes WHERE 1 = :n", "--param", "n=one")
     assert "division by zero" in failed(place.address, "--query", query)
-    assert "division by zero" in failed(place.address, "--query", f"{query} WHERE task <> :t", "--param", "t=1")
+    assert "division by zero" in failed(
+        place.address, "--query", f"{query} WHERE task <> :t", "--param", "t=1"
+    )
     assert "invalid input syntax" in failed(place.address, "--query", *of_one)
 
 
@@ -66,7 +71,9 @@ def test_a_wrong_password_and_a_wrong_database(server: Server) -> None:
     assert "password authentication failed" in wrong
     assert "check the user and the password" in wrong
     assert PASSWORD[::-1] not in wrong
-    assert 'database "nowhere" does not exist' in failed(server.through_network("nowhere"), "--table", "votes")
+    assert 'database "nowhere" does not exist' in failed(
+        server.through_network("nowhere"), "--table", "votes"
+    )
 
 
 def test_a_server_that_is_not_there() -> None:
@@ -84,9 +91,13 @@ def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        end = threading.Timer(20, silent.close)  # without a time limit of ours the test would last for ever
+        end = threading.Timer(
+            20, silent.close
+        )  # without a time limit of ours the test would last for ever
         end.start()
-        message = failed(f"postgresql://me:{PASSWORD}@127.0.0.1:{silent.getsockname()[1]}/work", "--table", "v")
+        message = failed(
+            f"postgresql://me:{PASSWORD}@127.0.0.1:{silent.getsockname()[1]}/work", "--table", "v"
+        )
         end.cancel()
     assert "timeout expired" in message
     assert "check that the server runs" in message
@@ -104,7 +115,12 @@ def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_no_mistake_in_an_address_shows_the_password(address: str, tmp_path: Path) -> None:
     votes, table = write(tmp_path / "v.csv", CSV), ("--table", "votes")
-    for arguments in ((address, *table), (votes, address, *table), (address, votes, *table), (votes, address)):
+    for arguments in (
+        (address, *table),
+        (votes, address, *table),
+        (address, votes, *table),
+        (votes, address),
+    ):
         failed(*arguments)
     failed(votes, "--to-table", "labels", "--to-database", address)
     failed(votes, "--gold", address)
@@ -118,17 +134,25 @@ def test_files_that_are_no_database(kind: str, tmp_path: Path) -> None:
     assert "check the file" in failed(f"{kind}:///{tmp_path}/junk.db", "--table", "votes")
     assert "names no file" in failed(f"{kind}://junk.db", "--table", "votes")
     assert "no folder" in failed(
-        write(tmp_path / "v.csv", CSV), "--to-table", "t", "--to-database", f"{kind}:///{tmp_path}/no/x.db"
+        write(tmp_path / "v.csv", CSV),
+        "--to-table",
+        "t",
+        "--to-database",
+        f"{kind}:///{tmp_path}/no/x.db",
     )
 
 
 @on("sqlite")
-def test_a_file_that_somebody_else_is_writing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_somebody_else_is_writing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.put_votes()
     monkeypatch.setattr("finegold.io.databases.SECONDS", 0.1)
     with place.connected() as run_there:
         run_there("BEGIN EXCLUSIVE")
-        assert "another program is using the file" in failed(place.address, "--table", "votes", "--to-table", "labels")
+        assert "another program is using the file" in failed(
+            place.address, "--table", "votes", "--to-table", "labels"
+        )
 
 
 @on("postgresql")
@@ -139,9 +163,15 @@ def test_a_missing_permission_is_found_before_the_work(
     place.run("CREATE ROLE guest LOGIN", "GRANT SELECT ON votes TO guest")
     guest = server.through_socket(user="guest")
     assert finegold.read(guest, table="votes").n_tasks == 3
-    assert "permission denied for schema public" in failed(guest, "--table", "votes", "--to-table", "labels")
-    place.run("CREATE TABLE labels (task text, label text, confidence real, n_votes int, tied bool)")
-    assert "permission denied for table labels" in failed(guest, "--table", "votes", "--to-table", "labels")
+    assert "permission denied for schema public" in failed(
+        guest, "--table", "votes", "--to-table", "labels"
+    )
+    place.run(
+        "CREATE TABLE labels (task text, label text, confidence real, n_votes int, tied bool)"
+    )
+    assert "permission denied for table labels" in failed(
+        guest, "--table", "votes", "--to-table", "labels"
+    )
     place.run("DROP OWNED BY guest", "DROP ROLE guest")
     place.run("ALTER DATABASE postgres SET default_transaction_read_only = on")
     monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
@@ -159,7 +189,9 @@ def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("in_ci", "outcome"), [("", pytest.skip), ("1", pytest.fail)])
-def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(tmp_path, monkeypatch, in_ci, outcome) -> None:
+def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
+    tmp_path, monkeypatch, in_ci, outcome
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("FINEGOLD_CI", in_ci)
     with pytest.raises(outcome.Exception, match="apt-get install postgresql"):

@@ -13,7 +13,11 @@ import pytest
 
 import finegold
 from finegold.errors import OutputError
-from finegold.io.database_tables import check_database_table, write_frame_to_table, write_labels_to_table
+from finegold.io.database_tables import (
+    check_database_table,
+    write_frame_to_table,
+    write_labels_to_table,
+)
 from tests.io.database_places import VOTES, Place, on
 from tests.support.cli_helpers import CSV, refusal_of, succeed, write
 
@@ -22,7 +26,9 @@ OLD = [("old", "x", 1)]
 TABLE = "CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, tied BOOLEAN{more})"
 
 
-ROWS = "task,worker,label\n" + "".join(f"{task},{annotator},{label}\n" for task, annotator, label in VOTES)
+ROWS = "task,worker,label\n" + "".join(
+    f"{task},{annotator},{label}\n" for task, annotator, label in VOTES
+)
 
 
 @pytest.fixture
@@ -31,7 +37,9 @@ def result(tmp_path: Path) -> finegold.Result:
 
 
 def put_old(place: Place, more: str = "") -> None:
-    place.run(TABLE.format(more=more), "INSERT INTO labels (task, label, n_votes) VALUES ('old', 'x', 1)")
+    place.run(
+        TABLE.format(more=more), "INSERT INTO labels (task, label, n_votes) VALUES ('old', 'x', 1)"
+    )
 
 
 def labels_in(place: Place, table: str = "labels") -> list[tuple[object, ...]]:
@@ -52,10 +60,14 @@ def test_a_new_table_and_the_same_again(place: Place, result: finegold.Result) -
 
 
 @on()
-def test_from_the_command_line_votes_come_from_a_database_or_a_file(place: Place, tmp_path: Path) -> None:
+def test_from_the_command_line_votes_come_from_a_database_or_a_file(
+    place: Place, tmp_path: Path
+) -> None:
     place.put_votes()
     query = "SELECT task, annotator, label FROM votes WHERE task <> :no"
-    done = succeed("aggregate", place.address, "--query", query, "--param", "no=t3", "--to-table", "labels")
+    done = succeed(
+        "aggregate", place.address, "--query", query, "--param", "no=t3", "--to-table", "labels"
+    )
     assert done.stdout == ""
     assert f"labels written to labels in {place.kind}:///" in done.stderr
     assert labels_in(place) == LABELS[:2]
@@ -65,7 +77,9 @@ def test_from_the_command_line_votes_come_from_a_database_or_a_file(place: Place
 
 
 @on()
-def test_the_table_keeps_its_own_columns_types_index_and_views(place: Place, result: finegold.Result) -> None:
+def test_the_table_keeps_its_own_columns_types_index_and_views(
+    place: Place, result: finegold.Result
+) -> None:
     put_old(place, ", note TEXT DEFAULT 'new', UNIQUE (task)")
     place.run("CREATE VIEW sure AS SELECT task FROM labels WHERE confidence > 0.9")
     result.to_table(place.address, "labels")
@@ -93,13 +107,17 @@ def test_text_becomes_what_the_table_of_postgresql_holds(place: Place, tmp_path:
 
 
 @on()
-def test_a_failure_leaves_the_old_rows_and_no_file(place: Place, result: finegold.Result, tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_rows_and_no_file(
+    place: Place, result: finegold.Result, tmp_path: Path
+) -> None:
     put_old(place, ", CHECK (label <> 'z')")
     with pytest.raises(OutputError, match=r"(?i)check"):
         result.to_table(place.address, "labels")
     assert labels_in(place) == OLD
     votes, out = write(tmp_path / "v.csv", CSV), write(tmp_path / "out.csv", "old")
-    refusal_of("aggregate", votes, "--to-table", "labels", "--to-database", place.address, "-o", out)
+    refusal_of(
+        "aggregate", votes, "--to-table", "labels", "--to-database", place.address, "-o", out
+    )
     assert out.read_text() == "old"
     assert labels_in(place) == OLD
 
@@ -114,12 +132,16 @@ def test_a_table_of_somebody_else_is_not_replaced(
     monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
     query = ["aggregate", place.address, "--query", "SELECT * FROM votes", "--to-table", "votes"]
     assert "has no column" in refusal_of(*query)
-    assert "would be overwritten" in refusal_of("aggregate", place.address, "--table", "votes", *query[-2:])
+    assert "would be overwritten" in refusal_of(
+        "aggregate", place.address, "--table", "votes", *query[-2:]
+    )
     assert len(place.rows("SELECT * FROM votes")) == len(VOTES)
 
 
 @on("sqlite", "duckdb")
-def test_a_new_file_is_made_only_by_success(place: Place, result: finegold.Result, tmp_path: Path) -> None:
+def test_a_new_file_is_made_only_by_success(
+    place: Place, result: finegold.Result, tmp_path: Path
+) -> None:
     check_database_table(place.address, "labels")
     with pytest.raises(OutputError):
         write_labels_to_table(result, place.address, "nowhere.labels")
@@ -136,7 +158,9 @@ def test_two_at_once_do_not_mix_their_rows(place: Place, result: finegold.Result
 
 
 @on("postgresql")
-def test_readers_see_the_old_rows_until_the_end_and_sigkill_keeps_them(place: Place, tmp_path: Path) -> None:
+def test_readers_see_the_old_rows_until_the_end_and_sigkill_keeps_them(
+    place: Place, tmp_path: Path
+) -> None:
     put_old(place)
     sleep_on_insert(place, 60)
     writer = start_writer(place, tmp_path)
@@ -154,7 +178,9 @@ def test_readers_see_the_old_rows_until_the_end_and_sigkill_keeps_them(place: Pl
 def test_sigkill_keeps_the_old_rows_of_sqlite(place: Place, tmp_path: Path) -> None:
     put_old(place)
     slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT max(i) FROM n"
-    place.run(f"CREATE TRIGGER slow AFTER INSERT ON labels BEGIN UPDATE labels SET n_votes = ({slow}); END")
+    place.run(
+        f"CREATE TRIGGER slow AFTER INSERT ON labels BEGIN UPDATE labels SET n_votes = ({slow}); END"
+    )
     writer = start_writer(place, tmp_path)
     wait_for(Path(f"{tmp_path}/my.sqlite-journal").exists, writer)  # the old rows are being deleted
     kill(writer)
@@ -193,10 +219,14 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.csv", ":memory:"])
-def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name: str, result: finegold.Result) -> None:
+def test_a_file_that_duckdb_takes_for_data_takes_no_labels(
+    tmp_path: Path, name: str, result: finegold.Result
+) -> None:
     votes = write(tmp_path / "x.csv", CSV)
     address = f"duckdb:///{tmp_path / name if name == 'x.csv' else name}"
-    words = refusal_of("aggregate", votes, "--method", "mv", "--to-table", "labels", "--to-database", address)
+    words = refusal_of(
+        "aggregate", votes, "--method", "mv", "--to-table", "labels", "--to-database", address
+    )
     assert "is not a database file, so nothing would be kept there" in words
     with pytest.raises(OutputError, match="nothing would be kept there"):
         result.to_table(address, "labels")
@@ -204,7 +234,9 @@ def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize(
-    ("place", "schema"), [("sqlite", "temp"), ("duckdb", "TEMP"), ("postgresql", "pg_temp")], indirect=["place"]
+    ("place", "schema"),
+    [("sqlite", "temp"), ("duckdb", "TEMP"), ("postgresql", "pg_temp")],
+    indirect=["place"],
 )
 def test_a_schema_that_lasts_as_long_as_the_connection_takes_no_labels(
     place: Place, schema: str, result: finegold.Result
@@ -212,5 +244,14 @@ def test_a_schema_that_lasts_as_long_as_the_connection_takes_no_labels(
     place.put_votes()
     with pytest.raises(OutputError, match=f"nothing is kept in the schema {schema}"):
         result.to_table(place.address, f"{schema}.labels")
-    words = ["aggregate", place.address, "--table", "votes", "--method", "mv", "--to-table", f"{schema}.labels"]
+    words = [
+        "aggregate",
+        place.address,
+        "--table",
+        "votes",
+        "--method",
+        "mv",
+        "--to-table",
+        f"{schema}.labels",
+    ]
     assert f"nothing is kept in the schema {schema}" in refusal_of(*words)

@@ -15,7 +15,9 @@ from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.tables import annotators_table, labels_for_users
 from tests.support.cli_helpers import refusal_of, succeed
 
-pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
+pytest.importorskip(
+    "distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'"
+)
 
 from finegold.engines.dask import DaskEngine
 from finegold.fitting import solve
@@ -43,14 +45,20 @@ def votes_of(kind):
     """Some tasks have no vote, some rows no label, some votes are repeated; rows are in no order."""
     task, annotator, label = sample_votes(n_tasks=500, n_annotators=6)
     table = pl.DataFrame({"task": task, "worker": annotator, "label": label})
-    more = pl.DataFrame({"task": [7, 7, 900, 901, 12], "worker": [0, 0, 1, 2, 9], "label": [0, 1, None, None, None]})
+    more = pl.DataFrame(
+        {"task": [7, 7, 900, 901, 12], "worker": [0, 0, 1, 2, 9], "label": [0, 1, None, None, None]}
+    )
     table = pl.concat([table, more]).sample(fraction=1.0, shuffle=True, seed=4)
     if kind == "text":
-        return table.with_columns(pl.format("t{}", "task").alias("task"), pl.format("class {}", "label").alias("label"))
+        return table.with_columns(
+            pl.format("t{}", "task").alias("task"), pl.format("class {}", "label").alias("label")
+        )
     if kind == "some text":  # in the second half only: parts of the first hold whole numbers
         is_text = (pl.int_range(pl.len()) > 800) & (pl.col("task") > 480)
         return table.with_columns(
-            task=pl.when(is_text).then(pl.format("x{}", "task")).otherwise(pl.col("task").cast(pl.String))
+            task=pl.when(is_text)
+            .then(pl.format("x{}", "task"))
+            .otherwise(pl.col("task").cast(pl.String))
         )
     return table
 
@@ -65,7 +73,11 @@ def write(table, folder, suffix, n=4):
 
 
 def local(source, method="ptbcc", **how):
-    return fit(method_class(method)(), finegold.read(source, **how), engine=LocalEngine(2, fewest_votes=FEWEST))
+    return fit(
+        method_class(method)(),
+        finegold.read(source, **how),
+        engine=LocalEngine(2, fewest_votes=FEWEST),
+    )
 
 
 @pytest.fixture
@@ -74,32 +86,50 @@ def source(tmp_path):
 
 
 def is_as_local(out, source, method="ptbcc", probabilities=False):
-    return pl.read_parquet(out).equals(labels_for_users(local(source, method), probabilities=probabilities))
+    return pl.read_parquet(out).equals(
+        labels_for_users(local(source, method), probabilities=probabilities)
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", ["integers", "text", "some text"])
 def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeypatch):
-    monkeypatch.setattr(folder_votes, "MOST_ROWS_PER_PART", 350)  # a Parquet file becomes several parts
+    monkeypatch.setattr(
+        folder_votes, "MOST_ROWS_PER_PART", 350
+    )  # a Parquet file becomes several parts
     source = write(votes_of(kind), tmp_path / "votes", suffix)
-    found = aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE)
+    found = aggregate_files(
+        source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE
+    )
     expected = local(source)
     assert engine.n_blocks > 4
     assert is_as_local(tmp_path / "out", source, probabilities=True)
     assert found.result.counts == expected.counts
-    assert (found.n_votes, found.n_tasks) == (expected.annotations.n_votes, expected.annotations.n_tasks)
+    assert (found.n_votes, found.n_tasks) == (
+        expected.annotations.n_votes,
+        expected.annotations.n_tasks,
+    )
     assert found.result.unlabelled.to_list() == expected.unlabelled.to_list()
     ours, theirs = found.annotators(), annotators_table(expected)
-    assert ours.select("annotator", "n_votes", "agreement").equals(theirs.select("annotator", "n_votes", "agreement"))
+    assert ours.select("annotator", "n_votes", "agreement").equals(
+        theirs.select("annotator", "n_votes", "agreement")
+    )
     assert ours["accuracy"].to_list() == pytest.approx(theirs["accuracy"].to_list(), rel=1e-12)
     assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "votes"]
 
 
 def test_gold_classes_and_the_last_vote(engine, tmp_path):
     source = write(votes_of("integers"), tmp_path / "votes", ".csv")
-    how = {"gold": {3: 1, 400: 3, 5000: 2}, "classes": [2, 1, 0, 3], "repeated": "last", "missing": ["-"]}
+    how = {
+        "gold": {3: 1, 400: 3, 5000: 2},
+        "classes": [2, 1, 0, 3],
+        "repeated": "last",
+        "missing": ["-"],
+    }
     with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
-        found = aggregate_files(source, tmp_path / "out", "ds", engine=engine, rows_per_range=RANGE, **how)
+        found = aggregate_files(
+            source, tmp_path / "out", "ds", engine=engine, rows_per_range=RANGE, **how
+        )
     with pytest.warns(FinegoldWarning):
         expected = local(source, "ds", **how)
     assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=False))
@@ -107,7 +137,14 @@ def test_gold_classes_and_the_last_vote(engine, tmp_path):
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path, source):
-    aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, on_step=kill_at(client, 3), rows_per_range=RANGE)
+    aggregate_files(
+        source,
+        tmp_path / "out",
+        "ptbcc",
+        engine=engine,
+        on_step=kill_at(client, 3),
+        rows_per_range=RANGE,
+    )
     assert is_as_local(tmp_path / "out", source)
 
 
@@ -158,7 +195,16 @@ def test_labels_never_take_the_place_of_the_votes(engine, tmp_path, output):
     for given in (source, tmp_path / "link", [str(source)]):
         with pytest.raises(InputError, match="the labels cannot go to"):
             aggregate_files(given, tmp_path / output, "mv", engine=engine)
-    asked = ("aggregate", source, "--engine", "dask", "--method", "mv", "-o", f"{tmp_path / output}/")
+    asked = (
+        "aggregate",
+        source,
+        "--engine",
+        "dask",
+        "--method",
+        "mv",
+        "-o",
+        f"{tmp_path / output}/",
+    )
     assert "the labels cannot go to" in refusal_of(*asked)
     assert (source / "part-00000.parquet").read_bytes() == before
 
@@ -198,7 +244,9 @@ def test_a_failure_leaves_nothing_behind(engine, tmp_path, source):
 
 
 def test_what_a_cluster_cannot_do_is_said(engine, tmp_path):
-    source = write(votes_of("text").with_columns(gold=pl.lit("class 1")), tmp_path / "votes", ".parquet")
+    source = write(
+        votes_of("text").with_columns(gold=pl.lit("class 1")), tmp_path / "votes", ".parquet"
+    )
     with pytest.raises(InputError, match="give a file of truths"):
         aggregate_files(source, tmp_path / "out", engine=engine, gold=True)
     with pytest.raises(InputError, match="write the labels to one file"):
@@ -216,11 +264,21 @@ def test_every_worker_must_see_the_folder(engine, tmp_path, source, monkeypatch)
 
 def test_the_command_line_writes_a_folder(client, tmp_path, source):
     address = client.scheduler.address
-    options = ["--engine", "dask", "--scheduler", address, "--annotators", tmp_path / "people.csv", "--json"]
+    options = [
+        "--engine",
+        "dask",
+        "--scheduler",
+        address,
+        "--annotators",
+        tmp_path / "people.csv",
+        "--json",
+    ]
     done = succeed("aggregate", source, "-o", f"{tmp_path}/out/", *options)
     assert '"n_tasks": 500' in done.stdout
     assert "bytes moved per sweep" in done.stderr
-    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(finegold.aggregate(source), probabilities=False))
+    assert pl.read_parquet(tmp_path / "out").equals(
+        labels_for_users(finegold.aggregate(source), probabilities=False)
+    )
     assert len(pl.read_csv(tmp_path / "people.csv")) == 6
 
 

@@ -27,7 +27,11 @@ def test_a_long_table_in_a_sheet(tmp_path: Path, make: Any) -> None:
 
 
 def test_the_old_binary_format_and_text_that_is_called_a_workbook(tmp_path: Path) -> None:
-    assert votes_of(read(xls(tmp_path / "votes.xls"))) == {(1, "ann", "cat"), (1, "bob", "dog"), (2, "ann", "cat")}
+    assert votes_of(read(xls(tmp_path / "votes.xls"))) == {
+        (1, "ann", "cat"),
+        (1, "bob", "dog"),
+        (2, "ann", "cat"),
+    }
     assert votes_of(read(write(tmp_path / "votes.xls", CSV))) == VOTES
 
 
@@ -39,12 +43,20 @@ def test_numbers_and_truth_values_are_as_they_look(tmp_path: Path) -> None:
         [12345678901, 'say "x"', True, 2],
     ]
     path = xlsx(tmp_path / "votes.xlsx", {"S": rows})
-    assert votes_of(read(path)) == {(1, "007", "true"), (2, "a,b", "false"), (12345678901, 'say "x"', "true")}
+    assert votes_of(read(path)) == {
+        (1, "007", "true"),
+        (2, "a,b", "false"),
+        (12345678901, 'say "x"', "true"),
+    }
     assert {label for _, _, label in votes_of(read(path, label="score"))} == {"1.5", "2"}
 
 
 def test_empty_rows_and_columns_around_the_table_do_not_count(tmp_path: Path) -> None:
-    rows = [[None] * 6, *([None, task, None, None, worker, label] for task, worker, label in LONG), [None] * 6]
+    rows = [
+        [None] * 6,
+        *([None, task, None, None, worker, label] for task, worker, label in LONG),
+        [None] * 6,
+    ]
     found = read(xlsx(tmp_path / "votes.xlsx", {"S": rows, "Nothing": [[None]]}))
     assert votes_of(found) == VOTES
     assert found.counts.missing == 0
@@ -52,7 +64,9 @@ def test_empty_rows_and_columns_around_the_table_do_not_count(tmp_path: Path) ->
 
 def test_a_wide_table_and_truths_in_sheets_of_one_workbook(tmp_path: Path) -> None:
     wide = [["task", "ann", "bob"], ["t1", "cat", "dog"], ["t2", "cat", None]]
-    path = xlsx(tmp_path / "all.xlsx", {"Votes, wide": wide, "Truth": [["task", "truth"], ["t2", "dog"]]})
+    path = xlsx(
+        tmp_path / "all.xlsx", {"Votes, wide": wide, "Truth": [["task", "truth"], ["t2", "dog"]]}
+    )
     assert votes_of(read(f"{path}#Votes, wide", wide=True)) == VOTES
     assert read_truth(f"{path}#Truth").truth.to_list() == ["dog"]
     assert read(f"{path}#Votes, wide", wide=True, gold=f"{path}#Truth").gold.tolist() == [-1, 1]
@@ -75,7 +89,11 @@ def test_a_folder_of_workbooks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sheets", "path", "words"),
     [
-        ({"A": LONG, "B": LONG}, "v.xlsx", r'v\.xlsx holds the sheets "A", "B"; choose one: .*v\.xlsx#A'),
+        (
+            {"A": LONG, "B": LONG},
+            "v.xlsx",
+            r'v\.xlsx holds the sheets "A", "B"; choose one: .*v\.xlsx#A',
+        ),
         ({"A": LONG}, "v.xlsx#B", r'v\.xlsx has no sheet "B"; it has "A"'),
         ({"A": []}, "v.xlsx", r'v\.xlsx: the sheet "A" is empty'),
         ({"A": LONG[:1]}, "v.xlsx", r'v\.xlsx, sheet "A" has a header but no rows'),
@@ -84,10 +102,16 @@ def test_a_folder_of_workbooks(tmp_path: Path) -> None:
             "v.xlsx",
             r'v\.xlsx, sheet "A", row 4 \(line 5\): there is a label but no',
         ),
-        ({"A": [[1, 2, 3], [4, 5, 6]]}, "v.xlsx", r'v\.xlsx, sheet "A": the first line \(1, 2, 3\) looks like data'),
+        (
+            {"A": [[1, 2, 3], [4, 5, 6]]},
+            "v.xlsx",
+            r'v\.xlsx, sheet "A": the first line \(1, 2, 3\) looks like data',
+        ),
     ],
 )
-def test_what_is_wrong_is_said_of_the_sheet(tmp_path: Path, sheets: Sheets, path: str, words: str) -> None:
+def test_what_is_wrong_is_said_of_the_sheet(
+    tmp_path: Path, sheets: Sheets, path: str, words: str
+) -> None:
     xlsx(tmp_path / "v.xlsx", sheets)
     with pytest.raises(InputError, match=words):
         read(tmp_path / path)
@@ -95,12 +119,16 @@ def test_what_is_wrong_is_said_of_the_sheet(tmp_path: Path, sheets: Sheets, path
 
 def test_a_damaged_workbook(tmp_path: Path) -> None:
     whole = xlsx(tmp_path / "v.xlsx", {"A": LONG}).read_bytes()
-    with pytest.raises(InputError, match=r"cut\.xlsx is a damaged workbook \(.*save it again, or as CSV"):
+    with pytest.raises(
+        InputError, match=r"cut\.xlsx is a damaged workbook \(.*save it again, or as CSV"
+    ):
         read(write(tmp_path / "cut.xlsx", whole[:-100]))
     with pytest.raises(InputError, match=r"cut\.xls is a damaged workbook"):
         read(write(tmp_path / "cut.xls", xls(tmp_path / "v.xls").read_bytes()[:600]))
     path = ods(tmp_path / "a.ods", {"S": LONG})
-    replace_in(path, "content.xml", "</office:spreadsheet>", "</table:preadsheet>")  # over which the library would loop
+    replace_in(
+        path, "content.xml", "</office:spreadsheet>", "</table:preadsheet>"
+    )  # over which the library would loop
     with pytest.raises(InputError, match=r"a damaged workbook.*mismatched tag"):
         read(path)
 
@@ -114,5 +142,7 @@ def test_a_file_with_a_hash_in_its_name(tmp_path: Path) -> None:
 def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
     monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'finegold\[excel\]'"):
+    with pytest.raises(
+        InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'finegold\[excel\]'"
+    ):
         read(path)

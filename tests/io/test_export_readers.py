@@ -34,8 +34,14 @@ def package(tmp_path, monkeypatch):
     def install(*lines):
         folder = tmp_path / "site"
         write(folder / "our_tool.py", READER)
-        write(folder / "our_tool-1.0.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: our-tool\nVersion: 1.0\n")
-        write(folder / "our_tool-1.0.dist-info" / "entry_points.txt", "\n".join([f"[{exports.GROUP}]", *lines]))
+        write(
+            folder / "our_tool-1.0.dist-info" / "METADATA",
+            "Metadata-Version: 2.1\nName: our-tool\nVersion: 1.0\n",
+        )
+        write(
+            folder / "our_tool-1.0.dist-info" / "entry_points.txt",
+            "\n".join([f"[{exports.GROUP}]", *lines]),
+        )
         monkeypatch.syspath_prepend(folder)
         exports._outside.cache_clear()
 
@@ -68,7 +74,10 @@ def test_a_reader_of_another_package_is_found_by_its_entry_point(tmp_path, packa
 def test_a_broken_reader_is_reported_and_others_work(tmp_path, package, line, words):
     package(line)
     path = write(tmp_path / "export.csv", FILE.replace("tool_item", "thing"))
-    with pytest.warns(FinegoldWarning, match=f"of our-tool .* cannot be used: .*{words}"), pytest.raises(InputError):
+    with (
+        pytest.warns(FinegoldWarning, match=f"of our-tool .* cannot be used: .*{words}"),
+        pytest.raises(InputError),
+    ):
         finegold.read(path)
     assert finegold.read(write(tmp_path / "votes.csv", CSV)).n_votes > 0
 

@@ -34,7 +34,10 @@ SAMPLES = {
     "doccano": ("export.zip", zipped({name: lines(records) for name, records in DOCCANO.items()})),
     "argilla": ("records.json", json.dumps(ARGILLA)),
     "inspect": ("log.json", json.dumps(INSPECT, indent=2)),
-    "nested-json": ("answers.json", json.dumps({"a": {"ann": "x", "bob": "x"}, "b": {"ann": "y", "bob": "x"}})),
+    "nested-json": (
+        "answers.json",
+        json.dumps({"a": {"ann": "x", "bob": "x"}, "b": {"ann": "y", "bob": "x"}}),
+    ),
     **SHEETS,
 }
 
@@ -112,7 +115,9 @@ TABLE = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"
 SAID = {(1, "ann", "a"), (1, "bob", "b")}
 LS_VOTES = {(7, "3", "pos"), (7, "b@x.org", "neg"), (8, "3", "neg")}
 PRODIGY_VOTES = {(-11, "ann", "POS"), (-11, "bob", "NEG"), (22, "ann", "NEG")}
-MARKED = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
+MARKED = [
+    annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))
+]
 RATING = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
 LOG, FILE = SAMPLES["inspect"][1], "export.json"
 
@@ -180,7 +185,9 @@ def test_the_command_line_shows_what_is_left_out(tmp_path):
 
 def test_a_question_of_missing_words_does_not_end_all_of_them(tmp_path):
     answers = [annotation(who, choices("sent", "pos"), choices("other", "NA")) for who in (1, 2)]
-    path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
+    path = write(
+        tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}])
+    )
     done = succeed("aggregate", path, "--method", "mv", "--question", "all", "--json")
     assert list(json.loads(done.stdout)["questions"]) == ["sent"]
     assert 'the question "other" has no votes and is left out' in done.stderr
@@ -188,7 +195,9 @@ def test_a_question_of_missing_words_does_not_end_all_of_them(tmp_path):
 
 def test_every_question_on_the_command_line(tmp_path):
     answers = [annotation(1, choices("sent", "pos"), RATING), annotation(2, choices("sent", "pos"))]
-    path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
+    path = write(
+        tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}])
+    )
     out, annotators = tmp_path / "labels.csv", tmp_path / "annotators.csv"
     words = ["aggregate", path, "--method", "mv", "--question", "all"]
     succeed(*words, "-o", out, "--annotators", annotators)
@@ -197,9 +206,14 @@ def test_every_question_on_the_command_line(tmp_path):
         "sent,1,pos,1.0,2,false,false\nstars,1,4,1.0,1,false,false\n"
     )
     assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
-    assert {name: about["n_votes"] for name, about in json_of(*words)["questions"].items()} == {"sent": 2, "stars": 1}
+    assert {name: about["n_votes"] for name, about in json_of(*words)["questions"].items()} == {
+        "sent": 2,
+        "stars": 1,
+    }
     for option in ("--save", "--prior", "--to-table"):
-        assert f"{option} works with one question only" in refusal_of(*words, option, tmp_path / "model.finegold")
+        assert f"{option} works with one question only" in refusal_of(
+            *words, option, tmp_path / "model.finegold"
+        )
 
 
 @pytest.mark.parametrize("name", ["label-studio", "prodigy", "argilla", "inspect"])
@@ -207,7 +221,10 @@ def test_a_mark_in_front_and_blank_lines(tmp_path, name):
     """Editors put a byte-order mark in front."""
     file, content = SAMPLES[name]
     expected = votes_of(finegold.read(write(tmp_path / file, content)))
-    assert votes_of(finegold.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
+    assert (
+        votes_of(finegold.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode())))
+        == expected
+    )
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -220,7 +237,9 @@ def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, na
             finegold.read_each(path, format=name)
         except InputError as error:
             message = str(error)
-        assert str(path) in message or "there are no votes" in message  # it is read, or the refusal names the file
+        assert (
+            str(path) in message or "there are no votes" in message
+        )  # it is read, or the refusal names the file
 
 
 def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
@@ -228,5 +247,7 @@ def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
     new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
     old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
     succeed("aggregate", old, "--save", tmp_path / "a.finegold")
-    done = succeed("update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent")
+    done = succeed(
+        "update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent"
+    )
     assert "5 votes by 4 annotators on 3 tasks" in done.stderr

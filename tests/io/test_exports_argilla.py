@@ -86,13 +86,21 @@ DAMAGED = {
     'record 1: found no record with an "id"': [{"fields": {}, "responses": {}}],
     'record 1: found no "value"': responses({"user_id": "u1"}),
     'record 1: found no "user_id", expected a text': responses({"value": "a"}),
-    "record 3: found 'x' for \"responses\", expected an object": [*ARGILLA, {**ARGILLA[0], "responses": "x"}],
-    'record 1: "sent.responses" has 4 answers by 0 users': [{**FLAT[0], "sent.responses.users": []}],
+    "record 3: found 'x' for \"responses\", expected an object": [
+        *ARGILLA,
+        {**ARGILLA[0], "responses": "x"},
+    ],
+    'record 1: "sent.responses" has 4 answers by 0 users': [
+        {**FLAT[0], "sent.responses.users": []}
+    ],
     "record 1: expected a JSON object, found 'pos'": responses("pos"),
     "record 1: expected a JSON object, found 3": [{**ARGILLA[0], "suggestions": {"q": 3}}],
 }
 REMEDY = "; export it again: dataset.records.to_json(FILE)"
 
 test_a_damaged_export_names_the_tool_the_record_and_the_remedy = check_each(
-    {words: refuses("a.json", content, f"(Argilla export), {words}", REMEDY) for words, content in DAMAGED.items()}
+    {
+        words: refuses("a.json", content, f"(Argilla export), {words}", REMEDY)
+        for words, content in DAMAGED.items()
+    }
 )

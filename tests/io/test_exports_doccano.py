@@ -14,12 +14,23 @@ VOTES = {(5, "ann", "pos"), (6, "ann", "neg"), (5, "bob", "neg")}
 HEAD = "id,text,label"
 FILES = {
     "jsonl": {name: lines(records) for name, records in DOCCANO.items()},
-    "json": {name.replace("jsonl", "json"): json.dumps(records) for name, records in DOCCANO.items()},
-    "csv": {"ann.csv": f"{HEAD},Comments\n5,hi,pos,\n6,ho,neg,\n", "bob.csv": f"{HEAD},Comments\n5,hi,neg,\n6,ho,,\n"},
+    "json": {
+        name.replace("jsonl", "json"): json.dumps(records) for name, records in DOCCANO.items()
+    },
+    "csv": {
+        "ann.csv": f"{HEAD},Comments\n5,hi,pos,\n6,ho,neg,\n",
+        "bob.csv": f"{HEAD},Comments\n5,hi,neg,\n6,ho,,\n",
+    },
 }
 ANN = FILES["jsonl"]["ann.jsonl"]
-IMAGES = [{"id": 1, "filename": "a.png", "label": ["cat", "ant"]}, {"id": 2, "filename": "b.png", "cats": ["dog"]}]
-SPANS = [{"id": 1, "text": "hi", "label": [[0, 2, "NAME"]]}, {"id": 2, "text": "hi", "label": ["a"]}]
+IMAGES = [
+    {"id": 1, "filename": "a.png", "label": ["cat", "ant"]},
+    {"id": 2, "filename": "b.png", "cats": ["dog"]},
+]
+SPANS = [
+    {"id": 1, "text": "hi", "label": [[0, 2, "NAME"]]},
+    {"id": 2, "text": "hi", "label": ["a"]},
+]
 TOGETHER = ("(doccano export): it holds the labels of all members together", "Share")
 WHOLE = zipped({"ann.jsonl": ANN})
 VERSION = WHOLE.index(b"PK\x01\x02") + 6  # the version that the directory asks for
@@ -37,7 +48,13 @@ def in_csv(row):
 
 
 def old(task, *annotations):
-    return {"id": task, "text": "hi", "meta": {}, "annotation_approver": None, "annotations": list(annotations)}
+    return {
+        "id": task,
+        "text": "hi",
+        "meta": {},
+        "annotation_approver": None,
+        "annotations": list(annotations),
+    }
 
 
 OLD = [
@@ -82,11 +99,16 @@ test_damage_names_the_member_and_the_record = check_each({
 
 
 def test_a_stream_has_no_name_to_call_the_annotator_by():
-    with pytest.raises(finegold.InputError, match=r"\(doccano export\): the name of the file is that.*give its path"):
+    with pytest.raises(
+        finegold.InputError,
+        match=r"\(doccano export\): the name of the file is that.*give its path",
+    ):
         finegold.read(io.BytesIO(ANN.encode()))
 
 
 def test_texts_may_be_long_in_csv(tmp_path):
     limit = csv.field_size_limit()
-    reads("v.zip", zipped({"ann.csv": f"{HEAD}\n5,{'x' * 200_000},pos\n"}), {(5, "ann", "pos")})(tmp_path)
+    reads("v.zip", zipped({"ann.csv": f"{HEAD}\n5,{'x' * 200_000},pos\n"}), {(5, "ann", "pos")})(
+        tmp_path
+    )
     assert csv.field_size_limit() == limit

@@ -23,7 +23,9 @@ def sample(scores, name="q", epoch=1, **more):
 
 def archive(log):
     """The files of a .eval: a header, and one per sample."""
-    samples = {f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one) for one in log["samples"]}
+    samples = {
+        f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one) for one in log["samples"]
+    }
     header = {name: value for name, value in log.items() if name != "samples"}
     return {"_journal/start.json": json.dumps(header), **samples, "header.json": json.dumps(header)}
 
@@ -35,17 +37,26 @@ def forms(log):
 
 FAILED = {"scores without a value": 1}
 # Inspect writes NaN, which JSON does not know, for judges that failed.
-NAN = log(sample({"gpt": {"value": math.nan, "explanation": '"value": NaN,'}, "claude": {"value": "C"}}))
+NAN = log(
+    sample({"gpt": {"value": math.nan, "explanation": '"value": NaN,'}, "claude": {"value": "C"}})
+)
 assert '"value": NaN,\n' in forms(NAN)["log.json"]
 SEVERAL = log(sample({"multi": {"value": {"safe": "yes", "kind": 2}}, "match": {"value": "C"}}, 1))
 EARLY = log({"id": 1, "epoch": 1, "score": {"value": "C"}}, sample({}, 2))
 ONE = {"gpt": {"value": "C"}}
 MODELS = {f"{model}.json": log(sample(ONE), model=model) for model in "ab"}
-EPOCHS = log(*(sample({"gpt": {"value": 1.0}}, epoch=epoch) for epoch in (1, 2)), config={"epochs": 2})
+EPOCHS = log(
+    *(sample({"gpt": {"value": 1.0}}, epoch=epoch) for epoch in (1, 2)), config={"epochs": 2}
+)
 DAMAGED = log(INSPECT["samples"][0], {**INSPECT["samples"][1], "scores": ["C"]})
 RECORD = "(Inspect export), record 2: found ['C'] for \"scores\", expected an object"
 UNSCORED = log({"id": 1, "epoch": 1}, sample({}, 2))
-VOCABULARY = {"version": 1, "status": 2, "eval": 3, **{f"word{number}": number for number in range(4, 40)}}
+VOCABULARY = {
+    "version": 1,
+    "status": 2,
+    "eval": 3,
+    **{f"word{number}": number for number in range(4, 40)},
+}
 
 test_logs = check_each({
     **{name: reads(name, content, VOTES, FAILED) for name, content in forms(INSPECT).items()},

@@ -43,7 +43,10 @@ test_verdicts_of_one_or_two_games_make_one_vote = check_each({
 JUDGE_BENCH = [
     pair("a", "A>B", "B>A"), pair("b", "A>B", "A>B"), pair("c", "B>A", "A>B"), pair("d", "A>B", None), pair("e", "B>A")
 ]  # fmt: skip
-JUDGED = {("p1", f"{who} gpt-4o", said) for who, said in {"a": "A>B", "b": "A=B", "c": "B>A", "e": "B>A"}.items()}
+JUDGED = {
+    ("p1", f"{who} gpt-4o", said)
+    for who, said in {"a": "A>B", "b": "A=B", "c": "B>A", "e": "B>A"}.items()
+}
 OF_GPT = "dataset=judgebench,judge_name=vanilla,judge_model=gpt-4o.jsonl"
 BY_O1 = pair("vanilla", "A>B", judgments=[{"decision": "A>B", "judgment": {"judge_model": "o1"}}])
 
@@ -64,14 +67,18 @@ def test_games_of_judge_bench_are_votes_when_asked(tmp_path: Path) -> None:
     assert read(put(tmp_path, OF_GPT, JUDGE_BENCH), include="games").n_votes == 8
 
 
-def alpaca(judge: str, preference: Any, first: str = "gpt4", second: str = "llama", **more: Any) -> dict[str, Any]:
+def alpaca(
+    judge: str, preference: Any, first: str = "gpt4", second: str = "llama", **more: Any
+) -> dict[str, Any]:
     return {"instruction": "Name a colour.", "output_1": f"by {first}", "generator_1": first,
             "output_2": f"by {second}", "generator_2": second, "annotator": judge, "preference": preference,
             **more}  # fmt: skip
 
 
 COLOUR = "Name a colour., gpt4 vs llama"
-ALPACA = [alpaca(*said) for said in (("a", 1.0), ("b", 2), ("c", 1.98), ("d", 1.5), ("e", 0), ("f", None))]
+ALPACA = [
+    alpaca(*said) for said in (("a", 1.0), ("b", 2), ("c", 1.98), ("d", 1.5), ("e", 0), ("f", None))
+]
 ALPACA.append(alpaca("g", 1, "llama", "gpt4"))  # the same pair in the other order
 PREFERRED = {"a": FIRST, "b": SECOND, "c": SECOND, "d": TIE, "e": TIE, "g": SECOND}
 test_preferences_of_alpaca_eval = check_each({
@@ -103,11 +110,20 @@ HARD = [
     hard("d", "llama", None, "A>B"), hard("a", "abc", "A>B", "B>A"),
 ]  # fmt: skip
 LLAMA = "q1, baseline vs llama"
-HARD_VOTES = {(LLAMA, "a", FIRST), (LLAMA, "b", SECOND), (LLAMA, "c", TIE), ("q1, abc vs baseline", "a", SECOND)}
+HARD_VOTES = {
+    (LLAMA, "a", FIRST),
+    (LLAMA, "b", SECOND),
+    (LLAMA, "c", TIE),
+    ("q1, abc vs baseline", "a", SECOND),
+}
 NEWER = {**hard("a", "llama", "A<B", "A>B", baseline="o3", uid="u1"), "question_id": None}
 BATTLES = "question_id,model_a,model_b,winner,judge\nq1,x,y,model_a,ann\nq1,y,x,model_b,bob\nq1,x,z,tie (bothbad),ann\n"
 pl.read_csv(BATTLES.encode()).write_parquet(PARQUET := io.BytesIO())
-BATTLE_VOTES = {("q1, x vs y", "ann", FIRST), ("q1, x vs y", "bob", FIRST), ("q1, x vs z", "ann", TIE)}
+BATTLE_VOTES = {
+    ("q1, x vs y", "ann", FIRST),
+    ("q1, x vs y", "bob", FIRST),
+    ("q1, x vs z", "ann", TIE),
+}
 NAMED = BATTLES.replace("model_a,ann", "x,ann").replace("model_b,bob", "x,bob")
 RECORDS = [
     {"id": "q1", "model_a": a, "model_b": b, "winner": winner, "judge": judge}
@@ -133,11 +149,24 @@ test_battles = check_each({
 
 
 def single(question: int, model: str, judge: Any, score: Any, turn: int = 1) -> dict[str, Any]:
-    return {"question_id": question, "model": model, "judge": judge, "judgment": "...", "score": score, "turn": turn}
+    return {
+        "question_id": question,
+        "model": model,
+        "judge": judge,
+        "judgment": "...",
+        "score": score,
+        "turn": turn,
+    }
 
 
 def games(question: int, models: str, judge: Any, first: str, second: str) -> dict[str, Any]:
-    about = {"question_id": question, "model_1": models[0], "model_2": models[1], "judge": judge, "turn": 1}
+    about = {
+        "question_id": question,
+        "model_1": models[0],
+        "model_2": models[1],
+        "judge": judge,
+        "turn": 1,
+    }
     return about | {"g1_winner": first, "g2_winner": second}
 
 

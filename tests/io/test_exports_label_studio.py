@@ -15,9 +15,13 @@ MINI = [
     )
 ]  # fmt: skip
 HEADER = '"annotation_id","annotator","created_at","id","lead_time","sent","text","updated_at"\n'
-CSV = HEADER + '1,"3","",7,4.2,"pos","hi",""\n2,"b@x.org","",7,4.2,"neg","hi",""\n3,"3","",8,4.2,"neg","ho",""\n'
+CSV = (
+    HEADER
+    + '1,"3","",7,4.2,"pos","hi",""\n2,"b@x.org","",7,4.2,"neg","hi",""\n3,"3","",8,4.2,"neg","ho",""\n'
+)
 JSON_IN_CSV = (
-    HEADER + '1,1,,7,1,"{""choices"":[""b"",""a""]}",hi,\n2,2,,7,1,"[{""rating"":4}]",hi,\n3,3,,7,1,[oops,hi,\n'
+    HEADER
+    + '1,1,,7,1,"{""choices"":[""b"",""a""]}",hi,\n2,2,,7,1,"[{""rating"":4}]",hi,\n3,3,,7,1,[oops,hi,\n'
 )
 DOUBTFUL = HEADER + "1,1,,7,1,pos,hi,\n2,1,,8,1,neg,ho,\n"
 MINI_OF_ALL_KINDS = [
@@ -63,7 +67,10 @@ REGIONS = [
     task(
         annotation(
             *(1, A, result("box", "rectanglelabels", x=1, rectanglelabels=["a"])),
-            *(result("q", "choices", x=1, choices=["a"]), result("why", "textarea", text=["because"])),
+            *(
+                result("q", "choices", x=1, choices=["a"]),
+                result("why", "textarea", text=["because"]),
+            ),
             {"type": "relation", "from_id": "a", "to_id": "b"},
         ),
         annotation(2),
@@ -146,10 +153,15 @@ DAMAGED = {
     'record 2: found 3 for "annotations"': [LABEL_STUDIO[1], task() | {"annotations": 3}],
     'record 2: found no task with an "id"': [LABEL_STUDIO[1], {"data": {}, "annotations": []}],
     'record 1: found {} for "result", expected a list': [task(annotation(1) | {"result": {}})],
-    "record 1: expected a name, a number or a label, found ['a']": [task(annotation(1, choices("q", ["a"])))],
+    "record 1: expected a name, a number or a label, found ['a']": [
+        task(annotation(1, choices("q", ["a"])))
+    ],
     "record 1: expected a JSON object, found 5": [task(5)],
 }
-TITLE, REMEDY = "/export.json (Label Studio export)", "; export it again: on the project's page, Export, format JSON"
+TITLE, REMEDY = (
+    "/export.json (Label Studio export)",
+    "; export it again: on the project's page, Export, format JSON",
+)
 
 test_a_damaged_export_names_the_tool_the_record_and_the_remedy = check_each(
     {words: refuses(FILE, content, TITLE, words, REMEDY) for words, content in DAMAGED.items()}

@@ -15,7 +15,9 @@ def batch(names, answers, rejects=("", "", "", "")):
     answers = answers.split() if isinstance(answers, str) else answers
     for about, cells, reject in zip(ROWS, answers, rejects, strict=True):
         hit, assignment, worker, status = about.split(",")
-        rows.append(f'{hit},T,"Which, then?",{assignment},{worker},{status},12,100% (2/2),{cells},,{reject}')
+        rows.append(
+            f'{hit},T,"Which, then?",{assignment},{worker},{status},12,100% (2/2),{cells},,{reject}'
+        )
     return "\n".join(rows) + "\n"
 
 

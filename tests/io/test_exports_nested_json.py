@@ -24,7 +24,12 @@ OBJECTS = {
     "t2": [{"annotator": "ann", "label": "dog"}],
 }
 TEXTS = {
-    "t1": {"text": "hi, you", "annotations": "cat,cat", "annotators": "ann,bob", "hard_label": "cat"},
+    "t1": {
+        "text": "hi, you",
+        "annotations": "cat,cat",
+        "annotators": "ann,bob",
+        "hard_label": "cat",
+    },
     "t2": {"text": "yes", "annotations": "dog", "annotators": "ann", "hard_label": "dog"},
 }
 LISTS = {"t1": ["cat", "cat"], "t2": ["dog", "cat"]}
@@ -33,7 +38,9 @@ SPARSE = {"0": {"12": 3, "5": 1}, "1": {"12": 1, "7": 3}, "2": {"5": 3}}
 
 
 def rows(by_task: dict[str, Any], field: str) -> list[dict[str, Any]]:
-    return [{"id": task, "text": f"text of {task}", field: votes} for task, votes in by_task.items()]
+    return [
+        {"id": task, "text": f"text of {task}", field: votes} for task, votes in by_task.items()
+    ]
 
 
 GOOD: dict[str, Any] = {
@@ -51,7 +58,9 @@ GOOD: dict[str, Any] = {
 NOT_VOTES: dict[str, Any] = {
     "settings": {"model": {"rate": 0.1, "size": 32}, "data": {"path": "a", "size": 32}},
     "names": {"model": {"name": "a", "kind": "b"}, "data": {"path": "c"}},
-    "records by id": {str(n): {"text": f"text {n}", "lang": "en", "source": "web"} for n in range(9)},
+    "records by id": {
+        str(n): {"text": f"text {n}", "lang": "en", "source": "web"} for n in range(9)
+    },
     "measurements": {str(n): {"height": n + 0.5, "width": n + 0.25} for n in range(9)},
     "counts of classes": {str(n): {"cat": n % 3, "dog": 2 - n % 3} for n in range(9)},
     "counts in rows": [{"id": n, "labels": {"cat": n % 3, "dog": 2 - n % 3}} for n in range(9)],
@@ -68,14 +77,23 @@ def forms(what: str, content: Any) -> dict[str, tuple[str, str | bytes]]:
         f"{what}, indented": ("indented.json", json.dumps(content, indent=2)),
         f"{what}, packed": ("packed.json.gz", gzip.compress(json.dumps(content).encode())),
     }
-    return made | ({f"{what} in lines": ("votes.jsonl", lines(content))} if isinstance(content, list) else {})
+    return made | (
+        {f"{what} in lines": ("votes.jsonl", lines(content))} if isinstance(content, list) else {}
+    )
 
 
 MISSING = {**BY_ANNOTATOR, "t3": {"ann": None, "bob": "cat"}, "t4": {}, "t5": None}
 TWO = [{**row, "ratings": {"ann": "5", "bob": "5"}} for row in rows(BY_ANNOTATOR, "annotations")]
-NO_IDS = [{"text": row["text"], "annotations": row["annotations"]} for row in rows(BY_ANNOTATOR, "annotations")]
-TABLE = [{"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")]
-PAIRS = [{"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)]
+NO_IDS = [
+    {"text": row["text"], "annotations": row["annotations"]}
+    for row in rows(BY_ANNOTATOR, "annotations")
+]
+TABLE = [
+    {"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")
+]
+PAIRS = [
+    {"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)
+]
 COUNTS = {"a": {"ann": 1, "bob": 2}}
 MIXED = {**BY_ANNOTATOR, "t9": 3}
 CUT = json.dumps({str(n): {"ann": "cat", "bob": "cat"} for n in range(900)}, indent=1)[:-30]
@@ -141,7 +159,10 @@ def with_nan(label: str) -> dict[str, Case]:
     listed, packed = "[" + text.strip().replace("\n", ",") + "]", gzip.compress(text.encode())
     return {
         f"{label} in {file}": reads(
-            *(file, content, {("b", "ann", json.loads(label))}), rows=2, missing=1, unlabelled=unlabelled
+            *(file, content, {("b", "ann", json.loads(label))}),
+            rows=2,
+            missing=1,
+            unlabelled=unlabelled,
         )
         for file, content in {"a.jsonl": text, "b.json": listed, "c.jsonl.gz": packed}.items()
     }

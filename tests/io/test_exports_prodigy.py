@@ -8,7 +8,14 @@ LEFT_OUT = {"ignored answers": 1, "rejected choices": 1}
 
 
 def answer(task, who, said, **more):
-    return {"text": "hi", "answer": said, "_input_hash": task, "_task_hash": 1, "_annotator_id": who, **more}
+    return {
+        "text": "hi",
+        "answer": said,
+        "_input_hash": task,
+        "_task_hash": 1,
+        "_annotator_id": who,
+        **more,
+    }
 
 
 LABELS = [
@@ -16,8 +23,14 @@ LABELS = [
     answer(1, "d-bob", "reject", label="SPORT"),
     answer(1, "d-bob", "accept", label="NEWS"),
 ]
-NO_LABELS = [answer(1, f"d-{who}", said) for who, said in (("ann", "accept"), ("bob", "reject"), ("eve", "ignore"))]
-TIMES = [answer(1, f"2026-01-02_10-{minute}-00", said) for minute, said in (("00", "accept"), ("30", "reject"))]
+NO_LABELS = [
+    answer(1, f"d-{who}", said)
+    for who, said in (("ann", "accept"), ("bob", "reject"), ("eve", "ignore"))
+]
+TIMES = [
+    answer(1, f"2026-01-02_10-{minute}-00", said)
+    for minute, said in (("00", "accept"), ("30", "reject"))
+]
 SPANS = [answer(1, "d-ann", "accept", spans=[], _view_id="ner_manual")]
 DAMAGED = {
     "record 1: found no annotator": [{**PRODIGY[0], "_annotator_id": None, "_session_id": None}],

@@ -32,30 +32,44 @@ ROWS = [
 ]
 VOTES = {("Q1", "ann", "art"), ("Q1", "bob", "no"), ("Q2_1", "ann", "no"), ("Q2_1", "bob", "no")}
 AGES = {("Q9", "ann", "18 to 30"), ("Q9", "bob", "over 30"), ("Q9", "R_c", "over 30")}
-INCLUDED = {("Q1", "eve", "art"), *((item, who, "art") for item in ("Q1", "Q2_1") for who in ("me", "bot"))}
+INCLUDED = {
+    ("Q1", "eve", "art"),
+    *((item, who, "art") for item in ("Q1", "Q2_1") for who in ("me", "bot")),
+}
 LEFT_OUT = {"previews": 1, "unfinished responses": 1, "responses marked as spam": 1}
 
 
 def survey(headers=3, rows=ROWS, fields=FIELDS):
     texts = [text for text, _ in fields.values()]
-    ids = [json.dumps({"ImportId": name, "timeZone": "UTC"}, separators=(",", ":")) for _, name in fields.values()]
+    ids = [
+        json.dumps({"ImportId": name, "timeZone": "UTC"}, separators=(",", ":"))
+        for _, name in fields.values()
+    ]
     csv.writer(out := io.StringIO()).writerows(
-        [*[list(fields), texts, ids][:headers], *(["2024-01-01 10:00:00", *row[:2], "60", *row[2:]] for row in rows)]
+        [
+            *[list(fields), texts, ids][:headers],
+            *(["2024-01-01 10:00:00", *row[:2], "60", *row[2:]] for row in rows),
+        ]
     )
     return out.getvalue()
 
 
 CODES = {"IP Address": "0", "Survey Preview": "1", "Spam": "8", "True": "1", "False": "0"}
-CODED = survey(rows=[(CODES[row[0]], row[1], CODES[row[2]], row[3], "anonymous", *row[5:]) for row in ROWS])
+CODED = survey(
+    rows=[(CODES[row[0]], row[1], CODES[row[2]], row[3], "anonymous", *row[5:]) for row in ROWS]
+)
 PREVIEW = survey(rows=[(row[0].replace("Survey Preview", "IP Address"), *row[1:]) for row in ROWS])
 LOOPS = survey(
     rows=[
         ("IP Address", "100", "True", "R_a", "anonymous", "yes", "no", "no", ""),
         ("IP Address", "100", "True", "R_b", "anonymous", "yes", "yes", "", "no"),
     ],
-    fields=BARE | {f"{n}_{q}": (f"{n} - {q}?", f"{n}_QID{q[1]}") for q in ("Q3", "Q4") for n in (1, 2)},
+    fields=BARE
+    | {f"{n}_{q}": (f"{n} - {q}?", f"{n}_QID{q[1]}") for q in ("Q3", "Q4") for n in (1, 2)},
 )
-NOBODY = {name: about for name, about in FIELDS.items() if name not in ("ResponseId", "PROLIFIC_PID")}
+NOBODY = {
+    name: about for name, about in FIELDS.items() if name not in ("ResponseId", "PROLIFIC_PID")
+}
 ABOUT = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
 LEGACY = f"""V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
 {ABOUT},"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,

@@ -37,7 +37,9 @@ REQUESTS = [
 FOLDERS, PATTERN = "worker-response/iteration-1", "worker-response/*/*/*.json"
 RESPONSES = [
     {
-        f"{FOLDERS}/0/2018.json": response(("w1", label("cat")), ("w2", label("dog")), indent=indent),
+        f"{FOLDERS}/0/2018.json": response(
+            ("w1", label("cat")), ("w2", label("dog")), indent=indent
+        ),
         f"{FOLDERS}/1/2018.json": response(("w1", label("dog")), indent=indent),
     }
     for indent in (None, 2)
@@ -54,7 +56,11 @@ LABELS = {"mood": "good", "tags": "a|b", "sure": "false", "note": "hm"}
 MANIFEST = {
     "source-ref": "s3://b/0.png",
     "animal": 0,
-    "animal-metadata": {"class-name": "cat", "type": "groundtruth/image-classification", "job-name": "j"},
+    "animal-metadata": {
+        "class-name": "cat",
+        "type": "groundtruth/image-classification",
+        "job-name": "j",
+    },
 }
 KEPT = {
     "source-ref": "s3://b/0.png",
@@ -95,7 +101,9 @@ DAMAGED = {
     'record 1: the "content" of an annotation is not JSON': [
         object_of("0", {"workerId": "w", "annotationData": {"content": "{"}})
     ],
-    "record 1: found no JSON object": [object_of("0", {"workerId": "w", "annotationData": {"content": "3"}})],
+    "record 1: found no JSON object": [
+        object_of("0", {"workerId": "w", "annotationData": {"content": "3"}})
+    ],
     'record 1: found no "workerId"': [object_of("0", {"annotationData": {"content": "{}"}})],
     'record 1: found no "annotationData"': [object_of("0", {"workerId": "w"})],
 }

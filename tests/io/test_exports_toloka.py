@@ -17,10 +17,18 @@ VOTES = {("t1", "ann", "cat"), ("t2", "ann", "dog"), ("t1", "bob", "dog")}
 
 
 def tsv(header, *rows):
-    return "\n".join("\t".join(row.split(" ") if isinstance(row, str) else row) for row in [header, *rows]) + "\n"
+    return (
+        "\n".join(
+            "\t".join(row.split(" ") if isinstance(row, str) else row) for row in [header, *rows]
+        )
+        + "\n"
+    )
 
 
-FULL, SILENT = tsv(HEADER, *ROWS), tsv(HEADER, *([*row[:2], "", *row[3:]] if row else row for row in ROWS))
+FULL, SILENT = (
+    tsv(HEADER, *ROWS),
+    tsv(HEADER, *([*row[:2], "", *row[3:]] if row else row for row in ROWS)),
+)
 TWO = tsv(
     "INPUT:url OUTPUT:mood OUTPUT:tags OUTPUT:never ASSIGNMENT:task_id ASSIGNMENT:worker_id",
     *('u true ["b","a"]  t1 ann', 'u false ["a"]  t1 bob'),
@@ -28,7 +36,10 @@ TWO = tsv(
 OLD = tsv("INPUT:url OUTPUT:mood ASSIGNMENT:worker_id", "u ok ann")
 OLD_PAIR = tsv("INPUT:url INPUT:text OUTPUT:mood ASSIGNMENT:worker_id", "u t ok ann")
 PAIRS = tsv(
-    "INPUT:left INPUT:right OUTPUT:better ASSIGNMENT:worker_id", "a b left ann", "a c left ann", "a b right bob"
+    "INPUT:left INPUT:right OUTPUT:better ASSIGNMENT:worker_id",
+    "a b left ann",
+    "a c left ann",
+    "a b right bob",
 )
 BETTER = {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
 LEFT_OUT = {"rejected assignments": 1, "skipped or unfinished assignments": 2}

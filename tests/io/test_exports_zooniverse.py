@@ -30,7 +30,11 @@ def row(user, subject, *steps):
     return user, subject, json.dumps(steps)
 
 
-ROWS = [row("ann", 101, step("T0", "Cat")), row("bob", 101, step("T0", "Dog")), row("ann", 102, step("T0", "Dog"))]
+ROWS = [
+    row("ann", 101, step("T0", "Cat")),
+    row("bob", 101, step("T0", "Dog")),
+    row("ann", 102, step("T0", "Dog")),
+]
 VOTES = {(101, "ann", "Cat"), (101, "bob", "Dog"), (102, "ann", "Dog")}
 STEPS = export(
     row("ann", 101, step("T0", "Cat"), step("T1", ["black", "big"])),
@@ -39,10 +43,18 @@ STEPS = export(
 COMBINED = export(row("ann", 101, step("T5", [step("T0", "Cat"), step("T1", 3)])))
 LION = {"choice": "LION", "answers": {"HOWMANY": "1"}, "filters": {}}
 SURVEYS = export(
-    row("ann", 101, step("T0", [LION]), step("T1", [{"value": "ae3f", "option": True, "label": "Summer"}]))
+    row(
+        "ann",
+        101,
+        step("T0", [LION]),
+        step("T1", [{"value": "ae3f", "option": True, "label": "Summer"}]),
+    )
 )
 TWICE = export(*ROWS, row("eve", 103, step("T0", [LION, LION | {"answers": {"HOWMANY": "2"}}])))
-MARKS = export(*ROWS, row("eve", 103, step("T0", None), step("T2", [{"x": 1.5, "y": 3.0, "tool": 0, "frame": 0}])))
+MARKS = export(
+    *ROWS,
+    row("eve", 103, step("T0", None), step("T2", [{"x": 1.5, "y": 3.0, "tool": 0, "frame": 0}])),
+)
 EXPERT = export(*ROWS, row("expert", 101, step("T0", "Cat")))
 FILE = "cats-classifications.csv"
 

@@ -19,7 +19,9 @@ from finegold.io.read import read
 from tests.support.exports_cases import Case, check_each, reads, refuses
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 
-FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
+FRAME = pl.DataFrame(
+    {"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]}
+)
 TSV = CSV.replace(",", "\t")
 JSONL = FRAME.write_ndjson()
 
@@ -81,13 +83,17 @@ def test_every_format_gives_the_same_votes(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v.csv", "v.jsonl", "v.parquet", "v.feather", "v.csv.gz"])
-def test_the_usual_files_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_usual_files_start_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_standard_input_and_streams_are_recognised_by_their_content(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_and_streams_are_recognised_by_their_content(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONTENTS[name])))
     assert votes_of(read("-")) == votes_of(read(io.BytesIO(CONTENTS[name]))) == VOTES
 
@@ -100,7 +106,11 @@ ROWS = FRAME.rename({"label": "answer"}).write_csv()
 def in_encoding(encoding: str, mark: str = "") -> Case:
     """As spreadsheets and surveys write texts."""
     content = (mark + CSV.replace("cat", "Käse").replace(",", "\t")).encode(encoding)
-    return reads("votes.txt", content, {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES})
+    return reads(
+        "votes.txt",
+        content,
+        {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES},
+    )
 
 
 test_files_are_read_as_one_table_whatever_stands_in_them = check_each({
@@ -142,38 +152,85 @@ BROKEN = {
     "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
     "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
     "unknown.bin": (b"\0\1\2" * 100, "binary"),
-    "v.pkl": (b"\x80\x04cos\nsystem\n(S'false'\ntR.", "not valid UTF-8"),  # a pickle is never opened
-    "cut.csv.gz": (gzip.compress(CSV.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
-    "cut.jsonl.gz": (gzip.compress(JSONL.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
+    "v.pkl": (
+        b"\x80\x04cos\nsystem\n(S'false'\ntR.",
+        "not valid UTF-8",
+    ),  # a pickle is never opened
+    "cut.csv.gz": (
+        gzip.compress(CSV.encode() * 99)[:-30],
+        "is cut short: the gzip data ends too early",
+    ),
+    "cut.jsonl.gz": (
+        gzip.compress(JSONL.encode() * 99)[:-30],
+        "is cut short: the gzip data ends too early",
+    ),
     "cut.csv.zst": (zstd(CSV * 99)[:-30], "is cut short: the zstd data ends too early"),
     "cut.jsonl.zst": (zstd(JSONL * 99)[:-30], "is cut short: the zstd data ends too early"),
     "latin.csv.zst": (
-        bytes(pa.compress("task,worker,label\n1,a,é\n".encode("latin-1"), codec="zstd", asbytes=True)),
+        bytes(
+            pa.compress("task,worker,label\n1,a,é\n".encode("latin-1"), codec="zstd", asbytes=True)
+        ),
         "is not valid UTF-8; save it as UTF-8",
     ),
-    "long_row.csv": (b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n", "line 3: too many fields, found 4 but"),
-    "long_row.tsv": (b"task\tworker\tlabel\nt1\tann\ta\nt2\tbob\tb\tc\n", "line 3: too many fields, found 4"),
-    "long_hidden.csv": (b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n", "line 3: too many fields"),
-    "long_unasked.csv": (b"task,note,worker,label\nt1,x,ann,a\nt2,x,bob,b,c\n", "line 3: too many fields"),
+    "long_row.csv": (
+        b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n",
+        "line 3: too many fields, found 4 but",
+    ),
+    "long_row.tsv": (
+        b"task\tworker\tlabel\nt1\tann\ta\nt2\tbob\tb\tc\n",
+        "line 3: too many fields, found 4",
+    ),
+    "long_hidden.csv": (
+        b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n",
+        "line 3: too many fields",
+    ),
+    "long_unasked.csv": (
+        b"task,note,worker,label\nt1,x,ann,a\nt2,x,bob,b,c\n",
+        "line 3: too many fields",
+    ),
     "blank_first.csv": (b"\n\ntask,worker,label\nt1,ann,a\n", "the first line is blank"),
     "blank.csv": (b"\n\n", "is empty"),
     "rubbish.csv.gz": (b"\x1f\x8b" + b"rubbish" * 30, "cannot be unpacked with gzip"),
     "rubbish.zst": (b"\x28\xb5\x2f\xfd" + b"rubbish" * 30, "cannot be unpacked with zstd"),
-    "short_row.csv": (b"task,worker,label\nt1,ann,a\nt2,bob\nt3,bob,b\n", "line 3: too few fields, found 2 but"),
-    "short_hidden.csv": (b"task,worker,label,note\nt1,ann,a,\nt2,bob,b\n", "line 3: too few fields, found 3"),
-    "short_after_quotes.csv": (b'task,worker,label\nt1,ann,"a\nb"\nt2,bob\n', "line 4: too few fields, found 2"),
-    "short.csv.gz": (gzip.compress(b"task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
+    "short_row.csv": (
+        b"task,worker,label\nt1,ann,a\nt2,bob\nt3,bob,b\n",
+        "line 3: too few fields, found 2 but",
+    ),
+    "short_hidden.csv": (
+        b"task,worker,label,note\nt1,ann,a,\nt2,bob,b\n",
+        "line 3: too few fields, found 3",
+    ),
+    "short_after_quotes.csv": (
+        b'task,worker,label\nt1,ann,"a\nb"\nt2,bob\n',
+        "line 4: too few fields, found 2",
+    ),
+    "short.csv.gz": (
+        gzip.compress(b"task,worker,label\nt1,ann,a\nt2,bob\n"),
+        "line 3: too few fields",
+    ),
     "short.csv.zst": (zstd("task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
-    "latin.csv": (b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n", r"line 3: not valid UTF-8 \(byte 0xe9\)"),
+    "latin.csv": (
+        b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n",
+        r"line 3: not valid UTF-8 \(byte 0xe9\)",
+    ),
     "latin.jsonl": (b'{"task":1,"worker":2,"label":"\xe9"}\n', "line 1: not valid UTF-8"),
     "utf16.csv": (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
     "twice.csv": (b"task,worker,label,label\nt1,ann,a,b\n", 'more than one column named "label"'),
-    "quote.csv": (b'task,worker,label\nt1,"ann,a\nt2,bob,b\n', "line 2: too few fields|never closed"),
+    "quote.csv": (
+        b'task,worker,label\nt1,"ann,a\nt2,bob,b\n',
+        "line 2: too few fields|never closed",
+    ),
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: not valid JSON"),
-    "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
+    "number.jsonl": (
+        b'{"task":1,"worker":2,"label":3}\n42\n',
+        "line 2: found int; expected one JSON object",
+    ),
     "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
     "numbers.json": (b"[1, 2]", "the list holds 1; expected rows, which are objects"),
-    "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "cannot be read as JSON .*write it again"),
+    "cut.json": (
+        b'[{"task":1,"worker":2,"label":"a"},{"task"',
+        "cannot be read as JSON .*write it again",
+    ),
 }
 
 
@@ -194,7 +251,9 @@ def test_a_broken_file_is_named_with_its_trouble(tmp_path: Path, name: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_long_row_far_down_is_found_although_its_columns_are_not_asked_for(tmp_path: Path) -> None:
+def test_a_long_row_far_down_is_found_although_its_columns_are_not_asked_for(
+    tmp_path: Path,
+) -> None:
     rows = b"task,note,worker,label\n" + b"t1,x,ann,a\n" * 300_000 + b"t2,x,bob,b,c\n"
     with pytest.raises(InputError, match="line 300002: too many fields, found 5"):
         read(write(tmp_path / "v.csv", rows))

@@ -58,13 +58,19 @@ WRITERS = {
     "labels.tsv.gz": write_labels,
     "labels.parquet": write_labels,
     "annotators.jsonl": lambda result, path: write_frame(result.annotators(), path),
-    "votes.csv": lambda result, path: write_votes(finegold.read(path.parent.parent / "votes.csv"), path),
+    "votes.csv": lambda result, path: write_votes(
+        finegold.read(path.parent.parent / "votes.csv"), path
+    ),
     "model.finegold": lambda result, path: result.save(path),
     "report.html": write_report,
     "some.bytes": lambda result, path: write_bytes(path, b"some"),
     "back.json": back,
-    "part-00000.parquet": lambda result, path: folder_labels._write_part(result, False, 0, path.parent),
-    "stored": lambda result, path: folder_votes._store(path, names=pl.Series(["a"]), codes=np.arange(3)),
+    "part-00000.parquet": lambda result, path: folder_labels._write_part(
+        result, False, 0, path.parent
+    ),
+    "stored": lambda result, path: folder_votes._store(
+        path, names=pl.Series(["a"]), codes=np.arange(3)
+    ),
 }
 
 

@@ -12,13 +12,28 @@ from finegold.io.writers import escape_cells, unescape_cells, unescape_name, wri
 from tests.support.cli_helpers import succeed, write
 from tests.support.studio_helpers import studio_in_thread
 
-FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]
+FORMULAS = [
+    "=1+1",
+    "+SUM(A1)",
+    "-cmd|' /C calc'!A0",
+    "@x",
+    "\tx",
+    "\rx",
+    "'=x",
+    "''@",
+    "-",
+    "+",
+    "-1a",
+    "--1",
+]
 PLAIN = ["x", "", "'x", "-1", "+5", "-3.5e-4", "1=2", "a@b", "-.5", None, "'"]
 VOTES = "task,worker,label\n=t,ann,+\n=t,bob,-n\n=t,@cyd,+\n-1,ann,-n\n-1,@cyd,-n\n"
 
 
 def test_formulas_get_an_apostrophe_and_nothing_else_does():
-    frame = pl.DataFrame({"text": FORMULAS + PLAIN, "number": [-1.5] * (len(FORMULAS) + len(PLAIN))})
+    frame = pl.DataFrame(
+        {"text": FORMULAS + PLAIN, "number": [-1.5] * (len(FORMULAS) + len(PLAIN))}
+    )
     found = escape_cells(frame)
     assert found["text"].to_list() == [f"'{text}" for text in FORMULAS] + PLAIN
     assert found["number"].equals(frame["number"])
@@ -45,7 +60,9 @@ def test_categories_are_texts(tmp_path):
     assert (tmp_path / "x.csv").read_text() == "label\n'=a\nb\n"
 
 
-@pytest.mark.parametrize(("name", "is_escaped"), [("x.csv", True), ("x.tsv", True), ("x.jsonl", False)])
+@pytest.mark.parametrize(
+    ("name", "is_escaped"), [("x.csv", True), ("x.tsv", True), ("x.jsonl", False)]
+)
 def test_only_files_that_spreadsheets_open_are_escaped(tmp_path, name, is_escaped):
     frame = pl.DataFrame({"=column": ["=text"]})
     write_frame(frame, tmp_path / name)
@@ -66,7 +83,10 @@ def test_labels_are_escaped_unless_they_are_raw_and_match_the_tasks_that_they_ar
         succeed("aggregate", votes, "--method", "mv", "-o", labels, *more)
         assert first_column(labels) == ["-1", task]
     truth = finegold.io.truth.read_truth(labels)
-    assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-n", "=t": "+"}
+    assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {
+        "-1": "-n",
+        "=t": "+",
+    }
     found = finegold.aggregate(votes, "mv", gold=labels)
     assert found.counts.gold_unused == 0
     assert (found.gold >= 0).all()

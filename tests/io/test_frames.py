@@ -67,7 +67,11 @@ TEXT, WHOLE, TRUE = ["ant", "bee", "cat"], [1, 2, 5], [False, True]
 DATES = [date(2020, 1, 1), date(2020, 1, 2), date(2020, 2, 2)]
 # How a column is made, the sorted values that it holds, and the name of its dtype.
 KINDS: dict[str, tuple[Column, list[Any], str]] = {
-    "pandas str": (pandas_column(), TEXT, str(pd.Series(["a"]).dtype)),  # object in pandas 2, str in pandas 3
+    "pandas str": (
+        pandas_column(),
+        TEXT,
+        str(pd.Series(["a"]).dtype),
+    ),  # object in pandas 2, str in pandas 3
     "pandas object": (pandas_column(object), TEXT, "object"),
     "pandas string": (pandas_column("string"), TEXT, "string"),
     "pandas python string": (pandas_column("string[python]"), TEXT, "string"),
@@ -76,7 +80,11 @@ KINDS: dict[str, tuple[Column, list[Any], str]] = {
     "pandas ordered category": (pandas_category(True), TEXT, "category"),
     "pandas arrow string": (pandas_arrow(pa.string()), TEXT, "string[pyarrow]"),
     "pandas arrow large string": (pandas_arrow(pa.large_string()), TEXT, "large_string[pyarrow]"),
-    "pandas arrow dictionary": (pandas_arrow(pa.dictionary(pa.int32(), pa.string())), TEXT, "dictionary"),
+    "pandas arrow dictionary": (
+        pandas_arrow(pa.dictionary(pa.int32(), pa.string())),
+        TEXT,
+        "dictionary",
+    ),
     "pandas object of integers": (pandas_column(object), WHOLE, "object"),
     "pandas Int64": (pandas_column("Int64"), WHOLE, "Int64"),
     "pandas UInt8": (pandas_column("UInt8"), WHOLE, "UInt8"),
@@ -96,22 +104,42 @@ KINDS: dict[str, tuple[Column, list[Any], str]] = {
     "polars boolean": (polars_column(pl.Boolean), TRUE, "Boolean"),
     "polars float": (polars_column(pl.Float64), [0.5, 1.5, 2.0], "Float64"),
     "polars date": (polars_column(pl.Date), DATES, "Date"),
-    "polars decimal": (polars_column(pl.Decimal(10, 2)), [Decimal("1.25"), Decimal("1.5")], "Decimal"),
+    "polars decimal": (
+        polars_column(pl.Decimal(10, 2)),
+        [Decimal("1.25"), Decimal("1.5")],
+        "Decimal",
+    ),
     "pyarrow string": (arrow_column(pa.string()), TEXT, "string"),
     "pyarrow large string": (arrow_column(pa.large_string()), TEXT, "large_string"),
     "pyarrow string view": (arrow_column(pa.string_view()), TEXT, "string_view"),
     "pyarrow dictionary": (arrow_dictionary(pa.string(), pa.int32()), TEXT, "dictionary"),
-    "pyarrow large dictionary": (arrow_dictionary(pa.large_string(), pa.int8()), TEXT, "dictionary"),
+    "pyarrow large dictionary": (
+        arrow_dictionary(pa.large_string(), pa.int8()),
+        TEXT,
+        "dictionary",
+    ),
     "pyarrow int64": (arrow_column(pa.int64()), WHOLE, "int64"),
     "pyarrow uint16": (arrow_column(pa.uint16()), WHOLE, "uint16"),
-    "pyarrow dictionary of integers": (arrow_dictionary(pa.int64(), pa.int32()), WHOLE, "dictionary"),
+    "pyarrow dictionary of integers": (
+        arrow_dictionary(pa.int64(), pa.int32()),
+        WHOLE,
+        "dictionary",
+    ),
     "pyarrow bool": (arrow_column(pa.bool_()), TRUE, "bool"),
 }
 WITHOUT_HOLES: dict[str, tuple[Column, list[Any], str]] = {
     "pandas int64": (pandas_column("int64"), WHOLE, "int64"),
-    "pandas int8": (pandas_column("int8"), [-100, 0, 100], "int8"),  # their distances do not fit into eight bits
+    "pandas int8": (
+        pandas_column("int8"),
+        [-100, 0, 100],
+        "int8",
+    ),  # their distances do not fit into eight bits
     "pandas bool": (pandas_column("bool"), TRUE, "bool"),
-    "pandas datetime": (pandas_column("datetime64[ns]"), [pd.Timestamp(day) for day in DATES], "datetime64"),
+    "pandas datetime": (
+        pandas_column("datetime64[ns]"),
+        [pd.Timestamp(day) for day in DATES],
+        "datetime64",
+    ),
 }
 PLACES = [(task, who, (task * who + who) % 3) for task in range(3) for who in range(3)]
 
@@ -122,7 +150,9 @@ def draw(values: list[Any], role: str, holes: bool) -> list[Any]:
 
 
 def frame(kind: str, columns: dict[str, Any]) -> Any:
-    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind.split()[0]](columns)
+    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind.split()[0]](
+        columns
+    )
 
 
 def native_dtype(names: Any) -> str:
@@ -138,8 +168,13 @@ def test_a_column_of_any_kind_gives_the_same_votes_in_its_own_dtype(kind: str, r
     annotations = read(frame(kind, {**plain, role: make(plain[role])}), repeated="all")
     votes = [vote for vote in zip(*plain.values(), strict=True) if vote[2] is not None]
     assert votes_of(annotations) == set(votes)
-    assert (annotations.n_votes, annotations.counts.missing) == (len(votes), len(PLACES) - len(votes))
-    names = (annotations.task_names, annotations.annotator_names, annotations.class_names)[ROLES.index(role)]
+    assert (annotations.n_votes, annotations.counts.missing) == (
+        len(votes),
+        len(PLACES) - len(votes),
+    )
+    names = (annotations.task_names, annotations.annotator_names, annotations.class_names)[
+        ROLES.index(role)
+    ]
     assert to_list(names) == values
     assert native_dtype(names).startswith(dtype)
 
@@ -149,11 +184,15 @@ def test_labels_of_any_kind_come_back_in_its_own_library_and_gold_teaches_them(k
     make, values, _ = (KINDS | WITHOUT_HOLES)[kind]
     votes = {name: draw(values if name == "label" else WHOLE, name, False) for name in ROLES}
     gold = frame(kind, {"task": [1, 2], "truth": make([values[0], values[1]])})
-    result = finegold.aggregate(frame(kind, {**votes, "label": make(votes["label"])}), "mv", gold=gold)
+    result = finegold.aggregate(
+        frame(kind, {**votes, "label": make(votes["label"])}), "mv", gold=gold
+    )
     table = result.labels()
     labels = table["label"]
     assert type(table).__module__.split(".")[0] == kind.split()[0]
-    assert (labels.to_pylist() if hasattr(labels, "to_pylist") else labels.to_list())[:2] == values[:2]
+    assert (labels.to_pylist() if hasattr(labels, "to_pylist") else labels.to_list())[:2] == values[
+        :2
+    ]
     assert result.gold.tolist() == [0, 1, -1]
 
 
@@ -183,7 +222,9 @@ def test_a_lazy_frame_and_one_with_an_odd_index_are_read() -> None:
 
 
 def test_mixed_values_become_text() -> None:
-    mixed = pd.DataFrame({"task": pd.Series([1, "1", 2], dtype=object), "worker": [1, 1, 1], "label": ["a"] * 3})
+    mixed = pd.DataFrame(
+        {"task": pd.Series([1, "1", 2], dtype=object), "worker": [1, 1, 1], "label": ["a"] * 3}
+    )
     assert votes_of(read(mixed)) == {("1", 1, "a"), ("2", 1, "a")}
 
 
@@ -194,7 +235,9 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (pl.DataFrame(schema=["task", "worker", "label"]), "the data frame has a header but no rows"),
     (
-        pl.LazyFrame({"task": ["a"], "worker": ["b"], "label": ["cat"]}).with_columns(pl.col("label").cast(pl.Int64)),
+        pl.LazyFrame({"task": ["a"], "worker": ["b"], "label": ["cat"]}).with_columns(
+            pl.col("label").cast(pl.Int64)
+        ),
         "the lazy data frame cannot be collected: conversion from `str` to `i64`",
     ),
     (

@@ -46,7 +46,12 @@ CLASSES = {
 def calls(*said, **more):
     """A judge on items 1, 2, ... with the first answer shown first."""
     n = len(said)
-    return {"item": list(range(1, n + 1)), "judge": ["j"] * n, "order": ["AB"] * n, "verdict": list(said)} | more
+    return {
+        "item": list(range(1, n + 1)),
+        "judge": ["j"] * n,
+        "order": ["AB"] * n,
+        "verdict": list(said),
+    } | more
 
 
 def twice(*said, **more):
@@ -58,7 +63,8 @@ def answers(log):
     """Verdicts by item, judge and what was shown first; failed calls are None."""
     rows = log.calls().select("item", "judge", "verdict").rows()
     return [
-        (str(item), judge, first, said) for (item, judge, said), first in zip(rows, log.first.tolist(), strict=True)
+        (str(item), judge, first, said)
+        for (item, judge, said), first in zip(rows, log.first.tolist(), strict=True)
     ]
 
 
@@ -93,7 +99,9 @@ def turns_down(log, *words, **options):
     return check
 
 
-@pytest.mark.parametrize(("text", "meaning"), [(text, meaning) for meaning, texts in FORMS.items() for text in texts])
+@pytest.mark.parametrize(
+    ("text", "meaning"), [(text, meaning) for meaning, texts in FORMS.items() for text in texts]
+)
 def test_a_pairwise_verdict_is_understood(text, meaning):
     assert LogReading().meanings([text, *(("1", "2") if text == "3" else ())])[text] == meaning
 
@@ -107,7 +115,16 @@ ISSUE = {  # five kinds of text are two answers, a tie and two failures
     "prompt": [1, 1, 1, 1, 2, 2, 2, 2],
     "model": ["gpt", "gpt", "claude", "claude"] * 2,
     "order": ["AB", "BA"] * 4,
-    "verdict": ["first", "second", "first", "ERROR: timeout", "second", "second", "tie", "I cannot answer that"],
+    "verdict": [
+        "first",
+        "second",
+        "first",
+        "ERROR: timeout",
+        "second",
+        "second",
+        "tie",
+        "I cannot answer that",
+    ],
 }
 ARENA = {
     "question_id": [1, 1, 1, 2],
@@ -119,14 +136,17 @@ ARENA = {
 AGAINST = {
     "id": [1, 2, 3], "judge": ["j"] * 3, "result": ["win", "lose", "tie"], "model": ["new"] * 3, "baseline": ["old"] * 3
 }  # fmt: skip
-STATUS = (
-    "sample_id,grader,verdict,status,cost\n1,a,Pass,ok,0.1\n1,b,PASS.,ok,0.2\n2,a,fail,timeout,0.1\n2,b,Fail,,0.3\n"
-)
+STATUS = "sample_id,grader,verdict,status,cost\n1,a,Pass,ok,0.1\n1,b,PASS.,ok,0.2\n2,a,fail,timeout,0.1\n2,b,Fail,,0.3\n"
 SCORES = {
     "item": [1, 1, 2, 2, 3, 3], "judge": ["a", "b"] * 3,
     "score": ["4", "4.0", "Score: 10", "I'm sorry, I cannot", "3/10", "-1"],
 }  # fmt: skip
-AGAIN = {"item": [1, 1, 1], "judge": ["j"] * 3, "order": ["AB"] * 3, "verdict": ["ERROR: timeout", "A", "B"]}
+AGAIN = {
+    "item": [1, 1, 1],
+    "judge": ["j"] * 3,
+    "order": ["AB"] * 3,
+    "verdict": ["ERROR: timeout", "A", "B"],
+}
 TWO_JUDGES = {"item": [1, 1, 2, 2], "judge": ["i", "j"] * 2}
 SYSTEMS = {"model_a": ["x", "y"], "model_b": ["y", "x"]}
 OBJECTS = [{"winner": "A", "confidence": 1}, {"winner": "B", "confidence": 2}]
@@ -214,7 +234,9 @@ test_logs_in_tables = check_each({
 
 
 def judge_bench(pair, label, *decisions):
-    games = [said and {"judgment": {"judge_model": "gpt-4o"}, "decision": said} for said in decisions]
+    games = [
+        said and {"judgment": {"judge_model": "gpt-4o"}, "decision": said} for said in decisions
+    ]
     return {"pair_id": pair, "judge_name": "arena_hard", "label": label, "judgments": games}
 
 
@@ -224,7 +246,13 @@ PAIRS = [
     MT_BENCH | {"model_1": "y", "model_2": "x", "g1_winner": "tie", "g2_winner": "error"},
 ]
 ARENA_HARD = {"question_id": "q", "model": "new", "judge": "gpt-4", "baseline": "base"}
-ALPACA = {"instruction": "Say hi", "output_1": "a", "output_2": "b", "generator_1": "base", "annotator": "j"}
+ALPACA = {
+    "instruction": "Say hi",
+    "output_1": "a",
+    "output_2": "b",
+    "generator_1": "base",
+    "annotator": "j",
+}
 INSPECT = {
     "version": 2, "status": "success", "eval": {"task": "t", "model": "m"},
     "samples": [{"id": 1, "scores": {"judge_a": {"value": "C"}, "judge_b": {"value": "I"}}}],
@@ -233,7 +261,10 @@ PARTS = [
     {"pass": True, "score": 1, "assertion": {"type": "llm-rubric", "value": "is polite"}},
     {"pass": False, "score": 0, "assertion": {"type": "factuality", "value": "Paris"}},
 ]
-GRADED = {"provider": {"id": "openai:gpt"}, "gradingResult": {"pass": False, "componentResults": PARTS}}
+GRADED = {
+    "provider": {"id": "openai:gpt"},
+    "gradingResult": {"pass": False, "componentResults": PARTS},
+}
 METRICS = [
     {"name": "Correctness", "score": 0.9, "success": True, "evaluationModel": "gpt-4o"},
     {"name": "Relevancy", "score": 0.1, "success": False, "evaluationModel": "gpt-4o"},
@@ -307,7 +338,13 @@ test_logs_of_tools = check_each({
 
 def test_gold_names_systems_or_classes():
     frame = pl.DataFrame(
-        {"item": [1, 2], "judge": ["j"] * 2, "model_a": ["x", "z"], "model_b": ["y", "y"], "winner": ["A", "A"]}
+        {
+            "item": [1, 2],
+            "judge": ["j"] * 2,
+            "model_a": ["x", "z"],
+            "model_b": ["y", "y"],
+            "winner": ["A", "A"],
+        }
     )
     log = read(frame)
     assert with_gold(log, {1: "y", 2: "tie"}).gold.tolist() == [1, 2]
@@ -320,10 +357,22 @@ def test_gold_names_systems_or_classes():
 def both_orders(n, *, by_name):
     """A judge that errs in a tenth of its calls and names answers or positions, in both orders; and the truths."""
     truths = [i % 2 for i in range(n)]
-    chosen = [[side if (i + 3 * order) % 10 else 1 - side for order in (0, 1)] for i, side in enumerate(truths)]
-    said = ["AB"[side if by_name or not order else 1 - side] for each in chosen for order, side in enumerate(each)]
+    chosen = [
+        [side if (i + 3 * order) % 10 else 1 - side for order in (0, 1)]
+        for i, side in enumerate(truths)
+    ]
+    said = [
+        "AB"[side if by_name or not order else 1 - side]
+        for each in chosen
+        for order, side in enumerate(each)
+    ]
     frame = pl.DataFrame(
-        {"item": sorted([*range(n)] * 2), "judge": ["j"] * 2 * n, "order": ["AB", "BA"] * n, "verdict": said}
+        {
+            "item": sorted([*range(n)] * 2),
+            "judge": ["j"] * 2 * n,
+            "order": ["AB", "BA"] * n,
+            "verdict": said,
+        }
     )
     return frame, dict(enumerate("AB"[side] for side in truths))
 
@@ -335,13 +384,19 @@ def test_verdicts_that_seem_to_name_answers_and_not_positions_are_said():
         assert read(frame, verdicts="answer").notes == []
     assert read(both_orders(30, by_name=False)[0]).notes == []
     fair, odd = (both_orders(30, by_name=by_name)[0] for by_name in (False, True))
-    mixed = pl.concat([fair, fair.with_columns(judge=pl.lit("i")), odd.with_columns(judge=pl.lit("k"))])
-    assert "in 40% of the swapped pairs a judge contradicts itself" in read(mixed).notes[0]  # one of them, in both ways
+    mixed = pl.concat(
+        [fair, fair.with_columns(judge=pl.lit("i")), odd.with_columns(judge=pl.lit("k"))]
+    )
+    assert (
+        "in 40% of the swapped pairs a judge contradicts itself" in read(mixed).notes[0]
+    )  # one of them, in both ways
 
 
 def test_two_verdicts_of_unknown_order_are_repeats_or_refused():
     frame = both_orders(30, by_name=False)[0].drop("order")
-    with pytest.raises(InputError, match=r"no column says in which order .* 80% of them contradict each other"):
+    with pytest.raises(
+        InputError, match=r"no column says in which order .* 80% of them contradict each other"
+    ):
         read(frame)
     assert len(read(frame.with_columns(run=pl.Series([1, 2] * 30))).answer) == 60
     alike = read(both_orders(30, by_name=True)[0].drop("order"))
@@ -349,7 +404,8 @@ def test_two_verdicts_of_unknown_order_are_repeats_or_refused():
 
 
 @pytest.mark.parametrize(
-    "names", ["gpt_ab gpt_ba", "gpt swapped_gpt", "original/gpt swapped/gpt", "log-orig log-reversed"]
+    "names",
+    ["gpt_ab gpt_ba", "gpt swapped_gpt", "original/gpt swapped/gpt", "log-orig log-reversed"],
 )
 def test_the_names_of_files_may_say_the_order(tmp_path, names):
     frame, _ = both_orders(20, by_name=False)
@@ -358,7 +414,9 @@ def test_the_names_of_files_may_say_the_order(tmp_path, names):
         part = frame.filter(order=order).drop("order", *(["judge"] if "gpt" in name else []))
         part.write_csv(tmp_path / f"{name}.csv")
     log = read(tmp_path)
-    assert sorted(row[2:] for row in answers(log)) == sorted(row[2:] for row in answers(read(frame)))
+    assert sorted(row[2:] for row in answers(log)) == sorted(
+        row[2:] for row in answers(read(frame))
+    )
     assert log.judge_names == (["gpt"] if "gpt" in names else ["j"])
     assert any("the names of the files say in which order" in note for note in log.notes)
 
@@ -369,7 +427,9 @@ def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
     swapped = pl.col("order") == "BA"
     said = [truths[item] for item in frame["item"]]
     frame = frame.with_columns(label=pl.Series(said))
-    by_position = pl.when(swapped).then(pl.col("label").replace({"A": "B", "B": "A"})).otherwise("label")
+    by_position = (
+        pl.when(swapped).then(pl.col("label").replace({"A": "B", "B": "A"})).otherwise("label")
+    )
     assert finegold.judges.assess(frame.with_columns(label=by_position)).judges() == expected
     first = pl.when(swapped).then(pl.lit("y")).otherwise(pl.lit("x"))
     named = frame.with_columns(model_a=pl.lit("x"), model_b=pl.lit("y"), shown_first=first)
@@ -378,9 +438,18 @@ def test_truths_may_name_positions_and_orders_the_system_that_is_shown_first():
 
 def test_truths_in_a_file_beside_the_log_are_gold(tmp_path):
     frame, truths = both_orders(20, by_name=False)
-    frame.rename({"order": "a_first"}).with_columns(a_first=frame["order"] == "AB").write_csv(tmp_path / "log.csv")
-    put(tmp_path, "gold.csv", "item,truth\n" + "".join(f"{item},{truth}\n" for item, truth in truths.items()))
-    assert finegold.judges.assess(tmp_path).judges() == finegold.judges.assess(frame, gold=truths).judges()
+    frame.rename({"order": "a_first"}).with_columns(a_first=frame["order"] == "AB").write_csv(
+        tmp_path / "log.csv"
+    )
+    put(
+        tmp_path,
+        "gold.csv",
+        "item,truth\n" + "".join(f"{item},{truth}\n" for item, truth in truths.items()),
+    )
+    assert (
+        finegold.judges.assess(tmp_path).judges()
+        == finegold.judges.assess(frame, gold=truths).judges()
+    )
 
 
 def test_what_is_not_used_is_said():
@@ -388,7 +457,10 @@ def test_what_is_not_used_is_said():
     rows |= {"cost": ["$0.5", "free"]}
     log = read(rows)
     assert log.cost[0] == 0.5
-    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == ["1", 'the column "order"']
+    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == [
+        "1",
+        'the column "order"',
+    ]
     with pytest.raises(InputError, match='the column "order" has other values than AB and BA'):
         read(rows, order="order")
 
@@ -429,16 +501,25 @@ def test_times_are_seconds_milliseconds_or_unknown(times):
 def test_verdicts_that_cannot_be_read_are_listed_with_counts():
     log = read(calls(*["A"] * 6, "hm", "hm", "well, well"))
     assert log.unread == {"hm": 2, "well, well": 1}
-    assert "3 verdicts cannot be read and count as failed: 'hm' (2), 'well, well' (1)" in log.notes[0]
+    assert (
+        "3 verdicts cannot be read and count as failed: 'hm' (2), 'well, well' (1)" in log.notes[0]
+    )
 
 
 @pytest.mark.parametrize("name", ["label", "gold", "truth", "reference", "human"])
 def test_a_field_with_the_name_of_a_truth_is_one_and_a_note_says_so(name):
-    rows = {"item": [1, 2] * 2, "judge": list("iijj"), "verdict": list("ABBB"), name: ["A>B", "B>A"] * 2}
+    rows = {
+        "item": [1, 2] * 2,
+        "judge": list("iijj"),
+        "verdict": list("ABBB"),
+        name: ["A>B", "B>A"] * 2,
+    }
     log = finegold.judges.read(rows)
     assert (log.kind, log.gold.tolist()) == ("pairwise", [0, 1])
     assert f'the column "{name}" is used as the truth of 2 items' in log.notes
-    texts = finegold.judges.read(rows | {name: ["a long reference answer, which nobody calls a verdict"] * 4})
+    texts = finegold.judges.read(
+        rows | {name: ["a long reference answer, which nobody calls a verdict"] * 4}
+    )
     assert (texts.gold == -1).all()
     assert "is not used as truth" in texts.notes[0]
 
@@ -461,8 +542,17 @@ def test_the_column_of_verdicts_is_honoured_in_several_files_named_after_judges(
 
 
 def llm_bar(label, *winners, asked="Why?"):
-    games = {f"swap = {swap}": {"winner": said, "completion": ["Output (a)", "stop"]} for swap, said in winners}
-    return {"input": asked, "output_1": "so", "output_2": f"so {label}", "label": label, "results": [games]}
+    games = {
+        f"swap = {swap}": {"winner": said, "completion": ["Output (a)", "stop"]}
+        for swap, said in winners
+    }
+    return {
+        "input": asked,
+        "output_1": "so",
+        "output_2": f"so {label}",
+        "label": label,
+        "results": [games],
+    }
 
 
 def test_raw_files_of_llmbar(tmp_path):
@@ -478,18 +568,33 @@ def test_raw_files_of_llmbar(tmp_path):
 
 
 def test_pandalm_with_votes_of_people_as_truths(tmp_path):
-    log = [{"idx": i, "gpt_result": said, "gpt_reason": "..."} for i, said in enumerate(["1", "2", "Tie", "garbage"])]
+    log = [
+        {"idx": i, "gpt_result": said, "gpt_reason": "..."}
+        for i, said in enumerate(["1", "2", "Tie", "garbage"])
+    ]
     people = [{"idx": i, "annotator1": 1, "annotator2": i % 2, "annotator3": 1} for i in range(4)]
     put(tmp_path, "", {"gpt.json": log, "testset.json": people})
     found = finegold.judges.read(tmp_path)
-    assert (found.answer.tolist(), found.gold.tolist(), found.unread) == ([0, 1, 2, -1], [0, 0, 0, 0], {"garbage": 1})
+    assert (found.answer.tolist(), found.gold.tolist(), found.unread) == (
+        [0, 1, 2, -1],
+        [0, 0, 0, 0],
+        {"garbage": 1},
+    )
     alone = finegold.judges.read(tmp_path / "gpt.json", gold=tmp_path / "testset.json")
-    assert (alone.kind, alone.judge_names, alone.gold.tolist()) == ("pairwise", ["gpt"], [0, 0, 0, 0])
+    assert (alone.kind, alone.judge_names, alone.gold.tolist()) == (
+        "pairwise",
+        ["gpt"],
+        [0, 0, 0, 0],
+    )
 
 
 def test_scores_as_lines_of_queries_and_passages(tmp_path):
     scores = {"a": "03", "b": "13", "human_qrels": "02"}
-    put(tmp_path, "", {f"{name}.txt": f"q1 0 p0 {each[0]}\nq1 0 p1 {each[1]}\n" for name, each in scores.items()})
+    put(
+        tmp_path,
+        "",
+        {f"{name}.txt": f"q1 0 p0 {each[0]}\nq1 0 p1 {each[1]}\n" for name, each in scores.items()},
+    )
     log = finegold.judges.read(tmp_path)
     assert (log.judge_names, log.item_names) == (["a", "b"], ["q1 p0", "q1 p1"])
     assert [log.class_names[code] for code in log.gold] == ["0", "2"]

@@ -33,7 +33,9 @@ def test_the_first_tasks_of_the_file_are_kept(tmp_path: Path, shape: str) -> Non
     assert finegold.read(path, limit=9, **how).n_tasks == 3
 
 
-def test_truths_of_other_tasks_are_not_reported(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+def test_truths_of_other_tasks_are_not_reported(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
     path = write(tmp_path / "votes.csv", LONG)
     votes = finegold.read(path, limit=1, gold={"t9": "x", "t5": "z"})
     assert (votes.gold.tolist(), votes.counts.gold_unused) == ([0], 0)

@@ -22,14 +22,26 @@ from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import LONG, ods, replace_in, xls, xlsx
 
 XLSX, ODS = "xl/worksheets/sheet1.xml", "content.xml"
-ODS_ROW = (
-    '<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16000"'
+ODS_ROW = '<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16000"'
+TOO_FAR = (
+    r" is damaged, or its cells lie too far apart: .* memory in \d+ seconds, .*FINEGOLD_MAX_CELLS=N"
 )
-TOO_FAR = r" is damaged, or its cells lie too far apart: .* memory in \d+ seconds, .*FINEGOLD_MAX_CELLS=N"
 DAMAGED = r" is (a )?damaged"
 FAR: list[tuple[Any, str, str, str, str | None]] = [
-    (xlsx, XLSX, "</sheetData>", '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>', TOO_FAR),
-    (xlsx, XLSX, "</sheetData>", "<row r='1048576'>" + "<x:c/>" * 16384 + "</row></sheetData>", None),
+    (
+        xlsx,
+        XLSX,
+        "</sheetData>",
+        '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>',
+        TOO_FAR,
+    ),
+    (
+        xlsx,
+        XLSX,
+        "</sheetData>",
+        "<row r='1048576'>" + "<x:c/>" * 16384 + "</row></sheetData>",
+        None,
+    ),
     (ods, ODS, "<table:table-row><table:table-cell", ODS_ROW, DAMAGED),
     (ods, ODS, "</table:table>", ODS_ROW + "/></table:table-row></table:table>", None),
 ]
@@ -50,7 +62,10 @@ def test_cells_far_away_count_unless_they_are_empty(
 def test_the_limit_of_cells_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
     monkeypatch.setenv("FINEGOLD_MAX_CELLS", "11")
-    with pytest.raises(InputError, match=r"4 rows x 3 columns.*more than 11 cells, which is the limit; if you trust"):
+    with pytest.raises(
+        InputError,
+        match=r"4 rows x 3 columns.*more than 11 cells, which is the limit; if you trust",
+    ):
         read(path)
     monkeypatch.setenv("FINEGOLD_MAX_CELLS", "12")
     assert votes_of(read(path)) == VOTES
@@ -67,7 +82,9 @@ def far_cell(book: bytearray) -> None:
 def circle_of_sectors(book: bytearray) -> None:
     """The workbook library may follow it until the memory is full."""
     table = 512 + 512 * int.from_bytes(book[76:80], "little")
-    sectors = [int.from_bytes(book[table + 4 * n : table + 4 * n + 4], "little") for n in range(128)]
+    sectors = [
+        int.from_bytes(book[table + 4 * n : table + 4 * n + 4], "little") for n in range(128)
+    ]
     second = next(n for n, following in enumerate(sectors) if following == n + 1)
     struct.pack_into("<I", book, table + 4 * second, second)
 
@@ -88,7 +105,9 @@ def many_sectors(place: int) -> Any:
         (many_sectors(72), None),
     ],
 )
-def test_an_old_workbook_that_asks_for_too_much_is_refused(tmp_path: Path, change: Any, words: str | None) -> None:
+def test_an_old_workbook_that_asks_for_too_much_is_refused(
+    tmp_path: Path, change: Any, words: str | None
+) -> None:
     path = xls(tmp_path / "v.xls")
     book = bytearray(path.read_bytes())
     change(book)
@@ -114,13 +133,18 @@ NESTED = {
 def test_deeply_nested_json_is_refused(tmp_path: Path, name: str, pack: str) -> None:
     content = NESTED[name].encode()
     path = write(tmp_path / f"{name}{pack}", gzip.compress(content) if pack else content)
-    with pytest.raises(InputError, match=rf"{name}.* nested more than 100 deep, .*FINEGOLD_MAX_DEPTH=N"):
+    with pytest.raises(
+        InputError, match=rf"{name}.* nested more than 100 deep, .*FINEGOLD_MAX_DEPTH=N"
+    ):
         read(path)
 
 
 def test_brackets_in_strings_are_not_nesting(tmp_path: Path) -> None:
     text = "[" * 300 + '\\"{' * 300 + "\\\\"
-    rows = [f'{{"task":"t{n // 3}","worker":"w{n % 3}","label":"a","text":"{text * 200}"}}\n' for n in range(6)]
+    rows = [
+        f'{{"task":"t{n // 3}","worker":"w{n % 3}","label":"a","text":"{text * 200}"}}\n'
+        for n in range(6)
+    ]
     assert len(votes_of(read(write(tmp_path / "v.jsonl", "".join(rows))))) == 6
 
 
@@ -128,12 +152,18 @@ def test_a_very_long_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FINEGOLD_MAX_LINE", "2e6")
     row = '{"task":1,"worker":2,"label":"a","text":"%s"}\n'
     assert len(votes_of(read(write(tmp_path / "v.jsonl", row % ("x" * 1_900_000) * 2)))) == 1
-    with pytest.raises(InputError, match=r"v\.jsonl has a line of more than 2,000,000 bytes, .*FINEGOLD_MAX_LINE=N"):
+    with pytest.raises(
+        InputError, match=r"v\.jsonl has a line of more than 2,000,000 bytes, .*FINEGOLD_MAX_LINE=N"
+    ):
         read(write(tmp_path / "v.jsonl", row % "" + row % ("x" * 2_000_000)))
-    with pytest.raises(InputError, match=r"v\.json has a text of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"):
+    with pytest.raises(
+        InputError, match=r"v\.json has a text of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"
+    ):
         read(write(tmp_path / "v.json", row % ("x" * 5_000_000)))
     answer = '{"_input_hash":1,"answer":"accept","_session_id":"a-b","text":"%s"}\n'
-    with pytest.raises(InputError, match=r"p\.jsonl.*a line of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"):
+    with pytest.raises(
+        InputError, match=r"p\.jsonl.*a line of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"
+    ):
         read(write(tmp_path / "p.jsonl", answer % "" + answer % ("x" * 2_000_000)))
 
 
@@ -149,9 +179,13 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_unpacks_to_too_much_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2_000_000")
-    with pytest.raises(InputError, match=rf"{name} unpacks to more than 2,000,000 bytes, .*FINEGOLD_MAX_UNPACKED=N"):
+    with pytest.raises(
+        InputError, match=rf"{name} unpacks to more than 2,000,000 bytes, .*FINEGOLD_MAX_UNPACKED=N"
+    ):
         read(write(tmp_path / name, BOMBS[name]))
 
 
@@ -167,11 +201,15 @@ def test_frames_of_zstd_one_after_the_other_are_one_text(tmp_path: Path) -> None
 
 
 def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "v.csv", f"task,{','.join(f'w{n}' for n in range(20))}\nt1{',a' * 20}\n")
+    path = write(
+        tmp_path / "v.csv", f"task,{','.join(f'w{n}' for n in range(20))}\nt1{',a' * 20}\n"
+    )
     monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "21")
     assert len(votes_of(read(path, wide=True))) == 20
     monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "20")
-    with pytest.raises(InputError, match=r"v\.csv has 21 columns, more than 20, .*FINEGOLD_MAX_COLUMNS=N"):
+    with pytest.raises(
+        InputError, match=r"v\.csv has 21 columns, more than 20, .*FINEGOLD_MAX_COLUMNS=N"
+    ):
         read(path, wide=True)
 
 
@@ -218,8 +256,12 @@ def test_deep_json_in_an_archive_is_refused(tmp_path: Path, name: str) -> None:
         read(path)
 
 
-def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "v.csv", "task,worker,answer\n" + "".join(f"{n},w,text {n}\n" for n in range(12)))
+def test_too_many_classes_are_refused_with_their_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(
+        tmp_path / "v.csv", "task,worker,answer\n" + "".join(f"{n},w,text {n}\n" for n in range(12))
+    )
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
     assert read(path).n_classes == 12
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
@@ -228,14 +270,18 @@ def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypa
         read(path)
 
 
-@pytest.mark.parametrize(("method", "n_classes"), [("ds", 3000), ("hds", 3000), ("ebcc", 3000), ("cbcc", 300)])
+@pytest.mark.parametrize(
+    ("method", "n_classes"), [("ds", 3000), ("hds", 3000), ("ebcc", 3000), ("cbcc", 300)]
+)
 def test_matrices_that_do_not_fit_into_memory_are_refused(
     method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "100e6")
     n = np.arange(n_classes)
     votes = Annotations.from_arrays(n, n % 5, n)
-    with pytest.raises(InputError, match=rf"{method} .* GB .*{n_classes:,} classes.*FINEGOLD_MAX_MEMORY=N"):
+    with pytest.raises(
+        InputError, match=rf"{method} .* GB .*{n_classes:,} classes.*FINEGOLD_MAX_MEMORY=N"
+    ):
         finegold.aggregate(votes, method)
     assert len(finegold.aggregate(votes, "mv").label) == n_classes  # which has none
     monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "x")
@@ -247,7 +293,9 @@ def test_a_damaged_arrow_file_is_refused_without_pages_of_rust(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "votes.arrow"
-    pl.DataFrame({"task": ["a", "b", "c"], "worker": [1, 2, 3], "label": ["x", "y", "x"]}).write_ipc(path)
+    pl.DataFrame(
+        {"task": ["a", "b", "c"], "worker": [1, 2, 3], "label": ["x", "y", "x"]}
+    ).write_ipc(path)
     whole = path.read_bytes()
     footer = whole.index(b"ARROW1", 8) - 300  # it says where batches begin and how long they are
     for position in range(footer, len(whole) - 10):

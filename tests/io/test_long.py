@@ -92,7 +92,9 @@ def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> Non
 
 
 def test_a_missing_id_in_parquet_is_named_by_its_row(tmp_path: Path) -> None:
-    pl.DataFrame({"task": [1, None], "worker": [1, 2], "label": [1, 1]}).write_parquet(tmp_path / "v.parquet")
+    pl.DataFrame({"task": [1, None], "worker": [1, 2], "label": [1, 1]}).write_parquet(
+        tmp_path / "v.parquet"
+    )
     with pytest.raises(InputError, match=r"v\.parquet, row 2: there is a label but no task"):
         read(tmp_path / "v.parquet")
 
@@ -110,13 +112,23 @@ def test_given_classes_keep_their_order_and_may_be_unused_text_or_numbers(
 
 def test_three_plain_columns_without_a_header_are_task_annotator_and_label(tmp_path: Path) -> None:
     wrong = {("ann", 3), ("bob", 7), ("eve", 10)}
-    rows = [(f"t{n}", who, "xy"[(n + ((who, n) in wrong)) % 2]) for n in range(12) for who in ("ann", "bob", "eve")]
+    rows = [
+        (f"t{n}", who, "xy"[(n + ((who, n) in wrong)) % 2])
+        for n in range(12)
+        for who in ("ann", "bob", "eve")
+    ]
     path = write(tmp_path / "v.csv", "".join(f"{','.join(row)}\n" for row in rows))
     with pytest.warns(match="taken as task, annotator and label, in this order"):
         annotations = read(path, header=False)
     assert (annotations.n_votes, annotations.n_tasks, annotations.n_annotators) == (36, 12, 3)
     with pytest.raises(InputError, match="no task and no annotator"):
-        read(write(tmp_path / "other.csv", "".join(f"{who},{task},{vote}\n" for task, who, vote in rows)), header=False)
+        read(
+            write(
+                tmp_path / "other.csv",
+                "".join(f"{who},{task},{vote}\n" for task, who, vote in rows),
+            ),
+            header=False,
+        )
 
 
 def test_python_keeps_the_users_name_of_the_column_of_tasks(tmp_path: Path) -> None:
@@ -136,8 +148,16 @@ AS_TEXT = sorted(["0.5", *map(str, LARGE)])
     [
         (pl.Series(LARGE), pl.Series([0.5]), AS_TEXT),
         (pl.Series(LARGE, dtype=pl.UInt64), pl.Series([0.5]), AS_TEXT),
-        (pl.Series([1, 2**53 - 1], dtype=pl.UInt64), pl.Series([0.5]), ["0.5", "1", str(2**53 - 1)]),
-        (pl.Series(LARGE, dtype=pl.UInt64), pl.Series([-3]), [-3, *LARGE]),  # which stay what they are
+        (
+            pl.Series([1, 2**53 - 1], dtype=pl.UInt64),
+            pl.Series([0.5]),
+            ["0.5", "1", str(2**53 - 1)],
+        ),
+        (
+            pl.Series(LARGE, dtype=pl.UInt64),
+            pl.Series([-3]),
+            [-3, *LARGE],
+        ),  # which stay what they are
     ],
 )
 def test_ids_of_two_files_are_never_rounded(

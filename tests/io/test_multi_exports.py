@@ -16,7 +16,9 @@ from tests.support.exports_made import ARGILLA, annotation, choices
 
 VOTES = "doc_id,worker,label\n" + "".join(
     f"d{number},{who},{label}\n"
-    for number, labels in enumerate([("a;b", "a;b", "b"), ("c", "b;c", "c"), ("a;c", "[]", "a;c")] * 4)
+    for number, labels in enumerate(
+        [("a;b", "a;b", "b"), ("c", "b;c", "c"), ("a;c", "[]", "a;c")] * 4
+    )
     for who, label in zip(("ann", "bob", "eve"), labels, strict=True)
 )
 
@@ -34,20 +36,32 @@ def test_sets_are_found_and_it_is_said_how_to_switch_that_off(tmp_path: Path) ->
     assert "36 sets of labels by 3 annotators on 12 tasks, 3 options" in done.stderr
     off = succeed("aggregate", mixed, "--no-multi", "--method", "mv")
     assert off.stdout.startswith("doc_id,label,confidence")
-    few = write(tmp_path / "few.csv", VOTES.replace("a;c", "c"))  # a third of the votes hold several labels
+    few = write(
+        tmp_path / "few.csv", VOTES.replace("a;c", "c")
+    )  # a third of the votes hold several labels
     assert "votes hold several labels" in succeed("aggregate", few, "--method", "mv").stderr
 
 
 def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
     out, people = tmp_path / "labels.csv", tmp_path / "people.csv"
-    done = succeed("aggregate", votes, "--multi", "-o", out, "--annotators", people, "--probabilities")
+    done = succeed(
+        "aggregate", votes, "--multi", "-o", out, "--annotators", people, "--probabilities"
+    )
     assert "warning" not in done.stderr
     labels = pl.read_csv(out)
     assert labels.columns == ["doc_id", "labels", "confidence", "n_votes", "is_gold", "a", "b", "c"]
     assert labels["doc_id"].to_list()[-1] == "d11"
     assert labels["labels"].to_list()[:3] == ["a;b", "c", "a;c"]
     found = pl.read_csv(people)
-    assert found.columns == ["worker", "option", "n_answers", "n_chosen", "sensitivity", "specificity", "precision"]
+    assert found.columns == [
+        "worker",
+        "option",
+        "n_answers",
+        "n_chosen",
+        "sensitivity",
+        "specificity",
+        "precision",
+    ]
     assert found.height == 3 + 3 * 3
     assert found["option"].null_count() == 3
     printed = json.loads(run("aggregate", votes, "--multi", "--json").stdout)
@@ -57,7 +71,13 @@ def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
 
 def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> None:
     rows = "".join(f"d{i},{'a;b' if i < 9 else 'c'}\n" for i in range(12))
-    words = ["evaluate", votes, "--multi", "--truth", write(tmp_path / "truth.csv", f"doc_id,truth\n{rows}")]
+    words = [
+        "evaluate",
+        votes,
+        "--multi",
+        "--truth",
+        write(tmp_path / "truth.csv", f"doc_id,truth\n{rows}"),
+    ]
     done = succeed(*words, "--method", "anchored,mv")
     for word in ("exact match", "micro-F1", "macro-F1", "multi", "mv"):
         assert word in done.stdout
@@ -70,10 +90,16 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
     [
         ("aggregate VOTES --multi --save m.finegold --repeated last", "leave out --repeated"),
         ("aggregate VOTES --multi --repeated last", "leave out --repeated"),
-        ("aggregate VOTES --multi --question all", "sets of labels need one question; use --question NAME"),
+        (
+            "aggregate VOTES --multi --question all",
+            "sets of labels need one question; use --question NAME",
+        ),
         ("plot VOTES confidence --multi -o chart.svg", "sets of labels have no charts"),
         ("convert VOTES --multi -o out.csv", "sets of labels have no meaning here"),
-        ("export VOTES --multi --for torch -o out.parquet", "sets of labels have no single label to"),
+        (
+            "export VOTES --multi --for torch -o out.parquet",
+            "sets of labels have no single label to",
+        ),
     ],
 )
 def test_what_has_no_meaning_for_sets_is_refused(
@@ -86,7 +112,12 @@ def test_what_has_no_meaning_for_sets_is_refused(
 
 @pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage", "next"])
 def test_other_commands_take_sets(votes: Path, command: str, tmp_path: Path) -> None:
-    done = succeed(command, votes, "--multi", *(["--methods", "mv,anchored,ds"] if command == "compare" else []))
+    done = succeed(
+        command,
+        votes,
+        "--multi",
+        *(["--methods", "mv,anchored,ds"] if command == "compare" else []),
+    )
     assert "is read as a class" not in done.stderr  # [] is an answer
     if command == "compare":  # needs votes
         return
@@ -98,7 +129,11 @@ def test_other_commands_take_sets(votes: Path, command: str, tmp_path: Path) -> 
 
 def label_studio(path: Path) -> Path:
     """Each task has three annotations; that of user 3 on the last one is empty."""
-    answers = [[("x", "y"), ("x", "y"), ("x",)], [("y",), ("y", "z"), ("z",)], [("x",), ("x",), ()]] * 3
+    answers = [
+        [("x", "y"), ("x", "y"), ("x",)],
+        [("y",), ("y", "z"), ("z",)],
+        [("x",), ("x",), ()],
+    ] * 3
     tasks = [
         {
             "id": number,
@@ -126,7 +161,9 @@ def test_label_studio_multiple_choice_goes_in_and_out(tmp_path: Path) -> None:
         assert (result["from_name"], result["type"]) == ("topics", "choices")
         assert 0 < task["predictions"][0]["score"] <= 1
     again = run("aggregate", back, "--include", "predictions", "--multi", "--method", "mv")
-    assert again.exit_code == 2  # predictions alone are no annotations: only the full export has them
+    assert (
+        again.exit_code == 2
+    )  # predictions alone are no annotations: only the full export has them
 
 
 def test_an_empty_annotation_is_an_empty_set_or_left_out(tmp_path: Path) -> None:
@@ -151,7 +188,10 @@ def test_an_empty_annotation_is_an_empty_set_or_left_out(tmp_path: Path) -> None
 def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
     values: list[list[str]] = [["p", "q"], ["q"], [], ["p", "q"]]
     responses = [{"value": value, "user_id": f"u{number}"} for number, value in enumerate(values)]
-    records = [{**ARGILLA[0], "id": f"r{number}", "responses": {"topics": responses}} for number in range(4)]
+    records = [
+        {**ARGILLA[0], "id": f"r{number}", "responses": {"topics": responses}}
+        for number in range(4)
+    ]
     path, back = write(tmp_path / "argilla.json", json.dumps(records)), tmp_path / "back.json"
     with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
         result = finegold.aggregate(path)
@@ -167,7 +207,10 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
         result = finegold.aggregate(path, "mv", question="ride")
     assert result.label_sets is not None
     assert list(result.class_names) == ["Bus", "Car"]
-    assert result.votes_per_task.tolist() == [2, 1]  # nothing was ticked on the second, which is an answer
+    assert result.votes_per_task.tolist() == [
+        2,
+        1,
+    ]  # nothing was ticked on the second, which is an answer
     assert result.sets() == [["Bus"], []]
     single = finegold.aggregate(path, "mv", question="ride.Car")
     assert isinstance(single, finegold.Result)
@@ -177,7 +220,11 @@ def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_given_again_is_counted_as_repeated_and_a_row_per_option_is_not() -> None:
-    frame = {"task": [1, 1, 1, 2, 2, 2], "worker": list("aabaab"), "label": ["x;y", "y;x", "x", "x", "y", None]}
+    frame = {
+        "task": [1, 1, 1, 2, 2, 2],
+        "worker": list("aabaab"),
+        "label": ["x;y", "y;x", "x", "x", "y", None],
+    }
     with pytest.warns(FinegoldWarning, match="1 of 6 joined an earlier row"):
         votes = finegold.read(frame, multi=True)
     assert votes.n_votes == 5
@@ -190,4 +237,9 @@ def test_different_sets_of_an_annotator_on_a_task_are_joined_and_reported() -> N
         votes = finegold.read(frame, multi=True)
     assert (votes.n_votes, votes.counts.repeated) == (4, 0)
     # A row per option is a layout that needs no warning.
-    assert finegold.read({"task": [1, 1, 2], "worker": list("aab"), "label": ["x", "y", "x"]}, multi=True).n_votes == 3
+    assert (
+        finegold.read(
+            {"task": [1, 1, 2], "worker": list("aab"), "label": ["x", "y", "x"]}, multi=True
+        ).n_votes
+        == 3
+    )

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is part
 
 OPEN, CLOSE = 0x20, 0x10  # IN_OPEN, IN_CLOSE_NOWRITE
 EVENT = struct.Struct("iIII")
-SMALL, LARGE = 20, 20_000  # tasks; the second makes files much longer than the bytes that are looked at
+SMALL, LARGE = (
+    20,
+    20_000,
+)  # tasks; the second makes files much longer than the bytes that are looked at
 
 
 @contextmanager
@@ -35,17 +38,27 @@ def opens(path):
 
 
 def csv_text(n_tasks):
-    return "task,annotator,label\n" + "".join(f"t{n},w{n % 3},a\nt{n},w{n % 5 + 3},b\n" for n in range(n_tasks))
+    return "task,annotator,label\n" + "".join(
+        f"t{n},w{n % 3},a\nt{n},w{n % 5 + 3},b\n" for n in range(n_tasks)
+    )
 
 
 def label_studio(n_tasks):
-    answer = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["good"]}}
+    answer = {
+        "from_name": "mood",
+        "to_name": "text",
+        "type": "choices",
+        "value": {"choices": ["good"]},
+    }
     answers = [{"id": who, "completed_by": who, "result": [answer]} for who in (1, 2)]
-    return json.dumps([{"id": n, "data": {"text": "x"}, "annotations": answers} for n in range(n_tasks)])
+    return json.dumps(
+        [{"id": n, "data": {"text": "x"}, "annotations": answers} for n in range(n_tasks)]
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "n_tasks", "expected"), [("votes.csv", SMALL, 2), ("votes.csv", LARGE, 2), ("votes.csv.gz", LARGE, 3)]
+    ("name", "n_tasks", "expected"),
+    [("votes.csv", SMALL, 2), ("votes.csv", LARGE, 2), ("votes.csv.gz", LARGE, 3)],
 )
 def test_a_csv_is_opened_to_see_what_it_is_to_read_it_and_to_see_how_much_it_unpacks_to(
     tmp_path, name, n_tasks, expected
@@ -57,12 +70,18 @@ def test_a_csv_is_opened_to_see_what_it_is_to_read_it_and_to_see_how_much_it_unp
     assert found == [expected]
 
 
-@pytest.mark.parametrize(("n_tasks", "expected"), [(SMALL, 3), (2_000, 4)])  # nesting is checked to the end of the file
-def test_an_export_is_opened_once_to_see_what_it_is_and_twice_to_read_and_write_back(tmp_path, n_tasks, expected):
+@pytest.mark.parametrize(
+    ("n_tasks", "expected"), [(SMALL, 3), (2_000, 4)]
+)  # nesting is checked to the end of the file
+def test_an_export_is_opened_once_to_see_what_it_is_and_twice_to_read_and_write_back(
+    tmp_path, n_tasks, expected
+):
     path = write(tmp_path / "export.json", label_studio(n_tasks))
     back = tmp_path / "back.json"
     with opens(path) as found:
-        succeed("aggregate", path, "-o", tmp_path / "labels.csv", "--method", "mv", "--write-back", back)
+        succeed(
+            "aggregate", path, "-o", tmp_path / "labels.csv", "--method", "mv", "--write-back", back
+        )
     assert len(json.loads(back.read_text())) == n_tasks
     assert found == [expected]
 
@@ -70,7 +89,9 @@ def test_an_export_is_opened_once_to_see_what_it_is_and_twice_to_read_and_write_
 HEADERS = {
     "quoted, with a line break": '"task","who is\nit","label"\n',
     "BOM and Windows line ends": "\ufefftask,annotator,label\r\n",
-    "longer than what is looked at": "task,annotator,label," + ",".join(f"column{n}" for n in range(10_000)) + "\n",
+    "longer than what is looked at": "task,annotator,label,"
+    + ",".join(f"column{n}" for n in range(10_000))
+    + "\n",
     "in quotes, longer than what is looked at": f'task,annotator,label,"{"x" * 70_000}\ny"\n',
 }
 

@@ -16,7 +16,9 @@ VOTES = pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}
 
 def test_the_typed_keywords_are_the_declared_options() -> None:
     declared = {name: ReadOptions.__annotations__[name] for name in options_of(ReadOptions)}
-    assert {name: hint.__forward_arg__ for name, hint in Reading.__annotations__.items()} == declared
+    assert {
+        name: hint.__forward_arg__ for name, hint in Reading.__annotations__.items()
+    } == declared
 
 
 def test_an_unknown_keyword_is_an_error_of_python() -> None:
@@ -42,5 +44,7 @@ def test_votes_that_are_read_take_no_options_of_reading() -> None:
 
 def test_ordered_classes_are_the_classes() -> None:
     assert finegold.read(VOTES, ordered=["y", "x"]).class_names.to_list() == ["y", "x"]
-    with pytest.raises(InputError, match="classes and ordered both list the classes; leave out classes, or"):
+    with pytest.raises(
+        InputError, match="classes and ordered both list the classes; leave out classes, or"
+    ):
         finegold.read(VOTES, ordered=["y", "x"], classes=["x", "y"])

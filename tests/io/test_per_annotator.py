@@ -18,12 +18,19 @@ def text_of(rows: list[Any]) -> str:
 
 
 def in_json(suffix: str, rows_of: dict[str, list[Any]], votes: Any) -> Case:
-    files = {name + suffix: [{"task": task, "label": label} for task, label in rows] for name, rows in rows_of.items()}
+    files = {
+        name + suffix: [{"task": task, "label": label} for task, label in rows]
+        for name, rows in rows_of.items()
+    }
     return reads("", files, votes, warns=SAID)
 
 
 def not_of_one_each(*contents: str, words: str) -> Case:
-    return refuses("", {f"{number}.csv": f"task,label\n{content}" for number, content in enumerate(contents)}, words)
+    return refuses(
+        "",
+        {f"{number}.csv": f"task,label\n{content}" for number, content in enumerate(contents)},
+        words,
+    )
 
 
 test_the_file_or_its_folder_names_the_annotator_and_this_is_said = check_each({

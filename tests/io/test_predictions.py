@@ -29,7 +29,11 @@ def draw(seed=0, accuracy=0.9, scale=1.0, skill=0.65, votes_per_task=3):
     s = {0.8: 1.55, 0.9: 2.1}[accuracy]
     z = scale * (s**2 * np.eye(3)[truth] + s * rng.normal(size=(N, 3)))
     p = np.exp(z - z.max(axis=1, keepdims=True))
-    return finegold.Annotations.from_arrays(*zip(*votes, strict=True)), p / p.sum(axis=1, keepdims=True), truth
+    return (
+        finegold.Annotations.from_arrays(*zip(*votes, strict=True)),
+        p / p.sum(axis=1, keepdims=True),
+        truth,
+    )
 
 
 def fit(votes, p, **options):
@@ -46,7 +50,9 @@ def test_better_than_votes_alone_and_model_alone():
         for seed in range(4):
             votes, p, truth = draw(seed, scale=scale)
             both = fit(votes, p)
-            found.append([share_right(finegold.aggregate(votes), truth), (p.argmax(1) == truth).mean()])
+            found.append(
+                [share_right(finegold.aggregate(votes), truth), (p.argmax(1) == truth).mean()]
+            )
             found[-1].append(share_right(both, truth))
         of_votes, of_model, of_both = np.mean(found, axis=0)
         assert of_both > max(of_votes, of_model) + 0.01
@@ -59,7 +65,9 @@ def test_a_model_that_is_confidently_wrong_on_a_third_does_not_spoil_labels(how)
         votes, p, truth = draw(seed, votes_per_task=7)
         rng = np.random.default_rng(seed)
         said, wrong = truth.copy(), rng.random(N) < 1 / 3
-        said[wrong] = (truth[wrong] + (rng.integers(1, 3, wrong.sum()) if how == "anywhere" else 1)) % 3
+        said[wrong] = (
+            truth[wrong] + (rng.integers(1, 3, wrong.sum()) if how == "anywhere" else 1)
+        ) % 3
         p = np.full((N, 3), 0.005)
         p[np.arange(N), said] = 0.99
         both = fit(votes, p)
@@ -82,7 +90,10 @@ def test_weight_and_accuracy_are_learned():
 
 def test_copies_share_the_weight():
     votes, p, _ = draw()
-    once, twice = fit(votes, p), finegold.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)})
+    once, twice = (
+        fit(votes, p),
+        finegold.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)}),
+    )
     of_both = sum(record.weight for record in twice.combined.records)
     assert of_both == pytest.approx(once.combined.records[0].weight, abs=0.2)
     assert (twice.label_codes == once.label_codes).mean() > 0.98
@@ -114,10 +125,14 @@ def test_tasks_with_predictions_only_are_labelled_and_marked():
 def test_forms_of_predictions_agree(tmp_path):
     votes, p, _ = draw()
     expected = fit(votes, p).posterior
-    frame = pl.DataFrame({"task": range(N), "cat": p[:, 2], "ant": p[:, 0], "bee": p[:, 1]})  # another order
+    frame = pl.DataFrame(
+        {"task": range(N), "cat": p[:, 2], "ant": p[:, 0], "bee": p[:, 1]}
+    )  # another order
     frame.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(tmp_path / "probs.parquet")
     frame.write_csv(tmp_path / "probs.csv")
-    scores = [[{"label": CLASSES[k], "score": float(row[k])} for k in np.argsort(-row)] for row in p]
+    scores = [
+        [{"label": CLASSES[k], "score": float(row[k])} for k in np.argsort(-row)] for row in p
+    ]
     forms = [
         frame,
         pd.DataFrame(p, columns=CLASSES).assign(task=range(N)),
@@ -132,8 +147,14 @@ def test_forms_of_predictions_agree(tmp_path):
     ]
     for form in forms:
         assert np.allclose(finegold.aggregate(votes, predictions=form).posterior, expected)
-    two = finegold.aggregate(votes, predictions=[tmp_path / "probs.csv", tmp_path / "probs.parquet", (range(N), p)])
-    assert [record.model for record in two.combined.records] == ["probs 1", "probs 2", "predictions"]
+    two = finegold.aggregate(
+        votes, predictions=[tmp_path / "probs.csv", tmp_path / "probs.parquet", (range(N), p)]
+    )
+    assert [record.model for record in two.combined.records] == [
+        "probs 1",
+        "probs 2",
+        "predictions",
+    ]
     assert two.models().columns[:2] == ["model", "n_tasks"]
 
 
@@ -146,8 +167,12 @@ def test_a_model_may_predict_a_few_tasks_only():
     assert (result.label_codes[2:] == alone.label_codes[2:]).mean() > 0.9
 
 
-def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing_are_labelled_saved_and_loaded(tmp_path):
-    votes = finegold.read({"task": [1, 1, 2, 2, 3], "annotator": list("ababa"), "label": ["x", "x", "y", "x", None]})
+def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing_are_labelled_saved_and_loaded(
+    tmp_path,
+):
+    votes = finegold.read(
+        {"task": [1, 1, 2, 2, 3], "annotator": list("ababa"), "label": ["x", "x", "y", "x", None]}
+    )
     assert list(votes.unlabelled) == [3]
     given = (["1", "2", "3", "new"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
     result = finegold.aggregate(votes, predictions={"bert": given})
@@ -159,7 +184,9 @@ def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing_are_labelled_saved
     assert loaded.labels(probabilities=True).equals(result.labels(probabilities=True))
     assert loaded.combined.records == result.combined.records
     assert loaded.combined.predictions.models == ["bert"]
-    assert (loaded.combined.predictions.probabilities == result.combined.predictions.probabilities).all()
+    assert (
+        loaded.combined.predictions.probabilities == result.combined.predictions.probabilities
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -188,7 +215,11 @@ def test_damaged_models_are_refused(tmp_path, name, value):
 def test_update_keeps_the_predictions(tmp_path, refit):
     votes, p, truth = draw()
     result = finegold.aggregate(votes, predictions={"bert": (range(N), p)})
-    new = {"task": [0, N - 1, N], "annotator": ["w1", "new", "new"], "label": ["ant", CLASSES[truth[N - 1]], "bee"]}
+    new = {
+        "task": [0, N - 1, N],
+        "annotator": ["w1", "new", "new"],
+        "label": ["ant", CLASSES[truth[N - 1]], "bee"],
+    }
     updated = result.update(new, refit=refit, repeated="last")
     assert updated.annotations.n_votes in (votes.n_votes + 2, votes.n_votes + 3)
     assert len(updated.combined.posterior) == N - VOTED - 1  # one of them has a vote now
@@ -210,9 +241,13 @@ def test_update_with_new_predictions():
     expected = fit(votes, p[:, [1, 2, 0]])
     assert np.allclose(again.posterior, expected.posterior)
     assert again.notes == expected.notes
-    calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(updated)
+    calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(
+        updated
+    )
     assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
-    with pytest.raises(finegold.InputError, match="calibrated after votes and predictions had been combined"):
+    with pytest.raises(
+        finegold.InputError, match="calibrated after votes and predictions had been combined"
+    ):
         calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
 
 
@@ -238,15 +273,21 @@ def test_the_studio_fits_with_predictions(tmp_path):
         sample = finegold.read(tmp_path / "votes.csv")
         names = [str(name) for name in sample.class_names]
         rows = np.full((sample.n_tasks, len(names)), 1 / len(names))
-        table = pl.DataFrame({"task": list(sample.task_names), **dict(zip(names, rows.T, strict=True))})
+        table = pl.DataFrame(
+            {"task": list(sample.task_names), **dict(zip(names, rows.T, strict=True))}
+        )
         table.write_csv(tmp_path / "bert.csv")
         asked = {"method": "mv", "predictions": ["bert.csv"]}
         studio.good("POST", f"/api/projects/{project}/fits", json=asked)
         state = studio.settled(project)
         assert state["job"]["state"] == "done", state["job"]
-        notes = [note for fit in state["fits"] if fit["facts"] for note in fit["facts"].get("notes", [])]
+        notes = [
+            note for fit in state["fits"] if fit["facts"] for note in fit["facts"].get("notes", [])
+        ]
         assert any(note.startswith("Model bert: weight") for note in notes)
-        refused = studio.post(f"/api/projects/{project}/fits", json={"predictions": ["../bert.csv"]})
+        refused = studio.post(
+            f"/api/projects/{project}/fits", json={"predictions": ["../bert.csv"]}
+        )
         assert refused.status_code == 404
 
 
@@ -255,16 +296,26 @@ def test_predictions_in_other_functions(tmp_path):
     names = {i: CLASSES[truth[i]] for i in range(VOTED)}
     with_model = finegold.evaluate(votes, names, predictions=(range(N), p))[0]["accuracy"]
     assert with_model > finegold.evaluate(votes, names)[0]["accuracy"]
-    assert finegold.compare(votes, ["mv", "ds"], truth=names, predictions=(range(N), p)).rows()[0]["accuracy"] > 0.9
+    assert (
+        finegold.compare(votes, ["mv", "ds"], truth=names, predictions=(range(N), p)).rows()[0][
+            "accuracy"
+        ]
+        > 0.9
+    )
     plan = finegold.next_votes(votes, predictions=(range(N), p))
     assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
     result = fit(votes, p)
     result.trust(names)
     result.report(tmp_path / "report.html")
-    assert "tasks without votes were labelled from predictions only" in (tmp_path / "report.html").read_text()
+    assert (
+        "tasks without votes were labelled from predictions only"
+        in (tmp_path / "report.html").read_text()
+    )
 
 
-VOTES = "task,annotator,label\n" + "".join(f"{i},w{j},{'xy'[(i + j) % 2]}\n" for i in range(4) for j in range(3))
+VOTES = "task,annotator,label\n" + "".join(
+    f"{i},w{j},{'xy'[(i + j) % 2]}\n" for i in range(4) for j in range(3)
+)
 
 
 def refusal(tmp_path, predictions, *more):
@@ -285,7 +336,10 @@ def refusal(tmp_path, predictions, *more):
         ("task,x,y\n0,1,nan\n", 'the probability of "y" is missing or not a number'),
         ("task,x,y\n0,high,low\n", 'the probability of "x" is missing or not a number'),
         ("task,x,y\n0,inf,0\n", "the probabilities sum to inf, not to 1"),
-        ("task,x,y,z\n0,1,0,0\n", 'the column "z" is not a class of the votes (x, y); remove it, or use --classes'),
+        (
+            "task,x,y,z\n0,1,0,0\n",
+            'the column "z" is not a class of the votes (x, y); remove it, or use --classes',
+        ),
         ("task,x,y\nt0,1,0\n", "none of the 1 tasks has votes; check that tasks are written alike"),
         ("task,x,y\n0,1,0\n0,0,1\n", "the task has several rows of predictions; keep one of them"),
         ("task,x,y\n0,1,0\n,0,1\n", "the task is missing; fill it in or remove the row"),
@@ -349,7 +403,9 @@ def test_command_line(tmp_path):
 def test_with_25_truths_a_crowd_that_errs_together_does_not_outvote_a_good_model():
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 3, 300)
-    seen = np.where(rng.random(300) < 0.5, truth, (truth + 1) % 3)  # what all annotators see, wrong on half
+    seen = np.where(
+        rng.random(300) < 0.5, truth, (truth + 1) % 3
+    )  # what all annotators see, wrong on half
     rows = [(i, f"w{j}", CLASSES[seen[i]]) for i in range(300) for j in range(4)]
     votes = finegold.Annotations.from_arrays(*zip(*rows, strict=True), classes=CLASSES)
     said = np.where(rng.random(300) < 0.9, truth, (truth + 2) % 3)
@@ -358,15 +414,23 @@ def test_with_25_truths_a_crowd_that_errs_together_does_not_outvote_a_good_model
     few, enough = (fit(votes, p, gold={i: names[i] for i in range(n)}) for n in (24, 25))
     rest = slice(25, None)
     assert (few.label_codes[rest] == truth[rest]).mean() < 0.8
-    assert (enough.label_codes[rest] == truth[rest]).mean() >= (said[rest] == truth[rest]).mean() - 0.005
+    assert (enough.label_codes[rest] == truth[rest]).mean() >= (
+        said[rest] == truth[rest]
+    ).mean() - 0.005
     assert enough.label_codes[:25].tolist() == truth[:25].tolist()
     (record,) = enough.combined.records
     assert record.accuracy_low <= 0.9 <= record.accuracy_high
     assert "by 25 known truths" in enough.notes[-1]
     alone = finegold.aggregate(votes, gold={i: names[i] for i in range(24)})
     agreed = 0.8 * ((said == alone.label_codes) * alone.confidence).mean()
-    assert (few.combined.records[0].accuracy_low, few.combined.records[0].accuracy_high) == (pytest.approx(agreed), 1)
-    assert any(f"may be right on {agreed:.0%} to 100%; 25 tasks that you check" in note for note in few.notes)
+    assert (few.combined.records[0].accuracy_low, few.combined.records[0].accuracy_high) == (
+        pytest.approx(agreed),
+        1,
+    )
+    assert any(
+        f"may be right on {agreed:.0%} to 100%; 25 tasks that you check" in note
+        for note in few.notes
+    )
 
 
 def test_what_is_wrong_with_a_bad_model_is_said_and_does_no_harm():
@@ -388,9 +452,15 @@ def test_what_is_wrong_with_a_bad_model_is_said_and_does_no_harm():
             assert result.combined.records[0].weight < 0.2
             assert share_right(result, truth) >= alone - 0.01
     _, modest, _ = draw(votes_per_task=5, accuracy=0.8)
-    certain = np.clip(np.eye(3)[modest.argmax(axis=1)], 0.001, 0.998)  # always certain, wrong on a fifth of the tasks
-    assert share_right(fit(votes, certain / certain.sum(axis=1, keepdims=True)), truth) >= alone - 0.01
-    assert not any("order" in note or "chance" in note or "contested" in note for note in fit(votes, p).notes)
+    certain = np.clip(
+        np.eye(3)[modest.argmax(axis=1)], 0.001, 0.998
+    )  # always certain, wrong on a fifth of the tasks
+    assert (
+        share_right(fit(votes, certain / certain.sum(axis=1, keepdims=True)), truth) >= alone - 0.01
+    )
+    assert not any(
+        "order" in note or "chance" in note or "contested" in note for note in fit(votes, p).notes
+    )
 
 
 def test_a_model_that_repeats_contested_votes_is_recognised():
@@ -401,7 +471,9 @@ def test_a_model_that_repeats_contested_votes_is_recognised():
     repeated = np.where(np.eye(3)[counts.argmax(axis=1)] == 1, 0.98, 0.01)
     result = fit(votes, repeated)
     assert any("out of sample" in note for note in result.notes)
-    assert np.allclose(result.posterior, finegold.aggregate(votes).posterior)  # it is ignored, unless truths are known
+    assert np.allclose(
+        result.posterior, finegold.aggregate(votes).posterior
+    )  # it is ignored, unless truths are known
     weighed = fit(votes, repeated, gold={i: CLASSES[truth[i]] for i in range(25)})
     assert weighed.combined.records[0].weight > 0
 
@@ -444,7 +516,9 @@ def test_an_answer_without_a_probability_counts_as_nine_tenths(tmp_path):
 def test_tasks_have_the_column_that_they_have_in_the_votes(tmp_path):
     votes, p, _ = draw()
     finegold.write_votes(votes, tmp_path / "votes.csv")
-    (tmp_path / "votes.csv").write_text((tmp_path / "votes.csv").read_text().replace("task", "doc", 1))
+    (tmp_path / "votes.csv").write_text(
+        (tmp_path / "votes.csv").read_text().replace("task", "doc", 1)
+    )
     table = pl.DataFrame({"doc": range(N), **{name: p[:, k] for k, name in enumerate(CLASSES)}})
     table.write_csv(tmp_path / "p.csv")
     given = ("audit", tmp_path / "votes.csv", "--task", "doc", "--predictions", tmp_path / "p.csv")
@@ -452,6 +526,14 @@ def test_tasks_have_the_column_that_they_have_in_the_votes(tmp_path):
     refused = run(*given, "--labels", tmp_path / "labels.csv")
     assert refused.exit_code == 2
     assert "--labels-task NAME --labels-label NAME" in refused.stderr.replace("\n", " ")
-    done = run(*given, "--labels", tmp_path / "labels.csv", "--labels-task", "doc", "--labels-label", "mine")
+    done = run(
+        *given,
+        "--labels",
+        tmp_path / "labels.csv",
+        "--labels-task",
+        "doc",
+        "--labels-label",
+        "mine",
+    )
     assert done.exit_code == 0, done.stderr
     assert "1 label audited" in done.stderr

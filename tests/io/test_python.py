@@ -99,14 +99,23 @@ def test_rows_keep_their_names_and_the_kinds_of_their_ids() -> None:
     swapped = [Row("ann", "t1", "x")]  # a task and a worker in each other's place
     assert votes_of(read(swapped, task="worker", annotator="task")) == {("t1", "ann", "x")}
     assert votes_of(read([(2**53 + 1, "a", "x"), (None, None, None)])) == {(2**53 + 1, "a", "x")}
-    assert to_list(read([(1, "a", "x"), (2.0, "b", "y"), (np.int64(3), "a", "x")]).task_names) == [1, 2, 3]
+    assert to_list(read([(1, "a", "x"), (2.0, "b", "y"), (np.int64(3), "a", "x")]).task_names) == [
+        1,
+        2,
+        3,
+    ]
 
 
 def test_an_index_of_pandas_names_the_tasks_unless_a_column_does() -> None:
     frame = pd.DataFrame(COLUMNS)
-    assert votes_of(read(frame.rename(columns={"task": "photo"}).set_index("photo"), task="photo")) == VOTES
+    assert (
+        votes_of(read(frame.rename(columns={"task": "photo"}).set_index("photo"), task="photo"))
+        == VOTES
+    )
     assert votes_of(read(frame.set_index(pd.Index([7, 8, 9], name="item")))) == VOTES
-    wide = pd.DataFrame({"a": ["x", "x"], "b": ["y", "x"]}, index=pd.Index([1, 2], name="task"))  # as pivot makes it
+    wide = pd.DataFrame(
+        {"a": ["x", "x"], "b": ["y", "x"]}, index=pd.Index([1, 2], name="task")
+    )  # as pivot makes it
     assert votes_of(read(wide)) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
 
 
@@ -117,7 +126,11 @@ def test_a_generator_is_aggregated_and_its_error_is_raised_as_it_is() -> None:
 
 
 def test_rows_may_lack_a_label_and_the_missing_vote_is_counted() -> None:
-    rows = [*DICTS, {"task": "t3", "worker": "ann"}, {"task": "t3", "worker": "bob", "label": float("nan")}]
+    rows = [
+        *DICTS,
+        {"task": "t3", "worker": "ann"},
+        {"task": "t3", "worker": "bob", "label": float("nan")},
+    ]
     votes = read(rows)
     assert votes_of(votes) == VOTES
     assert (votes.counts.rows, votes.counts.missing) == (5, 2)
@@ -144,7 +157,10 @@ def test_truths_are_read_from_pairs_and_dicts() -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "number": (3, r"of type int cannot be read; expected a path.*Hugging Face.*dicts.*tuples.*structured array"),
+    "number": (
+        3,
+        r"of type int cannot be read; expected a path.*Hugging Face.*dicts.*tuples.*structured array",
+    ),
     "none": (None, "of type NoneType cannot be read"),
     "bytes": (b"abc", "of type bytes cannot be read"),
     "numbers": ([1, 2], "row 1 is of type int; expected a dict or a tuple"),
@@ -152,7 +168,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "kinds": ([{"task": 1}, (1, 2, 3)], "row 2 is of type tuple, but row 1 is of type dict"),
     "four": ([(1, 2, 3, 4)], r"row 1 has 4 values; expected 3: task, annotator, label"),
     "widths": ([(1, 2, 3), (1, 2)], "row 2 has 2 values, but row 1 has 3"),
-    "lengths": ({"task": [1], "worker": [1, 2], "label": [1]}, r'"worker" has 2 values, but "task" has 1'),
+    "lengths": (
+        {"task": [1], "worker": [1, 2], "label": [1]},
+        r'"worker" has 2 values, but "task" has 1',
+    ),
     "scalars": ({"task": 1, "worker": 2}, '"task" is of type int; expected a list'),
     "matrix": (np.zeros((2, 2)), "from_matrix"),
     "array": (np.zeros(2), "of type ndarray cannot be read"),
@@ -160,7 +179,9 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no rows": (iter([]), "no rows"),
     "no columns": ({}, "no columns"),
     "splits": (
-        DatasetDict(train=Dataset(pl.DataFrame(COLUMNS)), test=Dataset(pl.DataFrame(COLUMNS).drop("label"))),
+        DatasetDict(
+            train=Dataset(pl.DataFrame(COLUMNS)), test=Dataset(pl.DataFrame(COLUMNS).drop("label"))
+        ),
         r'the split "test" has other columns than "train" \(label\)',
     ),
 }

@@ -20,12 +20,32 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, to_list
 from tests.support.readers_votes import votes_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")  # of labels that look like one class
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::finegold.errors.FinegoldWarning"
+)  # of labels that look like one class
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
+WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1
+).filter(str.strip)
 # Names that a careless reader would change, beside those that nobody can foresee.
 TRICKY = st.sampled_from(
-    ["007", "7", "-0", "+1", "1e5", "1.0", " x", "x ", "a,b", 'a"b', "a\nb", "é", "true", "None", "#1"]
+    [
+        "007",
+        "7",
+        "-0",
+        "+1",
+        "1e5",
+        "1.0",
+        " x",
+        "x ",
+        "a,b",
+        'a"b',
+        "a\nb",
+        "é",
+        "true",
+        "None",
+        "#1",
+    ]
 )
 KINDS = [WORDS | TRICKY, st.integers(-(2**63), 2**63 - 1), st.integers(0, 9)]
 
@@ -50,7 +70,11 @@ def tables(draw: Any) -> dict[str, list[Any]]:
     pairs = draw(st.lists(st.tuples(task, worker), min_size=rows, max_size=rows, unique=True))
     labels = draw(st.lists(label, min_size=rows, max_size=rows))
     assume(not all(isinstance(one, str) for one in labels) or not are_one_number(labels))
-    return {"task": [pair[0] for pair in pairs], "worker": [pair[1] for pair in pairs], "label": labels}
+    return {
+        "task": [pair[0] for pair in pairs],
+        "worker": [pair[1] for pair in pairs],
+        "label": labels,
+    }
 
 
 def through_parquet(table: dict[str, list[Any]]) -> Annotations:
@@ -60,7 +84,9 @@ def through_parquet(table: dict[str, list[Any]]) -> Annotations:
 
 
 DOORS = {
-    "csv": lambda table: read(io.BytesIO(pl.DataFrame(table).write_csv(quote_style="non_numeric").encode())),
+    "csv": lambda table: read(
+        io.BytesIO(pl.DataFrame(table).write_csv(quote_style="non_numeric").encode())
+    ),
     "jsonl": lambda table: read(io.BytesIO(pl.DataFrame(table).write_ndjson().encode())),
     "parquet": through_parquet,
     "polars": lambda table: read(pl.DataFrame(table)),
@@ -96,7 +122,9 @@ def test_votes_and_ids_come_back_exactly_in_whatever_order_they_come(
     other = DOORS[door]({name: [values[row] for row in order] for name, values in table.items()})
     for array in ("task_ptr", "cell_ptr", "cell_class", "annotator"):
         np.testing.assert_array_equal(getattr(one, array), getattr(other, array))
-    for names, values in zip(("task_names", "annotator_names", "class_names"), expected.values(), strict=True):
+    for names, values in zip(
+        ("task_names", "annotator_names", "class_names"), expected.values(), strict=True
+    ):
         assert to_list(getattr(one, names)) == to_list(getattr(other, names)) == sorted(set(values))
         assert getattr(one, names).values.dtype == getattr(other, names).values.dtype
 
@@ -104,10 +132,16 @@ def test_votes_and_ids_come_back_exactly_in_whatever_order_they_come(
 @given(table=tables())
 def test_a_wide_table_tells_the_same_votes_as_a_long_one(table: dict[str, list[Any]]) -> None:
     texts = {name: ["w-" + str(value) for value in values] for name, values in table.items()}
-    assume(not candidates(texts["worker"], TRUTH))  # Hypothesis takes names such as TRUTH from the sources
-    texts["label"] = [label[:20] for label in texts["label"]]  # a column of long texts is left aside
+    assume(
+        not candidates(texts["worker"], TRUTH)
+    )  # Hypothesis takes names such as TRUTH from the sources
+    texts["label"] = [
+        label[:20] for label in texts["label"]
+    ]  # a column of long texts is left aside
     long = read(pl.DataFrame(texts))
-    frame = pl.DataFrame(texts).pivot("worker", index="task", values="label", aggregate_function="first")
+    frame = pl.DataFrame(texts).pivot(
+        "worker", index="task", values="label", aggregate_function="first"
+    )
     assert votes_of(read(frame, wide=True, task="task")) == votes_of(long)
 
 
@@ -117,4 +151,6 @@ def test_gold_finds_its_tasks_and_classes(table: dict[str, list[Any]]) -> None:
     annotations = read(pl.DataFrame(table), gold=truths)
     classes, tasks = to_list(annotations.class_names), to_list(annotations.task_names)
     assert MISSING not in annotations.gold
-    assert {task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True)} == truths
+    assert {
+        task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True)
+    } == truths

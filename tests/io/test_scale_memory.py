@@ -29,18 +29,24 @@ def at_most(megabytes: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
-def everybody(n_annotators: int, n_tasks: int, n_classes: int = 4, skill: float = 0.6) -> Annotations:
+def everybody(
+    n_annotators: int, n_tasks: int, n_classes: int = 4, skill: float = 0.6
+) -> Annotations:
     """All vote on all tasks."""
     rng = np.random.default_rng(0)
     task, who = np.divmod(np.arange(n_tasks * n_annotators, dtype=np.int32), np.int32(n_annotators))
     truth = rng.integers(n_classes, size=n_tasks)
-    label = np.where(rng.random(len(task)) < skill, truth[task], rng.integers(n_classes, size=len(task)))
+    label = np.where(
+        rng.random(len(task)) < skill, truth[task], rng.integers(n_classes, size=len(task))
+    )
     names = (np.arange(n) for n in (n_tasks, n_annotators, n_classes))
     return Annotations.from_codes(task, who, label.astype(np.int32), *names)
 
 
 def test_a_survey_of_many_respondents_takes_little_memory() -> None:
-    finegold.aggregate(everybody(30, 20), "ptbcc", threads=1).trust()  # compiles, which is slow while memory is traced
+    finegold.aggregate(
+        everybody(30, 20), "ptbcc", threads=1
+    ).trust()  # compiles, which is slow while memory is traced
     result = finegold.aggregate(everybody(8_000, 20), "ptbcc", threads=1)
     with at_most(500):
         found = result.trust()
@@ -72,7 +78,9 @@ def test_pairs_of_ordinary_data_are_all_there_and_many_are_those_of_random_tasks
     votes = finegold.simulate(200, 12, 3, votes_per_task=5, seed=1).annotations
     found = sample_vote_pairs(votes, np.random.default_rng(0), most=2000)
     task = votes.votes()[0]
-    expected = {(i, j) for i in range(len(task)) for j in range(i + 1, len(task)) if task[i] == task[j]}
+    expected = {
+        (i, j) for i in range(len(task)) for j in range(i + 1, len(task)) if task[i] == task[j]
+    }
     assert set(zip(found.one.tolist(), found.other.tolist(), strict=True)) == expected
     assert (found.task == task[found.one]).all()
     assert found.cast.tolist() == np.bincount(votes.annotator).tolist()
@@ -89,7 +97,9 @@ def test_of_a_wide_task_those_who_voted_most_are_compared() -> None:
     most = MIN_SAMPLED_TASKS * 50  # votes of a task are isqrt(2 * 50)
     found = sample_vote_pairs(votes, np.random.default_rng(0), most)
     assert len(found.one) == 55 * 45 <= most
-    assert found.note.endswith("on 55 random tasks of 60, and on each only the 10 annotators with the most votes")
+    assert found.note.endswith(
+        "on 55 random tasks of 60, and on each only the 10 annotators with the most votes"
+    )
     assert (found.cast[:20] == 0).all()
     assert np.sort(found.cast)[-10:].tolist() == [55] * 10  # the same ten everywhere
 
@@ -99,10 +109,14 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
     truth, n = rng.integers(3, size=60), 700
     answers = np.where(rng.random((60, n)) < 0.6, truth[:, None], rng.integers(3, size=(60, n)))
     answers[:, 1] = answers[:, 0]
-    extra = [(1000 + t, w) for t in range(3) for w in (0, 1)]  # these two vote most, and so are compared
+    extra = [
+        (1000 + t, w) for t in range(3) for w in (0, 1)
+    ]  # these two vote most, and so are compared
     task, who = np.indices(answers.shape).reshape(2, -1)
     votes = Annotations.from_arrays(
-        [*task, *(t for t, _ in extra)], [*who, *(w for _, w in extra)], [*answers.ravel(), *(t % 3 for t, _ in extra)]
+        [*task, *(t for t, _ in extra)],
+        [*who, *(w for _, w in extra)],
+        [*answers.ravel(), *(t % 3 for t, _ in extra)],
     )
     found = correlated_annotators(finegold.aggregate(votes, "ptbcc", threads=1))
     assert np.flatnonzero(found.group >= 0).tolist() == [0, 1]
@@ -110,15 +124,22 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
 
 
 @pytest.mark.parametrize("room", [1, 7, 10**6])
-def test_annotators_are_judged_in_runs_to_the_same_figures(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotators_are_judged_in_runs_to_the_same_figures(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     votes = finegold.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
     whole = coefficients.by_annotator(votes)
     monkeypatch.setattr(coefficients, "MAX_TABLE_SIZE", room)
-    assert all(np.array_equal(whole[name], values) for name, values in coefficients.by_annotator(votes).items())
+    assert all(
+        np.array_equal(whole[name], values)
+        for name, values in coefficients.by_annotator(votes).items()
+    )
 
 
 def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = finegold.aggregate(finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
+    result = finegold.aggregate(
+        finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc"
+    )
     whole = result.next().advice
     assert len(whole) > 2
     monkeypatch.setattr(next_votes, "CHUNK_NUMBERS", 1)

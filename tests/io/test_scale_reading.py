@@ -78,23 +78,31 @@ def same(one: Annotations, other: Annotations) -> None:
             assert a.values.dtype == b.values.dtype, column.name
 
 
-def both_ways(votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Annotations, Annotations]:
+def both_ways(
+    votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> tuple[Annotations, Annotations]:
     with monkeypatch.context() as patch:
         patch.setattr("finegold.io.tables.MOST_ROWS", 2)
         streamed = read(votes, **options)
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values})))
+        patch.setattr(
+            Table, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values}))
+        )
         return streamed, read(votes, **options)
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *COLUMNS])
 @pytest.mark.parametrize("role", ["task", "annotator", "label"])
-def test_columns_of_any_type_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: str) -> None:
+def test_columns_of_any_type_in_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: str
+) -> None:
     columns = {"task": draw([1, 2]), "annotator": draw(["ann", "bob"]), "label": LABELS}
     values = columns[role] = TEXTS[name] if name in TEXTS else COLUMNS[name]
     if role != "label":  # a row without an id has no label either
         lost = [id is None or id != id or not str(id).strip() for id in values]
-        columns["label"] = [None if gone else label for gone, label in zip(lost, LABELS, strict=True)]
+        columns["label"] = [
+            None if gone else label for gone, label in zip(lost, LABELS, strict=True)
+        ]
     if name in TEXTS:
         pl.DataFrame(columns).write_csv(tmp_path / "v.csv")
     else:
@@ -102,19 +110,27 @@ def test_columns_of_any_type_in_batches(tmp_path: Path, monkeypatch: pytest.Monk
     same(*both_ways(tmp_path, monkeypatch, repeated="all"))
 
 
-def test_several_files_of_different_types_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pl.DataFrame({"task": [1, 2, 3], "worker": ["a", "b", "c"], "label": [0, 1, None], "gold": [1, 0, None]})
+def test_several_files_of_different_types_in_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pl.DataFrame(
+        {"task": [1, 2, 3], "worker": ["a", "b", "c"], "label": [0, 1, None], "gold": [1, 0, None]}
+    )
     frame.with_columns(pl.col("task", "label").cast(pl.Int8)).write_parquet(tmp_path / "a.parquet")
     frame.with_columns(pl.col("task") + 2**40).write_parquet(tmp_path / "b.parquet")
     streamed, simple = both_ways(tmp_path, monkeypatch, gold="gold")
     same(streamed, simple)
     assert streamed.task_names.values.dtype == streamed.class_names.values.dtype == pl.Int64
-    pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(tmp_path / "c.parquet")
+    pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(
+        tmp_path / "c.parquet"
+    )
     with pytest.raises(InputError, match="the columns have different types from file to file"):
         read(tmp_path)
 
 
-def test_a_mistake_in_a_late_batch_is_found_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_a_late_batch_is_found_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
     good = "".join(f"t{i},ann,cat\n" for i in range(50))
     for bad, words in {
@@ -129,12 +145,18 @@ def test_a_mistake_in_a_late_batch_is_found_in_its_place(tmp_path: Path, monkeyp
 
 def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
-    truth = read_truth(write(tmp_path / "t.csv", "task,truth\n" + "".join(f"{i},{i % 3}\n" for i in range(20))))
-    assert list(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == [(i, i % 3) for i in range(20)]
+    truth = read_truth(
+        write(tmp_path / "t.csv", "task,truth\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
+    )
+    assert list(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == [
+        (i, i % 3) for i in range(20)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
-def test_progress_tells_rows_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_progress_tells_rows_rate_and_time_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 10)
     frame = pl.DataFrame({"task": range(100), "annotator": range(100), "label": [0] * 100})
     path = tmp_path / f"v.{kind}"
@@ -168,7 +190,9 @@ def test_integers_are_coded_as_sorting_would(dtype: Any, spread: int) -> None:
 
 
 @pytest.mark.parametrize("spread", [1, 2**20])
-def test_many_integers_are_replaced_by_their_codes(monkeypatch: pytest.MonkeyPatch, spread: int) -> None:
+def test_many_integers_are_replaced_by_their_codes(
+    monkeypatch: pytest.MonkeyPatch, spread: int
+) -> None:
     monkeypatch.setattr(sort_votes, "MAX_VOTES", -1)
     column = (RNG.integers(-90, 90, 10_000) * spread).astype(np.int32)
     names, codes = np.unique(column, return_inverse=True)
@@ -178,7 +202,9 @@ def test_many_integers_are_replaced_by_their_codes(monkeypatch: pytest.MonkeyPat
     assert np.array_equal(found[1], names)
 
 
-def test_integers_that_are_codes_already_are_not_copied_and_sparse_ones_outgrow_the_first_hash_table() -> None:
+def test_integers_that_are_codes_already_are_not_copied_and_sparse_ones_outgrow_the_first_hash_table() -> (
+    None
+):
     column = np.array([2, 0, 1, 0], dtype=np.int32)
     assert encode_integers(column)[0] is column
     column = RNG.choice(RNG.integers(-(2**62), 2**62, 20_000), 50_000)
@@ -204,7 +230,9 @@ def test_integers_that_are_codes_already_are_not_copied_and_sparse_ones_outgrow_
         (pl.Series(["a", "b"]), []),
     ],
 )
-def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:
+def test_many_names_are_matched_like_few(
+    monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]
+) -> None:
     vocabulary = nw.from_native(names, series_only=True)
     few = match(values, vocabulary)
     monkeypatch.setattr("finegold.votes.encoding.MIN_NAMES_FOR_JOIN", 0)
@@ -213,7 +241,9 @@ def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names:
     assert many.dtype == np.int32
 
 
-def test_codes_are_freed_before_the_votes_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_are_freed_before_the_votes_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken: list[Any] = []
     plain, sort_tasks = Coded.take_codes, sort_votes.sort_tasks
 
@@ -230,5 +260,7 @@ def test_codes_are_freed_before_the_votes_are_sorted(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Coded, "take_codes", take)
     monkeypatch.setattr(sort_votes, "sort_tasks", sort)
     path = tmp_path / "votes.parquet"
-    pl.DataFrame({"task": [1, 1, 2], "worker": [5, 6, 5], "label": ["x", "y", "x"]}).write_parquet(path)
+    pl.DataFrame({"task": [1, 1, 2], "worker": [5, 6, 5], "label": ["x", "y", "x"]}).write_parquet(
+        path
+    )
     assert read(path).n_votes == 3

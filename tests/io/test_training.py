@@ -17,7 +17,11 @@ import finegold
 from finegold import InputError
 from tests.support.cli_helpers import CSV, refusal_of, succeed, write
 
-VOTES = {"task": list("aaabbbccc"), "worker": list("xyz") * 3, "label": ["p", "p", "p", "p", "p", "q", "p", "q", "r"]}
+VOTES = {
+    "task": list("aaabbbccc"),
+    "worker": list("xyz") * 3,
+    "label": ["p", "p", "p", "p", "p", "q", "p", "q", "r"],
+}
 
 
 @pytest.fixture
@@ -35,7 +39,9 @@ def test_soft_labels_are_the_posterior_also_of_a_class_called_task(result: fineg
     assert named.columns == ["task", "p(task)"]
 
 
-def test_weights_are_one_where_certain_and_zero_where_all_classes_are_equal(result: finegold.Result) -> None:
+def test_weights_are_one_where_certain_and_zero_where_all_classes_are_equal(
+    result: finegold.Result,
+) -> None:
     weights = result.sample_weights()
     assert weights[[0, 2]] == pytest.approx([1, 0], abs=1e-12)
     two_thirds = -(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3))
@@ -68,7 +74,9 @@ def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) 
 
 
 def many(n: int) -> finegold.Result:
-    return finegold.aggregate(finegold.Annotations.from_arrays(range(n), ["x"] * n, ["p", "q"] * (n // 2)), "mv")
+    return finegold.aggregate(
+        finegold.Annotations.from_arrays(range(n), ["x"] * n, ["p", "q"] * (n // 2)), "mv"
+    )
 
 
 def split_of(result: finegold.Result, path: Path, **options: object) -> dict[int, str]:
@@ -89,13 +97,23 @@ def test_the_split_has_the_share_and_stays_when_tasks_are_added(tmp_path: Path) 
 
 def test_a_group_has_one_split(tmp_path: Path) -> None:
     path, groups = tmp_path / "train.parquet", {str(task): f"d{task // 5}" for task in range(900)}
-    with pytest.warns(finegold.FinegoldWarning, match="tasks without a group, each a group of its own: 100"):
+    with pytest.warns(
+        finegold.FinegoldWarning, match="tasks without a group, each a group of its own: 100"
+    ):
         split_of(many(1000), path, groups=groups)
     table = pl.read_parquet(path)
     assert table["group"].to_list() == [groups.get(str(task)) for task in range(1000)]
-    per_group = table.drop_nulls().group_by("group").agg(pl.col("split").n_unique(), first=pl.col("split").first())
+    per_group = (
+        table.drop_nulls()
+        .group_by("group")
+        .agg(pl.col("split").n_unique(), first=pl.col("split").first())
+    )
     assert per_group["split"].max() == 1
-    assert set(per_group["first"]) == set(table.filter(pl.col("group").is_null())["split"]) == {"train", "validation"}
+    assert (
+        set(per_group["first"])
+        == set(table.filter(pl.col("group").is_null())["split"])
+        == {"train", "validation"}
+    )
     with pytest.raises(InputError, match="no task has a group; check that tasks are written alike"):
         many(10).export(path, "torch", groups={"t1": "d1"})
 
@@ -107,14 +125,25 @@ def test_the_command_reads_groups_from_the_votes_or_from_another_table(tmp_path:
     succeed("export", votes, "--task", "sentence", "--group", "doc", "--for", "torch", "-o", out)
     first = pl.read_parquet(out)
     assert first["group"].to_list() == ["0", "1", "2", "0", "1", "2", "0", None, "2"]
-    succeed("aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv")
+    succeed(
+        "aggregate", votes, "--task", "sentence", "--save", model, "-o", tmp_path / "labels.csv"
+    )
     succeed("export", model, "--items", votes, "--group", "doc", "--for", "torch", "-o", out)
     assert pl.read_parquet(out).equals(first)
     for words, message in (
         ((votes, "--task", "sentence", "--group", "dog"), 'there is no column "dog" for the group'),
-        ((votes, "--task", "sentence", "--group", "worker"), "task 's0' has the group 'a' here and 'b' in another row"),
-        ((model, "--group", "doc"), "the groups of tasks are not known; use --group COLUMN --items FILE"),
-        ((model, "--items", votes), "the groups of tasks are not known; use --group COLUMN --items FILE"),
+        (
+            (votes, "--task", "sentence", "--group", "worker"),
+            "task 's0' has the group 'a' here and 'b' in another row",
+        ),
+        (
+            (model, "--group", "doc"),
+            "the groups of tasks are not known; use --group COLUMN --items FILE",
+        ),
+        (
+            (model, "--items", votes),
+            "the groups of tasks are not known; use --group COLUMN --items FILE",
+        ),
     ):
         assert message in refusal_of("export", *words, "--for", "torch", "-o", out)
 
@@ -126,21 +155,45 @@ def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
     assert "classes, in the order of the probabilities: x, y, z" in done.stderr
     assert "left out: 1 task without any vote" in done.stderr
     first = pl.read_parquet(out)
-    succeed("aggregate", votes, "--method", "mv", "--save", tmp_path / "m.finegold", "-o", tmp_path / "labels.csv")
+    succeed(
+        "aggregate",
+        votes,
+        "--method",
+        "mv",
+        "--save",
+        tmp_path / "m.finegold",
+        "-o",
+        tmp_path / "labels.csv",
+    )
     succeed("export", tmp_path / "m.finegold", "--for", "sklearn", "-o", out)
     assert pl.read_parquet(out).equals(first)
 
 
 BAD = [
-    ("train.parquet", "keras", {}, '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn'),
+    (
+        "train.parquet",
+        "keras",
+        {},
+        '"keras" is not a purpose of an export; use one of huggingface, torch, sklearn',
+    ),
     ("train.csv", "torch", {}, "train.csv is not a Parquet file"),
-    ("train.parquet", "torch", {"validation": 1}, "the share of tasks to validate on must be at least 0 and below 1"),
+    (
+        "train.parquet",
+        "torch",
+        {"validation": 1},
+        "the share of tasks to validate on must be at least 0 and below 1",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("name", "purpose", "options", "message"), BAD)
 def test_bad_exports_are_refused(
-    result: finegold.Result, tmp_path: Path, name: str, purpose: str, options: dict[str, Any], message: str
+    result: finegold.Result,
+    tmp_path: Path,
+    name: str,
+    purpose: str,
+    options: dict[str, Any],
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         result.export(tmp_path / name, purpose, **options)

@@ -31,7 +31,9 @@ ANNOTATIONS = Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1])
 def gold_of(annotations: Annotations) -> dict[Any, Any]:
     classes = to_list(annotations.class_names)
     tasks = to_list(annotations.task_names)
-    return {task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True) if code >= 0}
+    return {
+        task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True) if code >= 0
+    }
 
 
 FRAME = pl.DataFrame({"task": ["t1", "t2"], "truth": ["dog", "cat"]})
@@ -47,7 +49,9 @@ WITH_GOLD = "task,worker,label,gold\nt2,ann,cat,cat\nt1,bob,dog,dog\nt1,ann,cat,
         *({**GOLD, "t3": unknown} for unknown in (None, float("nan"), pd.NA, pd.NaT, "", "NA")),
     ],
 )
-def test_gold_comes_from_a_file_a_frame_or_a_mapping_and_may_be_unknown(tmp_path: Path, gold: Any) -> None:
+def test_gold_comes_from_a_file_a_frame_or_a_mapping_and_may_be_unknown(
+    tmp_path: Path, gold: Any
+) -> None:
     if isinstance(gold, str):
         gold = write(tmp_path / "gold.csv", f"{gold}\nt1,dog\nt2,cat\n")
     assert gold_of(read(write(tmp_path / "v.csv", CSV + "t3,ann,cat\n"), gold=gold)) == GOLD
@@ -74,10 +78,14 @@ def test_a_new_class_of_a_categorical_column_stays_categorical() -> None:
 
 def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:
     votes = pl.DataFrame({"task": ["1", "x"], "worker": [1, 1], "label": [0, 1]})
-    gold = write(tmp_path / "gold.csv", "task,truth\n1,0\n")  # here the task is the number 1, there the text
+    gold = write(
+        tmp_path / "gold.csv", "task,truth\n1,0\n"
+    )  # here the task is the number 1, there the text
     assert gold_of(read(votes, gold=gold)) == {"1": 0}
     floats = pd.DataFrame({"task": [1.0, 2.0], "worker": [1, 1], "label": [True, False]})
-    assert gold_of(read(floats, gold=write(tmp_path / "g.csv", "task,truth\n1,true\n2,False\n"))) == {1: True, 2: False}
+    assert gold_of(
+        read(floats, gold=write(tmp_path / "g.csv", "task,truth\n1,true\n2,False\n"))
+    ) == {1: True, 2: False}
 
 
 def test_007_is_not_7(tmp_path: Path) -> None:
@@ -89,17 +97,31 @@ def test_007_is_not_7(tmp_path: Path) -> None:
 FRAME_OF_CODES = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (CSV, {"gold": {"t1": ["dog"]}}, "unhashable type: 'list'; expected text"),
-    (CSV, {"gold": "task,truth\nt1,a\nt1,b\n"}, r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in"),
+    (
+        CSV,
+        {"gold": "task,truth\nt1,a\nt1,b\n"},
+        r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in",
+    ),
     (CSV, {"gold": "task,truth\nt1,a\n,b\n"}, r"row 2 \(line 3\): there is a truth but no task"),
-    (CSV, {"gold": "task,x\nt1,a\n"}, r"no truth column. The columns are .*; name the column truth in the file"),
-    (CSV, {"gold": {"t1": "bee"}, "classes": ["cat", "dog"]}, "gold truth 'bee' is not among the classes cat, dog"),
+    (
+        CSV,
+        {"gold": "task,x\nt1,a\n"},
+        r"no truth column. The columns are .*; name the column truth in the file",
+    ),
+    (
+        CSV,
+        {"gold": {"t1": "bee"}, "classes": ["cat", "dog"]},
+        "gold truth 'bee' is not among the classes cat, dog",
+    ),
     (FRAME_OF_CODES, {"gold": {1: "x"}}, r"'x' and the labels .such as 0. have different types"),
     (ANNOTATIONS, {"gold": {"b": 5}}, "1 gold truths are not among the classes"),
 ]
 
 
 @pytest.mark.parametrize(("votes", "options", "words"), REFUSED)
-def test_truths_that_cannot_be_are_refused(tmp_path: Path, votes: Any, options: dict[str, Any], words: str) -> None:
+def test_truths_that_cannot_be_are_refused(
+    tmp_path: Path, votes: Any, options: dict[str, Any], words: str
+) -> None:
     if isinstance(options["gold"], str):
         options = {"gold": write(tmp_path / "gold.csv", options["gold"])}
     with pytest.raises(InputError, match=words):
@@ -112,14 +134,18 @@ def test_truths_are_read_once_each_from_columns_that_can_be_named(tmp_path: Path
     path = write(tmp_path / "gold.csv", "a,b\nt1,x\n")
     truth = read_truth(path, task="a", label="b")
     assert (to_list(truth.task), to_list(truth.truth)) == (["t1"], ["x"])
-    with pytest.raises(InputError, match=r'no truth column among "a", "b"; .*truth_label=.b.') as caught:
+    with pytest.raises(
+        InputError, match=r'no truth column among "a", "b"; .*truth_label=.b.'
+    ) as caught:
         read_truth(path, task="a")
     assert caught.value.remedies[0].options == {"truth_label": "b"}
 
 
 def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:
     annotations = read(write(tmp_path / "v.csv", CSV))
-    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: t9"):
+    with pytest.warns(
+        FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: t9"
+    ):
         found = match_truth(annotations, {"t2": "dog", "t1": "bee", "t9": "cat"})
     assert found.codes.tolist() == [2, 1]
     assert found.codes.dtype == "int32"
@@ -141,9 +167,14 @@ def test_truths_may_be_codes_and_a_class_of_nobody_is_one_more_class() -> None:
 def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(judge: Any) -> None:
     """They were left out in silence where trust, calibration and coverage judge by them."""
     votes = Annotations.from_arrays(["a", "a", "b"], ["x", "y", "x"], [0, 1, 1])
-    with pytest.warns(FinegoldWarning, match="4 truths belong to tasks without votes and cannot be used: c, d, e, ..."):
+    with pytest.warns(
+        FinegoldWarning,
+        match="4 truths belong to tasks without votes and cannot be used: c, d, e, ...",
+    ):
         judge(votes, {"a": 0, "b": 7, "c": 0, "d": 1, "e": 1, "f": 0})
-    with pytest.raises(InputError, match="none of the 2 truths belongs to a task with votes; check that the tasks"):
+    with pytest.raises(
+        InputError, match="none of the 2 truths belongs to a task with votes; check that the tasks"
+    ):
         judge(votes, {"A": 0, "B": 1})
 
 
@@ -167,9 +198,13 @@ def crowd(n_classes: int, n_tasks: int = 80) -> tuple[pl.DataFrame, dict[int, in
     """Return three votes on each task, right in nine of ten cases, and the truths."""
     rng = np.random.default_rng(2)
     truth = rng.integers(0, n_classes, n_tasks)
-    votes = np.where(rng.random((n_tasks, 3)) < 0.9, truth[:, None], rng.integers(0, n_classes, (n_tasks, 3)))
+    votes = np.where(
+        rng.random((n_tasks, 3)) < 0.9, truth[:, None], rng.integers(0, n_classes, (n_tasks, 3))
+    )
     rows = [(task, f"w{who}", int(votes[task, who])) for task in range(n_tasks) for who in range(3)]
-    return pl.DataFrame(rows, ["task", "worker", "label"], orient="row"), dict(enumerate(truth.tolist()))
+    return pl.DataFrame(rows, ["task", "worker", "label"], orient="row"), dict(
+        enumerate(truth.tolist())
+    )
 
 
 def warnings_of(act: Callable[[], Any]) -> str:
@@ -187,10 +222,15 @@ def warnings_of(act: Callable[[], Any]) -> str:
         (lambda task, code: (task + 1, code), "the ids of their tasks are one too high"),
         (lambda task, code: (task, code + 1), "the codes of their classes are one too high"),
         (lambda task, code: (task, code - 1), "the codes of their classes are one too low"),
-        (lambda task, code: (task, {0: 1, 1: 0, 2: 4}.get(code, code - 1)), "the codes of their classes are permuted"),
+        (
+            lambda task, code: (task, {0: 1, 1: 0, 2: 4}.get(code, code - 1)),
+            "the codes of their classes are permuted",
+        ),
     ],
 )
-def test_truths_that_are_shifted_are_reported_with_what_would_fit(n_classes: int, shift: Any, words: str) -> None:
+def test_truths_that_are_shifted_are_reported_with_what_would_fit(
+    n_classes: int, shift: Any, words: str
+) -> None:
     votes, truths = crowd(n_classes)
     gold = dict(shift(task, code) for task, code in truths.items())
     fits = rf"the truths equal the most frequent vote on \d+% of \d+ tasks, but on (9\d|100)% if {words}; check them"
@@ -202,12 +242,17 @@ def test_truths_that_fit_or_are_few_or_hard_are_not_taken_for_shifted() -> None:
     votes, truths = crowd(4)
     rng = np.random.default_rng(0)
     few = {task: code + 1 for task, code in truths.items() if task < 15}
-    hard = {task: code if rng.random() < 0.5 else int(rng.integers(0, 4)) for task, code in truths.items()}
+    hard = {
+        task: code if rng.random() < 0.5 else int(rng.integers(0, 4))
+        for task, code in truths.items()
+    }
     for gold in (truths, few, hard):
         assert "most frequent vote" not in warnings_of(lambda gold=gold: read(votes, gold=gold))  # type: ignore[misc]
 
 
-def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(tmp_path: Path) -> None:
+def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(
+    tmp_path: Path,
+) -> None:
     votes, truths = crowd(3)
     wide = votes.pivot(on="worker", index="task", values="label").drop("task")
     table = read(write(tmp_path / "wide.csv", wide.write_csv()), wide=True)
@@ -216,9 +261,15 @@ def test_tables_without_a_column_of_tasks_are_numbered_from_0_as_matrices_are(tm
     p = np.eye(3)[list(truths.values())] * 0.85 + 0.05
     late = {task + 1: code for task, code in truths.items()}
     for numbered in (table, matrix):
-        finegold.aggregate(numbered, "mv", predictions=(range(80), p))  # a warning would be an error here
-        said = warnings_of(partial(finegold.aggregate, numbered, "mv", predictions=(range(1, 81), p)))
-        assert "1 tasks have no votes, such as 80, and 1 tasks with votes have no predictions" in said
+        finegold.aggregate(
+            numbered, "mv", predictions=(range(80), p)
+        )  # a warning would be an error here
+        said = warnings_of(
+            partial(finegold.aggregate, numbered, "mv", predictions=(range(1, 81), p))
+        )
+        assert (
+            "1 tasks have no votes, such as 80, and 1 tasks with votes have no predictions" in said
+        )
         said = warnings_of(partial(match_truth, numbered, late))
         assert "1 truth belongs to a task without votes and cannot be used: 80" in said
         assert "the ids of their tasks are one too high" in said

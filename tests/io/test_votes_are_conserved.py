@@ -18,7 +18,12 @@ from finegold.votes.encoding import to_list
 from tests.io.written_votes import FORMATS, Said, write_votes
 from tests.support.readers_votes import votes_of, write
 
-SOME = [Said("t0", "w0", "cat"), Said("t0", "w1", "dog"), Said("t1", "w0", "dog"), Said("t1", "w1", "cat")]
+SOME = [
+    Said("t0", "w0", "cat"),
+    Said("t0", "w1", "dog"),
+    Said("t1", "w0", "dog"),
+    Said("t1", "w1", "cat"),
+]
 SAID = st.builds(
     Said,
     st.sampled_from(["t0", "t1", "t2", "t3"]),
@@ -39,7 +44,10 @@ def test_votes_in_a_file_are_counted_or_reported(name: str, more: list[Said]) ->
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         found = finegold.read(paths, **written.options)
     counts = found.counts
-    assert found.n_votes + counts.repeated + counts.missing + sum(counts.left_out.values()) == written.votes
+    assert (
+        found.n_votes + counts.repeated + counts.missing + sum(counts.left_out.values())
+        == written.votes
+    )
 
 
 def test_every_export_is_written() -> None:
@@ -49,8 +57,16 @@ def test_every_export_is_written() -> None:
 @pytest.mark.parametrize("empty", [[], None])
 def test_argilla_responses_without_an_answer_are_counted(tmp_path: Path, empty: Any) -> None:
     def record(task: str, *values: Any) -> dict[str, Any]:
-        responses = [{"value": value, "user_id": f"u{n}", "status": "submitted"} for n, value in enumerate(values)]
-        return {"id": task, "fields": {"text": "x"}, "responses": {"q": responses}, "suggestions": {}}
+        responses = [
+            {"value": value, "user_id": f"u{n}", "status": "submitted"}
+            for n, value in enumerate(values)
+        ]
+        return {
+            "id": task,
+            "fields": {"text": "x"},
+            "responses": {"q": responses},
+            "suggestions": {},
+        }
 
     records = [record("r1", "a", empty), record("r2", empty, "b"), record("r3", empty, empty)]
     found = finegold.read(write(tmp_path / "v.json", json.dumps(records)))

@@ -21,10 +21,18 @@ WIDE = "task,gpt,claude,gold\nt1,a,b,a\nt2,,a,\nt3,NA,,b\n"
 TRANSPOSED = "worker,t1,t2,t3\ngpt,a,,NA\nclaude,b,a,\n"
 VOTES = {("t1", "gpt", "a"), ("t1", "claude", "b"), ("t2", "claude", "a")}
 FOUND = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"
-FOUND_VOTES = {(1, "gpt-4", "yes"), (1, "claude", "no"), (2, "gpt-4", "no"), (2, "claude", "no"), (3, "gpt-4", "yes")}
+FOUND_VOTES = {
+    (1, "gpt-4", "yes"),
+    (1, "claude", "no"),
+    (2, "gpt-4", "no"),
+    (2, "claude", "no"),
+    (3, "gpt-4", "yes"),
+}
 MIXED = "id,prompt,gpt-4,claude,level\n1,why?,a,b,easy\n2,how?,b,b,hard\n3,who?,a,a,easy\n"
 SURVEY = "who,age,a1,a2,b1\nann,30,x,y,z\n"
-FORM = "Timestamp,Email Address,art?,war?\n2024/01/01 10:00,ann@x.org,yes,no\n10:05,bob@x.org,no,no\n"
+FORM = (
+    "Timestamp,Email Address,art?,war?\n2024/01/01 10:00,ann@x.org,yes,no\n10:05,bob@x.org,no,no\n"
+)
 FORM_VOTES = {(task, who, "yes" if (task, who[0]) == ("art?", "a") else "no")
               for task in ("art?", "war?") for who in ("ann@x.org", "bob@x.org")}  # fmt: skip
 MICROSOFT = "ID,Start time,Completion time,Email,Name,art\n1,8:00,8:01,anonymous,,yes\n2,8:00,8:02,anonymous,,no\n"
@@ -129,19 +137,31 @@ test_what_is_wrong_or_not_sure_is_said = check_each({
 
 
 @pytest.mark.parametrize(("missing", "of_none"), [([-1], set()), ([], {(1, "b", -1)})])
-def test_minus_one_is_no_vote_on_request(tmp_path: Path, missing: list[int], of_none: set[Any]) -> None:
+def test_minus_one_is_no_vote_on_request(
+    tmp_path: Path, missing: list[int], of_none: set[Any]
+) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,0,-1\n2,1,1\n")
-    assert votes_of(read(path, wide=True, missing=missing)) == {(1, "a", 0), (2, "a", 1), (2, "b", 1)} | of_none
+    assert (
+        votes_of(read(path, wide=True, missing=missing))
+        == {(1, "a", 0), (2, "a", 1), (2, "b", 1)} | of_none
+    )
 
 
 BY_WIDE, BY_FORMAT = {"wide": True}, {"format": "transposed"}
 COLUMNS = {"task": ["t1", "t2"], "gpt": ["a", None], "claude": ["b", "a"]}
 ROWS = {"worker": ["gpt", "claude"], "t1": ["a", "b"], "t2": [None, "a"]}
-LIBRARIES = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table, "lazy": pl.LazyFrame}
+LIBRARIES = {
+    "polars": pl.DataFrame,
+    "pandas": pd.DataFrame,
+    "pyarrow": pa.table,
+    "lazy": pl.LazyFrame,
+}
 
 
 @pytest.mark.parametrize("kind", LIBRARIES)
-@pytest.mark.parametrize(("columns", "options"), [(COLUMNS, BY_WIDE), (ROWS, BY_FORMAT)], ids=["wide", "transposed"])
+@pytest.mark.parametrize(
+    ("columns", "options"), [(COLUMNS, BY_WIDE), (ROWS, BY_FORMAT)], ids=["wide", "transposed"]
+)
 def test_every_kind_of_frame_gives_the_same_votes_in_its_own_kind(
     kind: str, columns: dict[str, Any], options: dict[str, Any]
 ) -> None:
@@ -154,12 +174,22 @@ def test_every_kind_of_frame_gives_the_same_votes_in_its_own_kind(
 @pytest.mark.parametrize("kind", ["polars", "pandas"])
 def test_a_wide_frame_is_found(kind: str) -> None:
     frame = LIBRARIES[kind]({"task": [1, 2, 3], "a": ["x", "y", "x"], "b": ["x", "x", None]})
-    assert votes_of(read(frame)) == {(1, "a", "x"), (2, "a", "y"), (3, "a", "x"), (1, "b", "x"), (2, "b", "x")}
+    assert votes_of(read(frame)) == {
+        (1, "a", "x"),
+        (2, "a", "y"),
+        (3, "a", "x"),
+        (1, "b", "x"),
+        (2, "b", "x"),
+    }
     assert len(finegold.aggregate(frame, "mv").label) == 3
 
 
-@pytest.mark.parametrize(("columns", "options"), [(COLUMNS, BY_WIDE), (ROWS, BY_FORMAT)], ids=["wide", "transposed"])
-def test_the_index_of_pandas_names_the_rows(columns: dict[str, Any], options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("columns", "options"), [(COLUMNS, BY_WIDE), (ROWS, BY_FORMAT)], ids=["wide", "transposed"]
+)
+def test_the_index_of_pandas_names_the_rows(
+    columns: dict[str, Any], options: dict[str, Any]
+) -> None:
     frame = pd.DataFrame(columns)
     assert votes_of(read(frame.set_index(frame.columns[0]).rename_axis(None), **options)) == VOTES
 
@@ -172,4 +202,8 @@ def test_integers_that_blanks_made_floats_are_one_class_with_the_others() -> Non
 
 
 def test_numbered_columns_of_pandas_are_annotators() -> None:
-    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {(0, 0, 0), (0, 1, 1), (1, 1, 0)}
+    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {
+        (0, 0, 0),
+        (0, 1, 1),
+        (1, 1, 0),
+    }

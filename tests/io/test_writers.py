@@ -46,7 +46,12 @@ def names_in(folder: Path) -> list[str]:
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "lazy"])
 def test_every_frame_is_written_in_every_format(tmp_path: Path, name: str, kind: str) -> None:
     columns = FRAME.to_dict(as_series=False)
-    frames = {"polars": FRAME, "lazy": FRAME.lazy(), "pandas": pd.DataFrame(columns), "pyarrow": pa.table(columns)}
+    frames = {
+        "polars": FRAME,
+        "lazy": FRAME.lazy(),
+        "pandas": pd.DataFrame(columns),
+        "pyarrow": pa.table(columns),
+    }
     write_frame(frames[kind], tmp_path / name)
     assert READERS[name](tmp_path / name).rows() == FRAME.rows()
     assert names_in(tmp_path) == [name]
@@ -65,8 +70,12 @@ def test_a_dash_is_csv_on_standard_output(capfdbinary: pytest.CaptureFixture[byt
     assert capfdbinary.readouterr().out == b'task,confidence\nt1,0.5\n"t,2",\nmore'
 
 
-@pytest.mark.parametrize("name", ["out", "out.xls", "out.xlsx.gz", "out.parquet.gz", "out.gz", ".csv"])
-def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["out", "out.xls", "out.xlsx.gz", "out.parquet.gz", "out.gz", ".csv"]
+)
+def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(
+    tmp_path: Path, name: str
+) -> None:
     with pytest.raises(InputError, match=r"use one of \.csv, .*\.parquet, .*\.csv\.gz"):
         write_frame(FRAME, tmp_path / name)
     assert names_in(tmp_path) == []
@@ -77,7 +86,9 @@ def test_the_format_can_be_checked_before_the_work() -> None:
     assert check_table_path("-") == ("csv", False)
 
 
-def test_an_old_file_keeps_its_permissions_and_a_new_one_has_those_of_any_other(tmp_path: Path) -> None:
+def test_an_old_file_keeps_its_permissions_and_a_new_one_has_those_of_any_other(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path / "out.bin", b"old")
     path.chmod(0o640)
     write_bytes(path, b"new")
@@ -95,8 +106,12 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real.csv").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("trouble", [RuntimeError("bug"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")])
-def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: BaseException) -> None:
+@pytest.mark.parametrize(
+    "trouble", [RuntimeError("bug"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")]
+)
+def test_any_failure_leaves_the_old_file_and_no_litter(
+    tmp_path: Path, trouble: BaseException
+) -> None:
     path = write(tmp_path / "out.csv", "old")
 
     def fail() -> None:
@@ -110,11 +125,15 @@ def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: 
     assert names_in(tmp_path) == ["out.csv"]
 
 
-def test_the_new_content_is_on_disk_before_it_takes_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_new_content_is_on_disk_before_it_takes_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[str] = []
     fsync, replace = os.fsync, Path.replace
     monkeypatch.setattr(os, "fsync", lambda handle: (done.append("fsync"), fsync(handle))[1])
-    monkeypatch.setattr(Path, "replace", lambda self, to: (done.append("replace"), replace(self, to))[1])
+    monkeypatch.setattr(
+        Path, "replace", lambda self, to: (done.append("replace"), replace(self, to))[1]
+    )
     write_bytes(tmp_path / "out", b"new")
     assert done == ["fsync", "replace", "fsync"]
 
@@ -137,13 +156,17 @@ def test_a_full_disk_is_named_and_the_old_file_untouched(
         raise trouble
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", half)
-    with pytest.raises(OutputError, match=r"out\.csv.* cannot be written: the disk is full; free some space"):
+    with pytest.raises(
+        OutputError, match=r"out\.csv.* cannot be written: the disk is full; free some space"
+    ):
         write_frame(FRAME, tmp_path / name)
     assert (tmp_path / name).read_text() == "old"
     assert names_in(tmp_path) == [name]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has a disk that is always full"
+)
 def test_a_device_is_written_to_and_never_replaced() -> None:
     with pytest.raises(OutputError, match="the disk is full"):
         write_bytes("/dev/full", b"x" * 100_000)
@@ -208,7 +231,9 @@ def whole_table(result: finegold.Result, probabilities: bool = False) -> pl.Data
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("votes", VOTES.values(), ids=VOTES)
-def test_pieces_make_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, votes: Any) -> None:
+def test_pieces_make_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, votes: Any
+) -> None:
     result = finegold.aggregate(votes, "mv")
     monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
     pieces, whole = tmp_path / f"pieces.{kind}", tmp_path / f"whole.{kind}"

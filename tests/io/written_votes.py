@@ -137,13 +137,19 @@ def _wide(said: Votes) -> Written:
     votes = {(one.task, one.annotator): one.label for one in _once(said)}
     tasks, people = sorted({task for task, _ in votes}), sorted({who for _, who in votes})
     rows = ([task, *(votes.get((task, who), "") for who in people)] for task in tasks)
-    return Written({"v.csv": _rows(",".join(["task", *people]), rows)}, len(tasks) * len(people), {"wide": True})
+    return Written(
+        {"v.csv": _rows(",".join(["task", *people]), rows)},
+        len(tasks) * len(people),
+        {"wide": True},
+    )
 
 
 def _per_annotator(said: Votes) -> Written:
     votes = _once(said)
     files: dict[str, str | bytes] = {
-        f"{who}.csv": _rows("task,label", ((one.task, one.label) for one in votes if one.annotator == who))
+        f"{who}.csv": _rows(
+            "task,label", ((one.task, one.label) for one in votes if one.annotator == who)
+        )
         for who in {one.annotator for one in votes}
     }
     return Written(files, len(votes), {})
@@ -151,14 +157,19 @@ def _per_annotator(said: Votes) -> Written:
 
 def _nested(said: Votes) -> Written:
     votes = _once(said)
-    tasks = {task: {one.annotator: one.label or None for one in mine} for task, mine in _by_task(votes).items()}
+    tasks = {
+        task: {one.annotator: one.label or None for one in mine}
+        for task, mine in _by_task(votes).items()
+    }
     return Written({"v.json": json.dumps(tasks)}, len(votes), {"format": "nested-json"})
 
 
 def _doccano(said: Votes) -> Written:
     files: dict[str, list[Any]] = {f"{one.annotator}.jsonl": [] for one in said}
     for one in said:
-        files[f"{one.annotator}.jsonl"].append({"id": one.task, "text": "x", "label": [one.label] if one.label else []})
+        files[f"{one.annotator}.jsonl"].append(
+            {"id": one.task, "text": "x", "label": [one.label] if one.label else []}
+        )
     packed = zipped({name: _in_json(name, records) for name, records in files.items()})
     return Written({"v.zip": packed}, len(said), {"format": "doccano"})
 
@@ -181,21 +192,33 @@ def _inspect(said: Votes) -> Written:
          "scores": {one.annotator: {"value": None if one.is_out else one.label or None} for one in mine}}
         for task, mine in _by_task(votes).items()
     ]  # fmt: skip
-    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "t", "model": "m"},
+        "samples": samples,
+    }
     return Written({"v.json": json.dumps(log, indent=1)}, len(votes), {"format": "inspect"})
 
 
 def _qualtrics(said: Votes) -> Written:
     votes = {(one.task, one.annotator): one.label for one in _once(said)}
-    tasks, people = sorted({task for (task, _), label in votes.items() if label}), sorted({who for _, who in votes})
+    tasks, people = (
+        sorted({task for (task, _), label in votes.items() if label}),
+        sorted({who for _, who in votes}),
+    )
     rows = (["2024-01-01", who, *(votes.get((task, who), "") for task in tasks)] for who in people)
     text = _rows(",".join(["StartDate", "ResponseId", *tasks]), rows)
-    return Written({"v.csv": text}, len(tasks) * len(people), {"format": "qualtrics", "task": ",".join(tasks)})
+    return Written(
+        {"v.csv": text}, len(tasks) * len(people), {"format": "qualtrics", "task": ",".join(tasks)}
+    )
 
 
 def _sagemaker(said: Votes) -> Written:
     votes = [one for one in said if one.label]
-    contents = [json.dumps({"q": {"boxes": []} if one.is_out else {"label": one.label}}) for one in votes]
+    contents = [
+        json.dumps({"q": {"boxes": []} if one.is_out else {"label": one.label}}) for one in votes
+    ]
     requests = [
         {"datasetObjectId": one.task, "dataObject": {},
          "annotations": [{"workerId": one.annotator, "annotationData": {"content": content}}]}
@@ -223,7 +246,11 @@ def write_votes(name: str, said: Votes) -> Written:
         return OTHERS[name](said)
     if name in ROWS:
         file, header, row = ROWS[name]
-        content = _rows(header, (row(one, n) for n, one in enumerate(said)), "\t" if file.endswith("tsv") else ",")
+        content = _rows(
+            header,
+            (row(one, n) for n, one in enumerate(said)),
+            "\t" if file.endswith("tsv") else ",",
+        )
     elif name in RECORDS:
         file, record = RECORDS[name]
         content = _in_json(file, list(map(record, said)))

@@ -27,7 +27,13 @@ finegold.aggregate(votes, "ds")
 def test_a_script_is_told_once_when_it_compiles_and_not_again(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first, second = (
-        subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         for _ in range(2)
     )
     assert first.stderr == f"finegold: {COMPILING}\n"
@@ -43,7 +49,9 @@ def compile_for(watch: Watch, seconds: float) -> None:
 
 
 @pytest.fixture
-def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+def log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> pytest.LogCaptureFixture:
     """The log of a Watch that waits a shorter time."""
     monkeypatch.setattr(jit, "SECONDS_BEFORE_LOG", 0.3)
     caplog.set_level(logging.WARNING, "finegold")
@@ -59,7 +67,9 @@ def test_many_short_compilations_count_together(log: pytest.LogCaptureFixture) -
     assert log.messages == [f"finegold: {COMPILING}"]
 
 
-def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(log: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(
+    log: pytest.LogCaptureFixture,
+) -> None:
     watch = Watch()
     watch.spent = 0.4
     for _ in range(2):

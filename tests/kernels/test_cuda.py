@@ -33,7 +33,9 @@ def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu(
     sources = sorted(source for source in folder.glob("*.cu") if source.stem not in WITHOUT_TWINS)
     assert sources
     for source in sources:
-        names = re.findall(r'extern "C" __global__ void[^(]*\([^)]*\)\s*(\w+)\(', source.read_text())
+        names = re.findall(
+            r'extern "C" __global__ void[^(]*\([^)]*\)\s*(\w+)\(', source.read_text()
+        )
         stems = source.stem.split("_")[0], "votes"
         twins = [twin.read_text() for stem in stems for twin in folder.parent.glob(f"{stem}*.py")]
         assert names
@@ -42,7 +44,10 @@ def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu(
 
 @pytest.mark.parametrize("name", ["anchored", "confusion", "ibcc", "ptbcc", "votes"])
 def test_functions_for_the_gpu_take_the_arguments_of_their_twins(name):
-    cpu, gpu = import_module(f"finegold.kernels.{name}"), import_module(f"finegold.kernels.cuda.{name}")
+    cpu, gpu = (
+        import_module(f"finegold.kernels.{name}"),
+        import_module(f"finegold.kernels.cuda.{name}"),
+    )
     shared = [
         name
         for name, value in vars(gpu).items()

@@ -42,14 +42,21 @@ def same(few: Any, many: Any) -> None:
     for one, other in zip(map(np.asarray, few), map(np.asarray, many), strict=True):
         assert one.dtype == other.dtype
         if one.dtype.kind == "f":  # compilers for other processors round products in another order
-            np.testing.assert_allclose(one, other, rtol=1e-12 if one.dtype == np.float64 else 1e-6, atol=1e-15)
+            np.testing.assert_allclose(
+                one, other, rtol=1e-12 if one.dtype == np.float64 else 1e-6, atol=1e-15
+            )
         else:
             np.testing.assert_array_equal(one, other)
 
 
-def votes(n_classes: int, repeated: Repeated = "first", missing: bool = False, votes_per_task: int = 12) -> Annotations:
+def votes(
+    n_classes: int, repeated: Repeated = "first", missing: bool = False, votes_per_task: int = 12
+) -> Annotations:
     rng, n_tasks = np.random.default_rng(n_classes), N // votes_per_task
-    task, annotator = rng.integers(0, n_tasks, N, dtype=np.int32), rng.integers(0, 40, N, dtype=np.int32) * 2
+    task, annotator = (
+        rng.integers(0, n_tasks, N, dtype=np.int32),
+        rng.integers(0, 40, N, dtype=np.int32) * 2,
+    )
     label = rng.integers(-1 if missing else 0, n_classes, N, dtype=np.int32)
     known = np.unique(task)[::7]
     gold = known, rng.integers(0, n_classes, len(known), dtype=np.int32)
@@ -61,7 +68,15 @@ def votes(n_classes: int, repeated: Repeated = "first", missing: bool = False, v
 @pytest.mark.parametrize("n_classes", [1, 3, 300])
 def test_sorted_votes(both: Any, n_classes: int, repeated: Repeated) -> None:
     few, many = both(lambda: votes(n_classes, repeated, missing=n_classes == 3))
-    fields = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "annotator_names", "unlabelled")
+    fields = (
+        "task_ptr",
+        "cell_ptr",
+        "cell_class",
+        "annotator",
+        "gold",
+        "annotator_names",
+        "unlabelled",
+    )
     same([getattr(few, name) for name in fields], [getattr(many, name) for name in fields])
     assert few.counts == many.counts
     assert few.counts.disagreeing == many.counts.disagreeing
@@ -72,7 +87,9 @@ def test_sorted_votes(both: Any, n_classes: int, repeated: Repeated) -> None:
 @pytest.mark.parametrize("high", [100, None])
 def test_codes_of_integers(both: Any, dtype: Any, high: int | None) -> None:
     limits = np.iinfo(dtype)
-    values = RNG.integers(limits.min // 2 if high is None else 0, high or limits.max, N, dtype=dtype)
+    values = RNG.integers(
+        limits.min // 2 if high is None else 0, high or limits.max, N, dtype=dtype
+    )
     same(*both(lambda: encode(values)))
 
 
@@ -80,7 +97,10 @@ def test_codes_of_integers(both: Any, dtype: Any, high: int | None) -> None:
 def test_sums_over_the_votes_of_a_block(both: Any, dtype: Any) -> None:
     found = votes(4)
     some, gold = kernel_votes(found, 50, 200), found.gold[50:200]
-    label, posterior = RNG.integers(0, 4, 150, dtype=np.int32), RNG.dirichlet(np.ones(4), 150).astype(dtype)
+    label, posterior = (
+        RNG.integers(0, 4, 150, dtype=np.int32),
+        RNG.dirichlet(np.ones(4), 150).astype(dtype),
+    )
 
     def sums() -> list[Any]:
         phi, against = np.full((150, 4), 9, dtype), np.empty(150, bool)
@@ -192,7 +212,9 @@ assert not {"numba", "scipy.optimize"} & set(sys.modules)  # they take long to i
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_the_version_depends_on_the_votes_of_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_depends_on_the_votes_of_the_block_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = votes(3)
     small, large = blocks.cut(found, np.zeros((found.n_tasks, 3)), np.array([900.0]))
     assert isinstance(small.classes, np.ndarray)

@@ -61,11 +61,17 @@ def test_code_is_kept(source: Path) -> None:
 
 def flip(data: bytes) -> bytes:
     middle = len(data) // 2
-    return data[:middle] + bytes(byte ^ 255 for byte in data[middle : middle + 64]) + data[middle + 64 :]
+    return (
+        data[:middle]
+        + bytes(byte ^ 255 for byte in data[middle : middle + 64])
+        + data[middle + 64 :]
+    )
 
 
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
-@pytest.mark.parametrize("harm", [lambda _: b"", lambda data: data[:-10], lambda data: b"rubbish", flip])
+@pytest.mark.parametrize(
+    "harm", [lambda _: b"", lambda data: data[:-10], lambda data: b"rubbish", flip]
+)
 def test_damaged_code_is_compiled_again(source: Path, pattern: str, harm: Any) -> None:
     double(source)
     path = code_of(source, pattern)
@@ -73,7 +79,10 @@ def test_damaged_code_is_compiled_again(source: Path, pattern: str, harm: Any) -
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert hits(double(source)) == 0
-    assert [one.category for one in said] in ([FinegoldWarning], [])  # an index of another kind is just not used
+    assert [one.category for one in said] in (
+        [FinegoldWarning],
+        [],
+    )  # an index of another kind is just not used
     assert all(f"the compiled code in {path.parent} is damaged" in str(one.message) for one in said)
     assert said or pattern == "*.nbi"
     assert hits(double(source)) == 1
@@ -85,7 +94,8 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(kept.CheckedFile, "_open_for_write", full)
     with pytest.warns(
-        FinegoldWarning, match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run"
+        FinegoldWarning,
+        match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run",
     ):
         assert hits(double(source)) == 0
     assert hits(double(source)) == 0  # and is not said again
@@ -95,7 +105,10 @@ def test_processes_that_need_a_function_at_the_same_time_compile_it_once(source:
     program = "import sys\nprint(flush=True)\nsys.stdin.readline()\nfrom kernels_here import double\ndouble(21)\n"
     program += "print(sum(double.stats.cache_hits.values()))"
     command = [sys.executable, "-c", f"import finegold.kernels.kept\n{program}"]
-    both = [subprocess.Popen(command, cwd=source.parent, stdin=-1, stdout=-1, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen(command, cwd=source.parent, stdin=-1, stdout=-1, text=True)
+        for _ in range(2)
+    ]
     for one in both:
         assert one.stdout is not None
         one.stdout.readline()
@@ -112,15 +125,21 @@ def test_nobody_waits_for_a_function_that_could_not_be_compiled(source: Path) ->
     assert not list((source.parent / "__pycache__").glob("*.lock"))
 
 
-def test_a_kernel_is_compiled_with_the_kernels_that_it_calls_when_it_is_first_called(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_with_the_kernels_that_it_calls_when_it_is_first_called(
+    tmp_path: Path,
+) -> None:
     caller = "@kernel\ndef four_times(value):\n    return double(value) + double(value)\n"
     (tmp_path / "kernels_here.py").write_text(SOURCE + caller)
     program = "import sys, kernels_here\nassert 'numba' not in sys.modules\nprint(kernels_here.four_times(5))"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.stdout == "20\n"
 
 
-def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_end_of_file_somewhere_is_not_called_aborted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def end(*_: object, **__: object) -> None:
         raise EOFError("Ran out of input")
 

@@ -24,10 +24,17 @@ print(sum(sort_votes.count_many.stats.cache_hits.values()), sum(sort_votes.count
 
 def count(package: Path, home: Path, cwd: Path | None = None) -> tuple[str, list[int]]:
     """-> the file that was used, and how often the machine code was found and not found."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))
+    }
     environment |= {"PYTHONPATH": str(package), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(
-        [sys.executable, "-c", COUNT], env=environment, cwd=cwd or home, capture_output=True, text=True, check=True
+        [sys.executable, "-c", COUNT],
+        env=environment,
+        cwd=cwd or home,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     file, numbers = ended.stdout.splitlines()
     return file, [int(number) for number in numbers.split()]
@@ -42,7 +49,9 @@ def home(tmp_path: Path) -> Path:
 def installed(place: Path) -> Path:
     """A copy of the package, without any machine code."""
     shutil.copytree(
-        Path(finegold.__file__).parent, place / "finegold", ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]")
+        Path(finegold.__file__).parent,
+        place / "finegold",
+        ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"),
     )
     return place
 
@@ -59,7 +68,9 @@ def test_machine_code_survives_the_process(tmp_path: Path, home: Path) -> None:
     assert count(package, home)[1] == [1, 0]
 
 
-def test_a_package_in_a_read_only_place_keeps_its_machine_code_elsewhere(tmp_path: Path, home: Path) -> None:
+def test_a_package_in_a_read_only_place_keeps_its_machine_code_elsewhere(
+    tmp_path: Path, home: Path
+) -> None:
     package = read_only(tmp_path / "package")
     file, numbers = count(package, home)
     assert file.startswith(str(package))

@@ -37,8 +37,14 @@ OTHER_ON_ADULT = (*OTHER_ITERATIONS, "fgbcc")
 
 def rows():
     with ACCURACY.open(newline="") as handle:
-        found = [row for row in csv.DictReader(handle) if row["dataset"] in DATA_SETS and row["method"] != OMITTED]
-    return [pytest.param(row, id=f"{row['method']}-{row['dataset']}", marks=marks(row)) for row in found]
+        found = [
+            row
+            for row in csv.DictReader(handle)
+            if row["dataset"] in DATA_SETS and row["method"] != OMITTED
+        ]
+    return [
+        pytest.param(row, id=f"{row['method']}-{row['dataset']}", marks=marks(row)) for row in found
+    ]
 
 
 def marks(row):
@@ -60,8 +66,13 @@ def seeds(name, data):
 def test_accuracy(row, data_set):
     name, settings, tolerance = variant(row)
     data, made = data_set(row["dataset"]), make_method(name, settings, paper=True)
-    results = [fit(replace(made, seed=made.seed + seed), data.annotations) for seed in seeds(name, row["dataset"])]
+    results = [
+        fit(replace(made, seed=made.seed + seed), data.annotations)
+        for seed in seeds(name, row["dataset"])
+    ]
     found = np.mean([data.accuracy(result.posterior) for result in results])
     assert found == pytest.approx(float(row["accuracy"]), abs=tolerance + 1e-9)
-    if row["iterations"] and name not in (OTHER_ON_ADULT if row["dataset"] == "adult" else OTHER_ITERATIONS):
+    if row["iterations"] and name not in (
+        OTHER_ON_ADULT if row["dataset"] == "adult" else OTHER_ITERATIONS
+    ):
         assert results[0].iterations == pytest.approx(int(row["iterations"]), abs=2)

@@ -39,7 +39,9 @@ def fit(task, annotator, label, K, **more):
 def test_equals_the_slow_twin_after_any_number_of_sweeps(seed, K, skills, sweeps):
     task, annotator, label, _ = draw(seed, K=K, skills=skills)
     expected = reference.anchored(task, annotator, label, K, sweeps=sweeps)
-    np.testing.assert_allclose(fit(task, annotator, label, K, max_iterations=sweeps).posterior, expected, atol=1e-10)
+    np.testing.assert_allclose(
+        fit(task, annotator, label, K, max_iterations=sweeps).posterior, expected, atol=1e-10
+    )
 
 
 def test_annotators_who_are_worse_than_chance_keep_the_least_weight():
@@ -55,7 +57,9 @@ def test_known_truths_are_kept_and_teach():
     task, annotator, label, truth = draw(7, skills=(0.3, 0.7))
     gold = {int(i): int(truth[i]) for i in range(0, 40, 3)}
     result = fit(task, annotator, label, 4, gold=gold)
-    np.testing.assert_allclose(result.posterior, reference.anchored(task, annotator, label, 4, gold=gold), atol=1e-10)
+    np.testing.assert_allclose(
+        result.posterior, reference.anchored(task, annotator, label, 4, gold=gold), atol=1e-10
+    )
     untaught = fit(task, annotator, label, 4)
     others = [i for i in range(40) if i not in gold]
     assert not np.allclose(result.posterior[others], untaught.posterior[others], atol=1e-3)
@@ -114,7 +118,9 @@ def test_typical_accuracy_solves_its_equation(a, K):
 @kills(ANCHORED, "p = (pairs[0] + 1) / (pairs[1] + 2)", "p = (pairs[0] + 1) / (pairs[1] + 1)")
 def test_a_typical_vote_starts_from_one_pair_that_agrees_and_one_that_does_not():
     """a^2 + (1 - a)^2 / 2 is 2/3 after one more pair that agrees, with three classes."""
-    assert typical_accuracy(np.zeros(2), 2) == pytest.approx(0.52)  # p = 1/2: chance, and the margin
+    assert typical_accuracy(np.zeros(2), 2) == pytest.approx(
+        0.52
+    )  # p = 1/2: chance, and the margin
     assert typical_accuracy(np.array([1.0, 1.0]), 3) == pytest.approx((1 + 2 * np.sqrt(0.5)) / 3)
     assert typical_accuracy(np.array([1e9, 1e9]), 3) == pytest.approx(0.98)
     assert typical_accuracy(np.array([0.0, 1e9]), 3) == pytest.approx(1 / 3 + 0.02)
@@ -139,7 +145,9 @@ def test_why_has_the_weights_that_the_model_uses():
     k = int(result.label_codes[0])
     pi, mu = result.learned.confusion, result.learned.statistics["mu"]
     rows = result.why(0, against=1 - k)
-    for who, vote, weight in zip(rows["annotator"][1:], rows["vote"][1:], rows["weight"][1:], strict=True):
+    for who, vote, weight in zip(
+        rows["annotator"][1:], rows["vote"][1:], rows["weight"][1:], strict=True
+    ):
         own, pooled = (np.log(m[k, vote] / m[1 - k, vote]) for m in (pi[who], mu))
         assert weight == pytest.approx((own + pooled) / 2)
 
@@ -147,9 +155,16 @@ def test_why_has_the_weights_that_the_model_uses():
 def test_new_votes_are_folded_in_close_to_a_fit_of_all():
     task, annotator, label, _ = draw(11, n_tasks=300, K=3)
     first = task < 270
-    early = finegold.Annotations.from_arrays(task[first], annotator[first], label[first], classes=[0, 1, 2])
-    late = finegold.Annotations.from_arrays(task[~first], annotator[~first], label[~first], classes=[0, 1, 2])
-    updated, scratch = finegold.aggregate(early, "anchored").update(late), fit(task, annotator, label, 3)
+    early = finegold.Annotations.from_arrays(
+        task[first], annotator[first], label[first], classes=[0, 1, 2]
+    )
+    late = finegold.Annotations.from_arrays(
+        task[~first], annotator[~first], label[~first], classes=[0, 1, 2]
+    )
+    updated, scratch = (
+        finegold.aggregate(early, "anchored").update(late),
+        fit(task, annotator, label, 3),
+    )
     assert (updated.label_codes != scratch.label_codes).mean() < 0.01
     assert np.abs(updated.posterior - scratch.posterior).max() < 0.1
 

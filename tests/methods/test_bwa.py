@@ -24,7 +24,9 @@ def test_all_classes_at_once_equal_the_twin_that_takes_one_by_one(n_classes, wit
     assert np.allclose(result.learned.statistics["weight"], w.mean(axis=1))
 
 
-@pytest.mark.parametrize(("name", "iterations"), [("val5", 7), ("ms", 22), ("aircr", 21), ("web", 20)])
+@pytest.mark.parametrize(
+    ("name", "iterations"), [("val5", 7), ("ms", 22), ("aircr", 21), ("web", 20)]
+)
 def test_a_data_set_gives_the_posterior_of_the_twin(name, iterations, data_set):
     data = data_set(name)
     result = fit(BWA(), data.annotations, threads=1)
@@ -35,7 +37,11 @@ def test_a_data_set_gives_the_posterior_of_the_twin(name, iterations, data_set):
 
 
 def test_unanimous_votes_give_finite_weights_and_sure_labels():
-    result = fit(BWA(), Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], classes=[0, 1, 2]), threads=1)
+    result = fit(
+        BWA(),
+        Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], classes=[0, 1, 2]),
+        threads=1,
+    )
     assert np.isfinite(result.learned.statistics["weight"]).all()
     assert (result.confidence > 0.999).all()
 
@@ -43,5 +49,7 @@ def test_unanimous_votes_give_finite_weights_and_sure_labels():
 def test_a_class_that_nobody_voted_for_does_not_enter_the_weight():
     votes = sample_votes()
     plain = fit(BWA(), Annotations.from_arrays(*votes), threads=1).learned.statistics["weight"]
-    wider = fit(BWA(), Annotations.from_arrays(*votes, classes=[0, 1, 2, 9]), threads=1).learned.statistics["weight"]
+    wider = fit(
+        BWA(), Annotations.from_arrays(*votes, classes=[0, 1, 2, 9]), threads=1
+    ).learned.statistics["weight"]
     assert wider.max() < 10 * plain.max()

@@ -23,7 +23,9 @@ def test_labels_and_weights_equal_those_of_the_twin(n_classes, with_gold, ties, 
         method = CATD(ties=ties, quantiles=quantiles, max_iterations=iterations, seed=5)
         result = fit(method, annotations, threads=1)
         exact = quantiles == "exact"
-        phi, q, z = twin.fit(*annotations.votes(), n_classes, iterations, gold=known, ties=ties, exact=exact, seed=5)
+        phi, q, z = twin.fit(
+            *annotations.votes(), n_classes, iterations, gold=known, ties=ties, exact=exact, seed=5
+        )
         assert np.allclose(result.posterior, phi, atol=1e-9)
         assert np.allclose(result.learned.statistics["weight"], q)
         assert np.allclose(result.learned.class_prior, z.mean(axis=0))
@@ -51,8 +53,13 @@ def test_it_goes_on_while_labels_are_drawn_by_lot(seed):
 
 
 def test_the_seed_decides_ties_and_nothing_else_does():
-    votes = Annotations.from_arrays(np.repeat(np.arange(400), 2), np.arange(800), np.tile([0, 1], 400))
-    results = [fit(CATD(ties="random", seed=seed), votes, threads=1).learned.class_prior for seed in (0, 0, 1, 2)]
+    votes = Annotations.from_arrays(
+        np.repeat(np.arange(400), 2), np.arange(800), np.tile([0, 1], 400)
+    )
+    results = [
+        fit(CATD(ties="random", seed=seed), votes, threads=1).learned.class_prior
+        for seed in (0, 0, 1, 2)
+    ]
     assert np.array_equal(results[0], results[1])
     assert not np.array_equal(results[0], results[2])
     assert 0.4 < results[0][0] < 0.6
@@ -65,7 +72,9 @@ def test_the_seed_decides_ties_and_nothing_else_does():
 
 def test_lots_are_fair_and_differ_between_tasks_and_iterations():
     number = np.uint64
-    lots = np.array([[draw(number(7), number(t), number(i), number(3)) for i in range(300)] for t in range(20)])
+    lots = np.array(
+        [[draw(number(7), number(t), number(i), number(3)) for i in range(300)] for t in range(20)]
+    )
     assert np.allclose(np.bincount(lots.ravel().astype(int)) / lots.size, 1 / 3, atol=0.02)
     assert len(np.unique(lots, axis=0)) == 20
     assert len(np.unique(lots, axis=1).T) == 300
@@ -75,5 +84,9 @@ def test_chi_square_by_table_by_approximation_and_exactly():
     votes = np.array([1.0, 2, 30, 31, 1000])
     exact = CATD(quantiles="exact").chi_square(votes)
     assert np.allclose(exact, [0.00098207, 0.05063562, 16.7907723, 17.5387385, 914.2571537])
-    assert np.allclose(CATD(quantiles="printed").chi_square(votes), [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2)
-    assert CATD(quantiles="exact", alpha=0.5).chi_square(votes)[0] == pytest.approx(0.101531, rel=1e-5)
+    assert np.allclose(
+        CATD(quantiles="printed").chi_square(votes), [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2
+    )
+    assert CATD(quantiles="exact", alpha=0.5).chi_square(votes)[0] == pytest.approx(
+        0.101531, rel=1e-5
+    )

@@ -23,7 +23,9 @@ PRIORS = {
 
 
 def first_communities(seed, n_annotators, n_communities=4):
-    return np.eye(n_communities)[np.random.default_rng(seed).integers(n_communities, size=n_annotators)]
+    return np.eye(n_communities)[
+        np.random.default_rng(seed).integers(n_communities, size=n_annotators)
+    ]
 
 
 @pytest.mark.parametrize("n_annotators", [12, 70])  # one group of annotators side by side, and two
@@ -36,7 +38,9 @@ def test_the_fast_method_equals_the_slow_twin(n_annotators, n_classes, with_gold
         r = first_communities(1, n_annotators)
         phi, _ = twin.fit(*votes, r, n_classes, iterations, gold=known)
         assert np.allclose(result.posterior, phi, atol=1e-9)
-    more = result.learned.statistics  # of the update after the last sweep, which the twin makes in its next iteration
+    more = (
+        result.learned.statistics
+    )  # of the update after the last sweep, which the twin makes in its next iteration
     _, (r, U) = twin.fit(*votes, r, n_classes, iterations + 1, gold=known)
     assert np.allclose(more["communities"], r, atol=1e-8)
     assert np.allclose(more["community_confusion"], twin.softmax(U), atol=1e-8)
@@ -64,7 +68,10 @@ def test_matrices_side_by_side_are_inverted():
 def test_the_softmax_bound_lies_below_what_it_bounds_and_near_it():
     rng = np.random.default_rng(1)
     K = 4
-    m, V = rng.normal(size=K), np.diag(rng.uniform(0.2, 2.0, size=K))  # of scores that do not depend on each other
+    m, V = (
+        rng.normal(size=K),
+        np.diag(rng.uniform(0.2, 2.0, size=K)),
+    )  # of scores that do not depend on each other
     draws = rng.multivariate_normal(m, V, size=400_000)
     truth = (draws - np.log(np.exp(draws).sum(axis=1, keepdims=True))).mean(axis=0)
     a, out, room = np.full((K, 1), 1 / K), np.empty((K, 1)), knowles_minka.scratch(1)
@@ -79,7 +86,9 @@ def test_communities_of_equal_size_stay_alike():
     """Rounding must not tell them apart: 44 annotators, of whom 13 start in one community and 13 in another."""
     assert sorted(first_communities(0, 44).sum(axis=0)) == [8, 10, 13, 13]
     task, annotator, label = sample_votes(n_tasks=150, n_annotators=44, n_classes=5)
-    more = fit(CBCC(), Annotations.from_arrays(task, annotator, label), threads=1).learned.statistics
+    more = fit(
+        CBCC(), Annotations.from_arrays(task, annotator, label), threads=1
+    ).learned.statistics
     r = more["communities"][:, np.argsort(first_communities(0, 44).sum(axis=0), kind="stable")]
     assert np.array_equal(r[:, 2], r[:, 3])
     assert np.allclose(r[:, 2:].sum(axis=1), 1)

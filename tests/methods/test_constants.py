@@ -46,14 +46,19 @@ def test_an_interval_by_known_truths_holds_95_percent_as_clopper_and_pearson_do(
     result = finegold.aggregate(votes, "mv")
     assert result.accuracy_low[2] == pytest.approx(betaincinv(30, 11, 0.025))
     assert result.accuracy_high[2] == pytest.approx(betaincinv(31, 10, 0.975))
-    assert np.isnan(finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "mv").accuracy_low).all()
+    assert np.isnan(
+        finegold.aggregate(Annotations.from_arrays(task, who, task % 2), "mv").accuracy_low
+    ).all()
 
 
 def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
     manifests = []
     for earlier in (None, np.ones((2, 2, 2)), np.full((2, 2, 2), 2.0)):
         checkpoint = Checkpoint(tmp_path / "x")
-        checkpoint.bind(DS() if earlier is None else DS().with_prior(earlier), Annotations.from_arrays([1], [1], [1]))
+        checkpoint.bind(
+            DS() if earlier is None else DS().with_prior(earlier),
+            Annotations.from_arrays([1], [1], [1]),
+        )
         manifests.append(checkpoint.manifest["prior"])
     assert len(set(manifests)) == 3
 
@@ -80,7 +85,9 @@ def test_calibration_is_judged_in_fifteen_bins() -> None:
 
 
 def test_a_certain_mistake_costs_34_5_nats() -> None:
-    assert metrics.log_loss(np.array([[1.0, 0.0]]), np.array([1], np.int32)) == pytest.approx(15 * np.log(10))
+    assert metrics.log_loss(np.array([[1.0, 0.0]]), np.array([1], np.int32)) == pytest.approx(
+        15 * np.log(10)
+    )
 
 
 def test_a_vote_that_was_thought_impossible_weighs_a_billion_to_one() -> None:
@@ -106,7 +113,9 @@ def test_a_kill_loses_a_minute_of_work_at_most(tmp_path: Path, seconds: float, d
 
 def test_simulated_classes_are_about_as_frequent_as_asked_for() -> None:
     """As if a thousand tasks were drawn with the shares that were asked for."""
-    shares = np.array([simulation.draw_process(6, 2, imbalance=3.0, seed=seed).tau for seed in range(2000)])
+    shares = np.array(
+        [simulation.draw_process(6, 2, imbalance=3.0, seed=seed).tau for seed in range(2000)]
+    )
     assert shares.mean(axis=0) == pytest.approx([0.75, 0.25], abs=0.005)
     assert shares[:, 0].std() == pytest.approx(np.sqrt(0.75 * 0.25 / 1001), rel=0.1)
 

@@ -37,7 +37,9 @@ def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
     assert (np.diff(result.bound) >= 0).all()
 
 
-@pytest.mark.parametrize(("name", "accuracy", "iterations"), [("val5", 0.41, 13), ("aircr", 0.8449, 153)])
+@pytest.mark.parametrize(
+    ("name", "accuracy", "iterations"), [("val5", 0.41, 13), ("aircr", 0.8449, 153)]
+)
 def test_run_to_convergence_it_reaches_the_known_accuracy(name, accuracy, iterations, data_set):
     data = data_set(name)
     result = fit(DS(max_iterations=500, tolerance=1e-3), data.annotations, threads=1)
@@ -49,14 +51,19 @@ def test_run_to_convergence_it_reaches_the_known_accuracy(name, accuracy, iterat
 def test_an_impossible_class_has_probability_zero_and_a_task_without_possible_ones_is_uniform():
     votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
     with np.errstate(divide="ignore"):
-        log_v = np.log(np.tile(np.eye(2), (2, 1, 1)))  # nobody errs, so the votes on task 1 cannot be
+        log_v = np.log(
+            np.tile(np.eye(2), (2, 1, 1))
+        )  # nobody errs, so the votes on task 1 cannot be
     phi, tau, n = np.full((2, 2), 0.5), np.zeros(2), np.zeros((2, 2, 2))
     change, log_norm = confusion.sweep(
         fixed_length(2), kernel_votes(votes), votes.gold, np.log([0.5, 0.5]), log_v, phi, tau, n
     )
     assert phi.tolist() == [[1, 0], [0.5, 0.5]]
     assert tau.tolist() == [1.5, 0.5]
-    assert n[1].tolist() == [[1, 0], [0.5, 0.5]]  # annotator 1: a vote for 0 on task 0, one for 1 on task 1
+    assert n[1].tolist() == [
+        [1, 0],
+        [0.5, 0.5],
+    ]  # annotator 1: a vote for 0 on task 0, one for 1 on task 1
     assert change == 0.5
     assert log_norm < -1e299
 

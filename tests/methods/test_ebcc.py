@@ -24,7 +24,14 @@ from tests.methods.reference import sample, vote_shares
 @pytest.mark.parametrize("class_prior", ["empirical", "uniform"])
 def test_the_fast_sweep_equals_the_slow_twin(n_subtypes, n_classes, with_gold, class_prior):
     votes, annotations, known = sample(n_classes, with_gold)
-    method = EBCC(n_subtypes=n_subtypes, n_restarts=1, class_prior=class_prior, tolerance=0, max_iterations=25, seed=3)
+    method = EBCC(
+        n_subtypes=n_subtypes,
+        n_restarts=1,
+        class_prior=class_prior,
+        tolerance=0,
+        max_iterations=25,
+        seed=3,
+    )
     result = fit(method, annotations, threads=1)
     shares = vote_shares(votes[0], votes[2], n_classes, known)
     rho = twin.first_rho(shares, seed=3, restart=0, block=0, n_subtypes=n_subtypes)
@@ -59,13 +66,17 @@ def test_a_column_that_stands_for_several_subtypes_is_as_good_as_all_of_them():
     engine.scatter(Annotations.from_arrays(*sample_votes(n_tasks=80, n_annotators=12)))
     start = engine.sum(method.start, 0)
     alike = start.votes.copy()
-    alike[:, :, 7:10] = alike[:, :, 7:10].mean(axis=2, keepdims=True)  # three subtypes of the second class
+    alike[:, :, 7:10] = alike[:, :, 7:10].mean(
+        axis=2, keepdims=True
+    )  # three subtypes of the second class
     pi = np.append(alike[:, :, :15].sum(axis=(0, 1)) / 4, 0.0)
     plain = method.begin(start._replace(pi=pi, votes=alike))
 
     keep = [*range(8), *range(10, 15)]
     copies = np.array([1.0] * 7 + [3.0] + [1.0] * 5 + [0.0] * 3)
-    votes = np.concatenate([alike[:, :, keep], np.zeros((12, 3, 3))], axis=2) * np.maximum(copies, 1)
+    votes = np.concatenate([alike[:, :, keep], np.zeros((12, 3, 3))], axis=2) * np.maximum(
+        copies, 1
+    )
     sums = start._replace(pi=np.append(pi[keep], np.zeros(3)) * np.maximum(copies, 1), votes=votes)
     columns = Columns(np.array([0, 5, 8, 13], np.uint64), copies)
     together = method._parameters(plain.alpha, columns, sums)
@@ -97,12 +108,20 @@ def test_the_bound_never_falls_on_real_votes(data_set, name):
     steps = []
     fit(EBCC(n_restarts=8), data_set(name).annotations, on_step=steps.append)
     for before, after in pairwise(steps):
-        assert after.restart != before.restart or after.bound >= before.bound - 1e-10 * abs(before.bound)
+        assert after.restart != before.restart or after.bound >= before.bound - 1e-10 * abs(
+            before.bound
+        )
 
 
 def test_the_numbers_of_the_paper_on_a_small_set(data_set):
     dog = data_set("dog")
-    assert abs(dog.accuracy(fit(EBCC(**finegold.paper.settings("ebcc")), dog.annotations).posterior) - 0.840149) < 0.005
+    assert (
+        abs(
+            dog.accuracy(fit(EBCC(**finegold.paper.settings("ebcc")), dog.annotations).posterior)
+            - 0.840149
+        )
+        < 0.005
+    )
 
 
 def test_known_truths_teach():
@@ -112,7 +131,9 @@ def test_known_truths_teach():
     task, annotator = np.nonzero(np.ones((200, 6)))
     label = np.where((annotator < 3) ^ (rng.random(task.size) < 0.1), truth[task], 1 - truth[task])
     gold = {i: int(truth[i]) for i in range(40)}
-    result = fit(EBCC(n_restarts=3), Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
+    result = fit(
+        EBCC(n_restarts=3), Annotations.from_arrays(task, annotator, label, gold=gold), threads=1
+    )
     assert (result.label == truth).mean() > 0.95
     assert result.learned.confusion[5, 0, 1] > 0.7
 
@@ -120,8 +141,12 @@ def test_known_truths_teach():
 def test_memory_stays_below_forty_bytes_a_vote():
     rng = np.random.default_rng(1)
     task = np.repeat(np.arange(100_000), 3)
-    annotations = Annotations.from_arrays(task, rng.integers(50, size=task.size), rng.integers(3, size=task.size))
-    fit(EBCC(n_restarts=1, max_iterations=1), annotations, threads=1)  # compiled before it is measured
+    annotations = Annotations.from_arrays(
+        task, rng.integers(50, size=task.size), rng.integers(3, size=task.size)
+    )
+    fit(
+        EBCC(n_restarts=1, max_iterations=1), annotations, threads=1
+    )  # compiled before it is measured
     parameters = 8 * 50 * 3 * 32  # W L C numbers
     tracemalloc.start()
     fit(EBCC(n_restarts=2, max_iterations=2), annotations, threads=1)
@@ -132,7 +157,9 @@ def test_memory_stays_below_forty_bytes_a_vote():
 
 def test_digamma_log_gamma_and_log_of_whole_buffers():
     rng = np.random.default_rng(2)
-    x = np.concatenate([10 ** rng.uniform(-9, 8, 1000), rng.uniform(0.01, 20, 1000), [1e-9, 0.01, 1.0, 2.0, 4.0]])
+    x = np.concatenate(
+        [10 ** rng.uniform(-9, 8, 1000), rng.uniform(0.01, 20, 1000), [1e-9, 0.01, 1.0, 2.0, 4.0]]
+    )
     psi, log_gamma, room = np.empty(len(x)), np.empty(len(x)), np.empty((3, len(x)))
     digamma_and_gammaln_buffer(x, len(x), psi, log_gamma, room)
     assert np.allclose(psi, digamma(x), rtol=1e-14, atol=1e-14)

@@ -32,7 +32,9 @@ def test_the_gradient_of_the_scores_is_that_of_their_objective():
     n, rate, mu, sig = entries()
     lam = np.random.default_rng(1).normal(0, 1.5, len(n))
     gradient = np.empty_like(lam)
-    assert score_loss(lam, n, rate, mu, sig, gradient) == pytest.approx(-twin.objective(lam, n, rate, mu, sig)[0])
+    assert score_loss(lam, n, rate, mu, sig, gradient) == pytest.approx(
+        -twin.objective(lam, n, rate, mu, sig)[0]
+    )
     numerical = approx_fprime(lam, lambda x: -twin.objective(x, n, rate, mu, sig)[0], 1e-7)
     assert np.allclose(gradient, numerical, rtol=1e-4, atol=1e-4)
 

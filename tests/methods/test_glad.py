@@ -73,11 +73,15 @@ def test_the_fit_ends_at_a_maximum_of_the_posterior_where_no_ability_is_negative
         assert method._objective(engine, begun(method, engine), moved)[0] < best
 
 
-@pytest.mark.parametrize(("name", "accuracy"), [("val7", 0.22), ("aircr", 0.8094), ("ms", 0.7855), ("web", 0.8059)])
+@pytest.mark.parametrize(
+    ("name", "accuracy"), [("val7", 0.22), ("aircr", 0.8094), ("ms", 0.7855), ("web", 0.8059)]
+)
 def test_accuracy_at_the_maximum(name, accuracy, data_set):
     """Eight kinds of processors agree on all labels of these data (bench/accuracy/processors.py)."""
     data = data_set(name)
-    assert data.accuracy(fit(GLAD(), data.annotations).posterior) == pytest.approx(accuracy, abs=1e-3)
+    assert data.accuracy(fit(GLAD(), data.annotations).posterior) == pytest.approx(
+        accuracy, abs=1e-3
+    )
 
 
 def test_the_papers_program_says_that_its_labels_depend_on_the_processor():
@@ -98,7 +102,9 @@ def test_a_vote_never_counts_against_its_class_unless_truths_are_known():
     """Labelling functions vote for one class each; with negative abilities, votes for one class counted against it."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=600)
-    task, annotator = np.nonzero(rng.random((600, 6)) < np.where(truth[:, None] == np.arange(6) % 2, 0.3, 0.1))
+    task, annotator = np.nonzero(
+        rng.random((600, 6)) < np.where(truth[:, None] == np.arange(6) % 2, 0.3, 0.1)
+    )
     result = fit(GLAD(), Annotations.from_arrays(task, annotator, annotator % 2))
     of_one = np.bincount(task, annotator % 2)[np.unique(task)] == 0
     assert (result.posterior[of_one, 0] >= 0.5).all()
@@ -108,7 +114,9 @@ def test_the_gradient_is_that_of_the_objective():
     engine, method = scattered(sample_votes(n_tasks=30, n_annotators=5)), GLAD()
     parameters = begun(method, engine)
     point = np.random.default_rng(1).normal(0.5, 0.7, 35)
-    numerical = approx_fprime(point, lambda both: method._objective(engine, parameters, both)[0], 1e-7)
+    numerical = approx_fprime(
+        point, lambda both: method._objective(engine, parameters, both)[0], 1e-7
+    )
     assert np.allclose(method._objective(engine, parameters, point)[1], numerical, atol=2e-4)
 
 
@@ -116,7 +124,10 @@ def test_the_gradient_is_that_of_the_objective():
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_the_first_iterations_of_em_equal_the_slow_twin(n_classes, with_gold):
     votes, annotations, known = sample(n_classes, with_gold)
-    one, two = (fit(GLAD(**{**PAPER, "tolerance": 0.0}, max_iterations=n), annotations, threads=1) for n in (1, 2))
+    one, two = (
+        fit(GLAD(**{**PAPER, "tolerance": 0.0}, max_iterations=n), annotations, threads=1)
+        for n in (1, 2)
+    )
     phi, alpha, beta, trace = twin.fit(*votes, n_classes, iterations=1, gold=known)
     assert np.allclose(one.posterior, phi, atol=1e-12)
     assert np.allclose(two.bound, trace, rtol=1e-9)
@@ -141,8 +152,13 @@ def test_simulated_abilities_and_difficulties_are_recovered():
 
 def test_difficulties_are_in_the_order_of_the_tasks_whatever_the_blocks():
     votes = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    many, one = (fit(GLAD(max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n)) for n in (100, 10**9))
-    assert np.allclose(many.learned.statistics["difficulty"], one.learned.statistics["difficulty"], atol=1e-6)
+    many, one = (
+        fit(GLAD(max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n))
+        for n in (100, 10**9)
+    )
+    assert np.allclose(
+        many.learned.statistics["difficulty"], one.learned.statistics["difficulty"], atol=1e-6
+    )
     assert np.ptp(one.learned.statistics["difficulty"]) > 0.1
 
 
@@ -151,7 +167,9 @@ def test_gold_teaches_the_abilities():
     task, annotator = np.divmod(np.arange(400), 4)
     truth = task % 2
     label = np.where(annotator < 2, truth, 1 - truth)
-    result = fit(GLAD(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(50)}))
+    result = fit(
+        GLAD(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(50)})
+    )
     assert (result.label == np.arange(100) % 2).all()
     assert (result.learned.statistics["ability"][:2] > 0).all()
     assert (result.learned.statistics["ability"][2:] < 0).all()

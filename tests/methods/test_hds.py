@@ -60,7 +60,9 @@ def test_the_prior_is_strong_where_annotators_are_alike_and_weak_where_they_diff
     rng = np.random.default_rng(1)
     row = np.array([0.7, 0.2, 0.1])
     alike = rng.multinomial(50, row, size=200)[:, :, None].astype(float)  # [W, L, K=1]
-    unlike = np.array([rng.multinomial(50, p) for p in rng.dirichlet(3 * row, size=200)])[:, :, None].astype(float)
+    unlike = np.array([rng.multinomial(50, p) for p in rng.dirichlet(3 * row, size=200)])[
+        :, :, None
+    ].astype(float)
     strong, _ = learn(alike, 2.0 * np.ones((3, 1)), steps=500)
     weak, _ = learn(unlike, 2.0 * np.ones((3, 1)), steps=500)
     assert strong.sum() > 50
@@ -71,7 +73,9 @@ def test_the_prior_is_strong_where_annotators_are_alike_and_weak_where_they_diff
 def test_an_annotator_of_one_vote_is_judged_by_the_pooled_matrix_and_one_of_many_by_their_own():
     task, annotator, label = sample_votes(n_tasks=300, n_annotators=9)
     new = np.append(annotator, 9)  # one vote only
-    result = fit(HDS(), Annotations.from_arrays(np.append(task, 0), new, np.append(label, 0)), threads=1)
+    result = fit(
+        HDS(), Annotations.from_arrays(np.append(task, 0), new, np.append(label, 0)), threads=1
+    )
     alpha = result.learned.statistics["alpha"]
     pooled = alpha / alpha.sum(axis=1, keepdims=True)
     distance = np.abs(result.learned.confusion - pooled).max(axis=(1, 2))

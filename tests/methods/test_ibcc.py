@@ -47,7 +47,9 @@ def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
 
 
 @pytest.mark.parametrize(("name", "accuracy", "iterations"), [("val5", 0.33, 18), ("ms", 0.79, 42)])
-def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(name, accuracy, iterations, data_set):
+def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(
+    name, accuracy, iterations, data_set
+):
     data = data_set(name)
     result = fit(IBCC(inference="vb"), data.annotations, threads=1)
     assert result.converged
@@ -58,7 +60,9 @@ def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(
 
 def test_a_task_with_very_many_votes_does_not_underflow():
     n = 5000
-    votes = Annotations.from_arrays(np.zeros(n, int), np.arange(n), np.arange(n) % 3 // 2)  # 2 : 1 for class 0
+    votes = Annotations.from_arrays(
+        np.zeros(n, int), np.arange(n), np.arange(n) % 3 // 2
+    )  # 2 : 1 for class 0
     result = fit(IBCC(inference="ep"), votes, threads=1)
     assert result.label.tolist() == [0]
     assert np.isfinite(result.posterior).all()
@@ -78,7 +82,9 @@ def posterior_of_arrays_at(distance, K=12):
     memory[:, :K] = np.random.default_rng(5).uniform(0.1, 1.0, (5, K))
     g, prior, lik, eps, phi = memory[:, :K]
     zero = np.uint64(0)
-    kernels.posterior(np.arange(K), zero, zero, g, lik, eps.reshape(1, K) / 10, prior, phi.reshape(1, K))
+    kernels.posterior(
+        np.arange(K), zero, zero, g, lik, eps.reshape(1, K) / 10, prior, phi.reshape(1, K)
+    )
     return phi
 
 

@@ -20,7 +20,9 @@ class EarlyGLAD(GLAD):
     rounding = 1e-6
 
     def __init__(self, **settings):
-        super().__init__(priors=False, max_iterations=2, steps=25, gradient_tolerance=0.01, **settings)
+        super().__init__(
+            priors=False, max_iterations=2, steps=25, gradient_tolerance=0.01, **settings
+        )
 
 
 VARIANTS = {
@@ -59,28 +61,50 @@ def test_known_truths_teach_that_everybody_swaps_two_classes(name):
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [
-        *[("anchored", {"vote_share": 1.5}, "vote_share"), ("anchored", {"own_share": -0.1}, "own_share")],
-        *[("anchored", {"class_prior": -1}, "class_prior"), ("anchored", {"prior_votes": 0}, "prior_votes")],
+        *[
+            ("anchored", {"vote_share": 1.5}, "vote_share"),
+            ("anchored", {"own_share": -0.1}, "own_share"),
+        ],
+        *[
+            ("anchored", {"class_prior": -1}, "class_prior"),
+            ("anchored", {"prior_votes": 0}, "prior_votes"),
+        ],
         ("anchored", {"coin_share": float("nan")}, "coin_share"),
-        *[("bwa", settings, "must be positive") for settings in ({"a_v": 0}, {"lam": -1}, {"a_v": float("nan")})],
+        *[
+            ("bwa", settings, "must be positive")
+            for settings in ({"a_v": 0}, {"lam": -1}, {"a_v": float("nan")})
+        ],
         ("catd", {"ties": "first"}, 'ties must be "random" or "split"'),
         ("catd", {"quantiles": "normal"}, 'quantiles must be "printed" or "exact"'),
         ("catd", {"alpha": 1.5, "quantiles": "exact"}, "alpha must be between 0 and 1"),
-        ("catd", {"alpha": 0.1, "quantiles": "printed"}, "the printed table is for alpha = 0.05 only"),
+        (
+            "catd",
+            {"alpha": 0.1, "quantiles": "printed"},
+            "the printed table is for alpha = 0.05 only",
+        ),
         *[("cbcc", {"n_communities": 0}, "n_communities"), ("cbcc", {"repeats": -1}, "repeats")],
         *[("cbcc", {name: 0.0}, name) for name in ("w", "community_strength")],
         ("cbcc", {"quality": 1.0}, "quality"),
-        *[("ds", {"quality": value}, "quality must be between 0 and 1") for value in (0, 1, -0.5, float("nan"))],
+        *[
+            ("ds", {"quality": value}, "quality must be between 0 and 1")
+            for value in (0, 1, -0.5, float("nan"))
+        ],
         *[("ebcc", {name: 0}, name) for name in ("n_subtypes", "n_restarts", "a_pi")],
         *[("ebcc", {"b_wrong": -1.0}, "b_wrong"), ("ebcc", {"class_prior": "flat"}, "class_prior")],
         *[("fgbcc", {name: 0}, name) for name in ("lbfgs_iterations", "lbfgs_tolerance")],
         *[("glad", {name: -1}, name) for name in ("steps", "gradient_tolerance", "tolerance")],
         *[("glad", {name: 0}, name) for name in ("steps", "gradient_tolerance")],
         ("hds", {"class_prior": "even"}, 'class_prior must be "votes" or "flat"'),
-        *[("ibcc", {"right": 0}, "right must be positive"), ("ibcc", {"wrong": -1}, "wrong must be positive")],
+        *[
+            ("ibcc", {"right": 0}, "right must be positive"),
+            ("ibcc", {"wrong": -1}, "wrong must be positive"),
+        ],
         ("ibcc", {"inference": "gibbs"}, 'inference must be "ep" or "vb"'),
         ("ibcc", {"max_iterations": 0}, "max_iterations must be at least 1"),
-        *[("ptbcc", {"n_prototypes": 0}, "n_prototypes"), ("ptbcc", {"f": -1.0}, "f must be positive")],
+        *[
+            ("ptbcc", {"n_prototypes": 0}, "n_prototypes"),
+            ("ptbcc", {"f": -1.0}, "f must be positive"),
+        ],
         *[("ptbcc", {"tolerance": -1.0}, "tolerance"), ("ptbcc", {"further": "random"}, "further")],
         ("ptbcc", {"max_iterations": 0}, "max_iterations"),
         *[("tiremge", {name: 0}, name) for name in ("learning_rate", "units", "view_units")],

@@ -36,7 +36,10 @@ def one_coin(monkeypatch):
 def site(tmp_path):
     """A folder with packages that have entry points: one that works, and one that does not."""
     (tmp_path / "site").mkdir()
-    for package, line in {"good": "onecoin = one_coin:OneCoin", "bad": "lost = no_such_module:Lost"}.items():
+    for package, line in {
+        "good": "onecoin = one_coin:OneCoin",
+        "bad": "lost = no_such_module:Lost",
+    }.items():
         info = tmp_path / "site" / f"{package}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
@@ -59,7 +62,9 @@ def command(site, *arguments):
     paths = [site, EXAMPLES, Path(finegold.__file__).parents[1]]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     given = [sys.executable, "-m", "finegold", *map(str, arguments)]
-    return subprocess.run(given, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        given, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
@@ -69,7 +74,9 @@ def test_law(law, one_coin):
 
 def test_the_command_line_finds_an_installed_method(site, tmp_path):
     model = tmp_path / "model.finegold"
-    done = command(site, "aggregate", VOTES, "--method", "onecoin", "--set", "smoothing=2", "--save", model)
+    done = command(
+        site, "aggregate", VOTES, "--method", "onecoin", "--set", "smoothing=2", "--save", model
+    )
     assert done.returncode == 0, done.stderr
     assert finegold.load(model).method == "onecoin"
     assert finegold.load(model).settings["smoothing"] == 2
@@ -96,13 +103,17 @@ def test_every_command_works_with_it(one_coin, tmp_path):
 def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
     columns = finegold.read(VOTES).votes()
     halves = columns[0] < 200, columns[0] >= 200
-    old, new = (finegold.Annotations.from_arrays(*(column[half] for column in columns)) for half in halves)
+    old, new = (
+        finegold.Annotations.from_arrays(*(column[half] for column in columns)) for half in halves
+    )
     finegold.aggregate(old, "onecoin").save(tmp_path / "model.finegold")
     updated = finegold.load(tmp_path / "model.finegold").update(new)
     whole = finegold.aggregate(finegold.Annotations.from_arrays(*columns), "onecoin")
     assert "folded in" in updated.stopped
     assert (updated.label == whole.label).mean() > 0.95
-    np.testing.assert_allclose(updated.learned.statistics["votes"], whole.learned.statistics["votes"])
+    np.testing.assert_allclose(
+        updated.learned.statistics["votes"], whole.learned.statistics["votes"]
+    )
     np.testing.assert_array_equal(updated.update(refit=True).posterior, whole.posterior)
 
 
@@ -110,7 +121,12 @@ def test_it_is_better_than_the_vote_on_the_sample(one_coin):
     votes = finegold.read(VOTES)
     truth = dict(line.split(",") for line in TRUTH.read_text().splitlines()[1:])
     right = [
-        np.mean([truth[str(task)] == label for task, label in zip(votes.task_names, result.label, strict=True)])
+        np.mean(
+            [
+                truth[str(task)] == label
+                for task, label in zip(votes.task_names, result.label, strict=True)
+            ]
+        )
         for result in (finegold.aggregate(votes, "onecoin"), finegold.aggregate(votes, "mv"))
     ]
     assert right[0] > right[1]
@@ -129,7 +145,10 @@ def test_the_studio_lists_and_fits_it(one_coin, tmp_path):
 def test_a_broken_entry_point_is_one_warning_and_no_more(site, fresh, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.syspath_prepend(site)
-    with pytest.warns(FinegoldWarning, match=r"^the method lost of bad \(no_such_module:Lost\) cannot be used: Module"):
+    with pytest.warns(
+        FinegoldWarning,
+        match=r"^the method lost of bad \(no_such_module:Lost\) cannot be used: Module",
+    ):
         assert method_names()[-1] == "onecoin"
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # said once

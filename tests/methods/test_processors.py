@@ -37,10 +37,16 @@ def posterior(name: str, threads: int = 1, shuffled: bool = False) -> np.ndarray
     return np.asarray(fit(make_method(name, {}), votes, threads=threads).posterior)
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the instructions are those of x86-64")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the instructions are those of x86-64"
+)
 def test_another_processor_gives_the_same_bits_in_any_order_and_the_same_labels() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE], env={**os.environ, **VARIANTS}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", ELSEWHERE],
+        env={**os.environ, **VARIANTS},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     for name, (one, two, shuffled) in json.loads(done.stdout).items():

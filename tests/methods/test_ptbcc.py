@@ -28,7 +28,15 @@ FITS = {
     "web": (53, -22123.20, -21540.37),
 }
 PAPER_F = {2: 0.7358, 3: 0.7443, 4: 0.7447, 5: 0.7472, 6: 0.7469, 7: 0.7464, 8: 0.7467}
-PAPER_M = {1.1: 0.7445, 1.15: 0.7439, 1.2: 0.7447, 1.25: 0.7447, 1.3: 0.7467, 1.35: 0.7472, 1.4: 0.7461}
+PAPER_M = {
+    1.1: 0.7445,
+    1.15: 0.7439,
+    1.2: 0.7447,
+    1.25: 0.7447,
+    1.3: 0.7467,
+    1.35: 0.7472,
+    1.4: 0.7461,
+}
 SENTI = (0.864, 0.870)  # the accuracies on Senti that the paper's rounding leaves open
 
 
@@ -39,7 +47,9 @@ def test_the_fast_sweep_equals_the_slow_twin(n_prototypes, n_classes, with_gold)
     votes, annotations, known = sample(n_classes, with_gold)
     method = PTBCC(n_prototypes=n_prototypes, tolerance=0, max_iterations=25)
     result = fit(method, annotations, threads=1)
-    phi, bounds, parameters = twin.fit(*votes, method.first_prototypes(n_classes), iterations=25, gold=known)
+    phi, bounds, parameters = twin.fit(
+        *votes, method.first_prototypes(n_classes), iterations=25, gold=known
+    )
     assert np.allclose(result.posterior, phi, atol=1e-11)
     assert np.allclose(result.bound, bounds, rtol=1e-10)
     for name, expected in zip(("nu", "eta", "mu"), parameters, strict=True):
@@ -48,7 +58,9 @@ def test_the_fast_sweep_equals_the_slow_twin(n_prototypes, n_classes, with_gold)
 
 def test_extreme_prototypes_take_the_way_in_logs_and_agree_with_the_twin():
     votes, annotations, _ = sample(3, with_gold=False)
-    v = np.array([np.eye(3), np.eye(3)[[1, 2, 0]], np.full((3, 3), 1 / 3)])  # zeros: log-odds of a billion
+    v = np.array(
+        [np.eye(3), np.eye(3)[[1, 2, 0]], np.full((3, 3), 1 / 3)]
+    )  # zeros: log-odds of a billion
     result = fit(PTBCC(prototypes=v, tolerance=0, max_iterations=5), annotations)
     phi, bounds, _ = twin.fit(*votes, v, iterations=5)
     assert np.allclose(result.posterior, phi, atol=1e-6)
@@ -76,7 +88,9 @@ def test_mean_accuracy_on_the_ten_data_sets(data_set):
 
 
 @pytest.mark.parametrize(("setting", "paper"), [("f", PAPER_F), ("m", PAPER_M)])
-def test_the_ablation_of_the_paper_comes_out_within_the_rounding_that_senti_leaves_open(setting, paper, data_set):
+def test_the_ablation_of_the_paper_comes_out_within_the_rounding_that_senti_leaves_open(
+    setting, paper, data_set
+):
     for value, published in paper.items():
         total = sum(_accuracy(data_set(name), **{setting: value}) for name in DATA_SETS)
         low, high = ((total + senti) / 11 for senti in SENTI)
@@ -103,7 +117,9 @@ def test_simulated_prototypes_are_recovered():
     second = rng.random(len(task)) < weights[annotator, 1]
     rows = prototypes[second.astype(int), truth[task]]
     label = (rng.random((len(task), 1)) > rows.cumsum(axis=1)).sum(axis=1)
-    method = PTBCC(pi_strength=0.01, v_strength=0.01, tolerance=1e-5)  # weak priors: let the votes speak
+    method = PTBCC(
+        pi_strength=0.01, v_strength=0.01, tolerance=1e-5
+    )  # weak priors: let the votes speak
     result = fit(method, Annotations.from_arrays(task, annotator, label))
     assert (result.label == truth).mean() > 0.85
     implied = np.einsum("js,skl->jkl", result.learned.weights, result.learned.prototypes)

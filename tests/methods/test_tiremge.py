@@ -13,7 +13,9 @@ from tests.methods.reference import tiremge as twin
 
 
 def first_weights(method, n_classes):
-    return method.begin(tiremge.Statistics(0.0, np.zeros(n_classes), np.zeros(1), 0.0, None)).weights
+    return method.begin(
+        tiremge.Statistics(0.0, np.zeros(n_classes), np.zeros(1), 0.0, None)
+    ).weights
 
 
 def block_of(votes):
@@ -55,8 +57,12 @@ def test_one_step_equals_the_twin(case):
     votes, block, reliability = case
     weights, graph = some_weights(3), twin.Graph(*votes)
     x = tiremge.features(block, reliability)
-    loss, r, gradient, e = tiremge.learn(block, weights, tiremge.network_inputs(block, x), reliability)
-    expected_loss, expected_r, expected_gradient, expected_e = twin.step(graph, as_twin(weights), x, reliability)
+    loss, r, gradient, e = tiremge.learn(
+        block, weights, tiremge.network_inputs(block, x), reliability
+    )
+    expected_loss, expected_r, expected_gradient, expected_e = twin.step(
+        graph, as_twin(weights), x, reliability
+    )
     assert loss == pytest.approx(expected_loss)
     assert np.allclose(r, expected_r)
     assert np.allclose(e, expected_e)
@@ -76,8 +82,12 @@ def test_the_gradient_is_that_of_the_loss(name, case):
         for step in (1e-6, -1e-6):
             moved = array.copy()
             moved.flat[entry] += step
-            losses.append(tiremge.learn(block, weights._replace(**{name: moved}), inputs, reliability)[0])
-        assert gradient.flat[entry] == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-5, abs=1e-9)
+            losses.append(
+                tiremge.learn(block, weights._replace(**{name: moved}), inputs, reliability)[0]
+            )
+        assert gradient.flat[entry] == pytest.approx(
+            (losses[0] - losses[1]) / 2e-6, rel=1e-5, abs=1e-9
+        )
 
 
 def test_gradients_of_many_nodes_are_added_in_parts(case, monkeypatch):
@@ -86,7 +96,9 @@ def test_gradients_of_many_nodes_are_added_in_parts(case, monkeypatch):
     inputs = tiremge.network_inputs(block, tiremge.features(block, reliability))
     whole = tiremge.learn(block, weights, inputs, reliability)[2]
     monkeypatch.setattr(tiremge, "NODES_PER_BATCH", 10)
-    for one, other in zip(whole, tiremge.learn(block, weights, inputs, reliability)[2], strict=True):
+    for one, other in zip(
+        whole, tiremge.learn(block, weights, inputs, reliability)[2], strict=True
+    ):
         assert np.allclose(one, other, atol=1e-14)
 
 

@@ -36,7 +36,9 @@ def own(tmp_path):
 
 def present(name):
     if datasets.find(name, DATASETS) is None:
-        pytest.skip(f"{name} is not in ../shared/datasets; put label.csv and truth.csv there to run this")
+        pytest.skip(
+            f"{name} is not in ../shared/datasets; put label.csv and truth.csv there to run this"
+        )
     return DATASETS / name
 
 
@@ -124,7 +126,9 @@ def test_a_whole_file_in_the_cache_is_not_fetched_again(tmp_path, cache):
 
 def test_without_a_network_the_message_has_the_address_and_the_cache_stays_empty(own, cache):
     pytest.importorskip("pooch")
-    datasets.register("mine", own / "mine", address="http://127.0.0.1:9/sets/mine/")  # nobody listens there
+    datasets.register(
+        "mine", own / "mine", address="http://127.0.0.1:9/sets/mine/"
+    )  # nobody listens there
     message = refusal_of("datasets", "fetch", "mine")
     assert "http://127.0.0.1:9/sets/mine/label.csv cannot be downloaded" in message
     assert "--from DIR" in message

@@ -16,7 +16,18 @@ from tests.support.data_sets import ACCURACY
 
 TEN = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "val5", "web"]
 PTBCC = [0.31, 0.822934, 0.893333, 0.901042, 0.794286, 0.824040, 0.655822, 0.771772, 0.56, 0.819450]
-MV = [0.2025, 0.810849, 0.882222, 0.901910, 0.704214, 0.822181, 0.636701, 0.758258, 0.351667, 0.730651]
+MV = [
+    0.2025,
+    0.810849,
+    0.882222,
+    0.901910,
+    0.704214,
+    0.822181,
+    0.636701,
+    0.758258,
+    0.351667,
+    0.730651,
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +35,9 @@ def data(tmp_path_factory):
     """The ten data sets without Senti, wherever it is."""
     absent = [name for name in TEN if not (DATASETS / name / "label.csv").is_file()]
     if absent:
-        pytest.skip(f"{', '.join(absent)} not in ../shared/datasets; put the data sets there to run this")
+        pytest.skip(
+            f"{', '.join(absent)} not in ../shared/datasets; put the data sets there to run this"
+        )
     folder = tmp_path_factory.mktemp("data")
     for name in TEN:
         (folder / name).symlink_to(DATASETS / name)
@@ -36,7 +49,9 @@ def out(data, tmp_path_factory):
     """Tables and figures by two methods."""
     folder = tmp_path_factory.mktemp("out") / "paper"
     options = ["--method", "ptbcc", "--method", "mv", "--jobs", 1, "--data", data, "--out", folder]
-    result = succeed("reproduce", "--only", "table2,table3", "table4", "figure2", "figure3", "figure5", *options)
+    result = succeed(
+        "reproduce", "--only", "table2,table3", "table4", "figure2", "figure3", "figure5", *options
+    )
     assert "absent data sets: senti" in result.stderr
     return folder
 
@@ -48,7 +63,9 @@ def results(out):
 
 def test_accuracies_are_those_of_the_issue(results):
     for method, expected in {"ptbcc": PTBCC, "mv": MV}.items():
-        assert [results["accuracy"][method][name] for name in TEN] == pytest.approx(expected, abs=5e-7)
+        assert [results["accuracy"][method][name] for name in TEN] == pytest.approx(
+            expected, abs=5e-7
+        )
 
 
 def test_senti_is_filled_with_its_published_accuracies_and_marked(results, out):
@@ -100,10 +117,15 @@ def test_rank_sums_and_p_are_the_papers_for_the_accuracies_of_the_original_progr
     """METHODS.md, section 14: eight rank sums agree exactly, GLAD's comes out as 31."""
     with ACCURACY.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["dataset"] != "senti"]
-    values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in fits.METHODS}
+    values = {
+        m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in fits.METHODS
+    }
     mv = [*values["mv"], fits.SENTI["mv"].accuracy]
     for method in ("catd", "ds", "ibcc", "cbcc", "bwa", "ebcc", "fgbcc", "ptbcc"):
-        found, row = fits.compare([*values[method], fits.SENTI[method].accuracy], mv), fits.TABLE_4[method]
+        found, row = (
+            fits.compare([*values[method], fits.SENTI[method].accuracy], mv),
+            fits.TABLE_4[method],
+        )
         assert (found.S, found.stars) == (row.S, row.stars)
         assert found.p == pytest.approx(row.p, abs=5.1e-5)
     assert fits.compare([*values["glad"], fits.SENTI["glad"].accuracy], mv).S == 31
@@ -123,18 +145,38 @@ def with_stand_in(data, tmp_path):
     folder = tmp_path / "data" / "senti"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    n_tasks, n_annotators, n_truths, n_classes, n_labels = finegold.paper.datasets.data_set("senti").counts
+    n_tasks, n_annotators, n_truths, n_classes, n_labels = finegold.paper.datasets.data_set(
+        "senti"
+    ).counts
     truth = rng.integers(n_classes, size=n_tasks)
     task = np.sort(np.append(np.arange(n_tasks), rng.integers(n_tasks, size=n_labels - n_tasks)))
     # Consecutive annotators: nobody votes twice on a task.
     annotator = np.arange(n_labels) % n_annotators
-    label = np.where(rng.random(n_labels) < 0.7, truth[task], rng.integers(n_classes, size=n_labels))
-    np.savetxt(folder / "label.csv", np.c_[task, annotator, label], "%d", ",", header="item,worker,label", comments="")
-    np.savetxt(folder / "truth.csv", np.c_[:n_truths, truth[:n_truths]], "%d", ",", header="item,truth", comments="")
+    label = np.where(
+        rng.random(n_labels) < 0.7, truth[task], rng.integers(n_classes, size=n_labels)
+    )
+    np.savetxt(
+        folder / "label.csv",
+        np.c_[task, annotator, label],
+        "%d",
+        ",",
+        header="item,worker,label",
+        comments="",
+    )
+    np.savetxt(
+        folder / "truth.csv",
+        np.c_[:n_truths, truth[:n_truths]],
+        "%d",
+        ",",
+        header="item,truth",
+        comments="",
+    )
     return tmp_path / "data"
 
 
-def test_a_stand_in_for_senti_is_refused_unless_allowed_and_then_is_in_all_means(with_stand_in, tmp_path):
+def test_a_stand_in_for_senti_is_refused_unless_allowed_and_then_is_in_all_means(
+    with_stand_in, tmp_path
+):
     options = ["--only", "table3,table4", "--method", "ptbcc", "--jobs", 1]
     options += ["--data", with_stand_in, "--out", tmp_path / "out"]
     message = refusal_of("reproduce", *options)
@@ -148,7 +190,9 @@ def test_a_stand_in_for_senti_is_refused_unless_allowed_and_then_is_in_all_means
     for method, ten in {"ptbcc": PTBCC, "mv": MV}.items():
         accuracy = found["accuracy"][method]["senti"]
         assert accuracy > 0.9
-        assert found["means"][method]["eleven"] == pytest.approx((sum(ten) + accuracy) / 11, abs=1e-6)
+        assert found["means"][method]["eleven"] == pytest.approx(
+            (sum(ten) + accuracy) / 11, abs=1e-6
+        )
         assert found["means"][method]["senti"] == "measured"
     assert found["wilcoxon"]["ptbcc"]["data_sets"] == 11
     page = (tmp_path / "out" / "reproduction.html").read_text()
@@ -162,16 +206,26 @@ def small(data, folder, *names):
     return folder
 
 
-def test_the_ablation_varies_f_m_and_prototypes_with_ten_seeds_where_it_is_random(data, tmp_path, monkeypatch):
+def test_the_ablation_varies_f_m_and_prototypes_with_ten_seeds_where_it_is_random(
+    data, tmp_path, monkeypatch
+):
     for value in "4567":  # each would compile kernels of its own
         monkeypatch.delitem(fits.ABLATION["|S|"], value)
-    found, _ = reproduce(small(data, tmp_path, "val5"), tmp_path / "out", only=["table5"], workers=1)
+    found, _ = reproduce(
+        small(data, tmp_path, "val5"), tmp_path / "out", only=["table5"], workers=1
+    )
     assert found.ablation["f"]["5"] == found.ablation["m"]["1.35"] == found.ablation["|S|"]["2"]
     assert found.ablation["f"]["5"].mean == pytest.approx(0.56)
-    assert {value: cell.seeds for value, cell in found.ablation["|S|"].items()} == {"2": 1, "3-Ran": 1, "3": 10}
+    assert {value: cell.seeds for value, cell in found.ablation["|S|"].items()} == {
+        "2": 1,
+        "3-Ran": 1,
+        "3": 10,
+    }
     assert found.ablation["|S|"]["3"].spread > 0.001
     assert len({cell.mean for row in found.ablation.values() for cell in row.values()}) > 5
-    assert found.ablation["f"]["5"].eleven is None  # one data set of eleven: nothing to compare with the paper
+    assert (
+        found.ablation["f"]["5"].eleven is None
+    )  # one data set of eleven: nothing to compare with the paper
 
 
 def test_several_processes_find_what_one_finds(data, tmp_path):
@@ -205,11 +259,15 @@ def test_all_eleven_methods_are_run_on_every_data_set():
     ],
 )
 def test_what_is_not_there_is_named(arguments, words, tmp_path):
-    assert words in refusal_of("reproduce", "--out", tmp_path / "out", "--data", tmp_path, *arguments)
+    assert words in refusal_of(
+        "reproduce", "--out", tmp_path / "out", "--data", tmp_path, *arguments
+    )
     assert not (tmp_path / "out").exists()
 
 
-def test_a_missing_matplotlib_is_named_before_the_work_and_tables_do_without(monkeypatch, data, tmp_path):
+def test_a_missing_matplotlib_is_named_before_the_work_and_tables_do_without(
+    monkeypatch, data, tmp_path
+):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     folder = small(data, tmp_path, "val5")
     with pytest.raises(finegold.InputError, match=r"pip install 'finegold\[paper\]'"):
@@ -229,7 +287,9 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path):
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("finegold.paper.reproduce.run_fits", lambda *_, **__: pytest.fail("the work has begun"))
+    monkeypatch.setattr(
+        "finegold.paper.reproduce.run_fits", lambda *_, **__: pytest.fail("the work has begun")
+    )
     taken = write(tmp_path / "taken", "x")
     for out, words in {taken: "is a file", taken / "out": "cannot be created"}.items():
         assert words in refusal_of("reproduce", "--data", data, "--out", out, "--only", "table2")

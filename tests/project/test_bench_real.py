@@ -40,7 +40,9 @@ def test_measures_share_ties_floor_probabilities_and_take_unseen_classes_for_wro
 def test_calibration_error_takes_ten_bins():
     from bench.accuracy.real_score import measure
 
-    posterior = np.array([[0.89, 0.11], [0.81, 0.19]])  # one bin: 1/2 right, .85 sure; two bins would give .5
+    posterior = np.array(
+        [[0.89, 0.11], [0.81, 0.19]]
+    )  # one bin: 1/2 right, .85 sure; two bins would give .5
     assert measure(posterior, np.array([0, 1]))["ece"] == pytest.approx(0.35)
 
 
@@ -51,7 +53,11 @@ def test_means_are_over_families_and_failures_count_as_the_vote():
         vote = {"accuracy": accuracy, "log_loss": 1.0, "ece": 0.1}
         return {"kind": kind, "family": family, "truths": truths, "mv": vote}
 
-    sets = {"a": one("human", "a", 0.6), "b": one("human", "a", 0.8), "c": one("weak", "c", 0.5, truths=99)}
+    sets = {
+        "a": one("human", "a", 0.6),
+        "b": one("human", "a", 0.8),
+        "c": one("weak", "c", 0.5, truths=99),
+    }
     sets["p"] = one("paper", "p", 0.9)
     rows = {name: {"accuracy": 0.4, "log_loss": 0.5, "ece": 0.2, "seconds": 2.0} for name in "acp"}
     rows["b"] = {"failed": "longer than 30 s"}

@@ -16,5 +16,7 @@ def test_the_scripts_load():
     names = sorted({".".join(path.parts) for path in paths} - NEED_MORE)
     assert len(names) > 30
     command = [sys.executable, "-c", "import " + ", ".join(names)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr

@@ -52,7 +52,9 @@ def examples():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
+    monkeypatch.setattr(
+        datasets, "_REGISTRY", dict(datasets._REGISTRY)
+    )  # an example registers a data set
     sample = VOTES.parent
     for name in ("votes.csv", "tasks.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
@@ -85,7 +87,10 @@ def put_into_label_studio(folder):
         tasks.setdefault(task, []).append(annotation(worker, choices("better", label)))
     for task in list(tasks)[:3]:
         tasks[task].append(annotation(1, was_cancelled=True))
-    export = [{"id": task, "data": {"text": texts[task]}, "annotations": votes} for task, votes in tasks.items()]
+    export = [
+        {"id": task, "data": {"text": texts[task]}, "annotations": votes}
+        for task, votes in tasks.items()
+    ]
     (folder / "export.json").write_text(json.dumps(export))
 
 
@@ -101,7 +106,9 @@ def put_label_matrix(folder, n=200):
         "in_klingon": np.full(n, -1),
     }
     pl.DataFrame({"task": np.arange(n), **votes}).write_csv(folder / "L.csv")
-    pl.DataFrame({"task": np.arange(n), "truth": spam.astype(int)}).head(80).write_csv(folder / "Y.csv")
+    pl.DataFrame({"task": np.arange(n), "truth": spam.astype(int)}).head(80).write_csv(
+        folder / "Y.csv"
+    )
 
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
@@ -147,7 +154,9 @@ def run(command):
 
 def same(shown, found):
     """Trailing blanks do not count; "..." in what is shown stands for anything."""
-    shown, found = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, found))
+    shown, found = (
+        "\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, found)
+    )
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert CHECKER.check_output(shown + "\n", found + "\n", flags), found
 
@@ -162,14 +171,18 @@ def test_pages_that_scripts_make_are_current(name):
 
 def test_the_readme_has_the_gains_of_the_page_on_choosing():
     """By kind of annotators: majority vote, the default, the best of crowd-kit's methods."""
-    readme, page = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/evidence/choosing.md"))
+    readme, page = (
+        (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/evidence/choosing.md")
+    )
     measured = {
         cells[0]: [float(cell) for cell in cells[1:7] if cell != "–"]
         for cells in table_cells(page[page.index("## Other libraries") :])
         if len(cells) == 13 and cells[1].startswith(".")
     }
     majority, default = measured["Finegold: `mv`"], measured["Finegold: `anchored` (default)"]
-    rivals = {name.split(": ")[1]: row for name, row in measured.items() if name.startswith("crowd-kit")}
+    rivals = {
+        name.split(": ")[1]: row for name, row in measured.items() if name.startswith("crowd-kit")
+    }
     shown = [cells[2:] for cells in table_cells(readme) if len(cells) == 5 and cells[1].isdigit()]
     columns = [1, 2, 3, 4, 5, 0]  # the first is the mean of all families, which the README has last
     assert len(shown) == len(columns)
@@ -191,15 +204,23 @@ def test_files_that_pages_name_exist():
     """Paths such as `fitting/solve.py`, and the files of each folder in the table of the architecture."""
     package = ROOT / "src" / "finegold"
     named = [
-        (page.name, path) for page in PAGES for path in re.findall(r"`([\w/]+/[\w/]*\w\.py)`", page.read_text("utf-8"))
+        (page.name, path)
+        for page in PAGES
+        for path in re.findall(r"`([\w/]+/[\w/]*\w\.py)`", page.read_text("utf-8"))
     ]
     assert len(named) > 40
     places = (ROOT, ROOT / "docs", package, package / "io")
     assert [name for name in named if not any((place / name[1]).exists() for place in places)] == []
     architecture = (ROOT / "docs" / "inside" / "architecture.md").read_text("utf-8")
     rows = [row for row in table_cells(architecture) if row[0].endswith("/`")]
-    assert {row[0].strip("`/") for row in rows} == {path.parent.name for path in package.glob("*/__init__.py")}
-    beginnings = [(row[0].strip("`"), name) for row in rows for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])]
+    assert {row[0].strip("`/") for row in rows} == {
+        path.parent.name for path in package.glob("*/__init__.py")
+    }
+    beginnings = [
+        (row[0].strip("`"), name)
+        for row in rows
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", row[2])
+    ]
     assert [name for name in beginnings if not (package / name[0] / name[1]).exists()] == []
 
 

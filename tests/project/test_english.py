@@ -30,7 +30,14 @@ def test_phrases_that_came_back_are_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["there is no file", "it is no longer needed", "`is no vote` is code", "on 80 real data sets", "as I said"]
+    "text",
+    [
+        "there is no file",
+        "it is no longer needed",
+        "`is no vote` is code",
+        "on 80 real data sets",
+        "as I said",
+    ],
 )
 def test_good_english_is_left_alone(text: str) -> None:
     assert list(check_english.phrases(text)) == []

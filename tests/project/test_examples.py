@@ -33,11 +33,16 @@ def test_the_guides_table_is_what_the_example_measures(printed):
     found = re.findall(r"^(\S.*?)\s+(0\.\d+)\s+(0\.\d+)$", printed, re.MULTILINE)
     assert len(found) == len(told) == 9
     for name, *figures in found:
-        assert [float(x) for x in told[name].split(" | ")] == pytest.approx([float(x) for x in figures], abs=0.005)
+        assert [float(x) for x in told[name].split(" | ")] == pytest.approx(
+            [float(x) for x in figures], abs=0.005
+        )
 
 
 def test_merging_swaps_and_families_helps_and_own_matrices_harm(printed):
-    right = {name: float(x) for name, x, _ in re.findall(r"^(\S.*?)\s+(0\.\d+)\s+(0\.\d+)$", printed, re.MULTILINE)}
+    right = {
+        name: float(x)
+        for name, x, _ in re.findall(r"^(\S.*?)\s+(0\.\d+)\s+(0\.\d+)$", printed, re.MULTILINE)
+    }
     assert right["vote, merged"] > right["vote, first order, first call"] + 0.02
     assert right["vote, merged by family"] > right["vote, merged"]
     assert right["ds, merged"] < right["vote, merged"] - 0.02
@@ -49,8 +54,15 @@ def test_the_page_on_training_has_the_figures_of_its_example():
     command = [sys.executable, ROOT / "examples" / "training.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    measured = {name: float(x) for name, x in re.findall(r"^(\S.*?)  .* (0\.\d+)$", done.stdout, re.MULTILINE)}
+    measured = {
+        name: float(x)
+        for name, x in re.findall(r"^(\S.*?)  .* (0\.\d+)$", done.stdout, re.MULTILINE)
+    }
     page = (ROOT / "docs" / "guides" / "training.md").read_text("utf-8")
     told = dict(re.findall(r"^\| ([a-z0-9][^|]+?) \|[^|]*\| (0\.\d+) \|$", page, re.MULTILINE))
     assert {name: float(x) for name, x in told.items()} == pytest.approx(measured, abs=0.01)
-    assert measured["majority vote"] + 0.03 < measured["aggregated labels"] <= measured["soft labels, weights"]
+    assert (
+        measured["majority vote"] + 0.03
+        < measured["aggregated labels"]
+        <= measured["soft labels, weights"]
+    )

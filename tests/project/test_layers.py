@@ -26,7 +26,9 @@ def layer_of(module: str) -> str:
 
 
 def name_of(path: Path) -> str:
-    return ".".join(["finegold", *path.relative_to(HOME).with_suffix("").parts]).removesuffix(".__init__")
+    return ".".join(["finegold", *path.relative_to(HOME).with_suffix("").parts]).removesuffix(
+        ".__init__"
+    )
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -35,11 +37,15 @@ def imported(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports are not used here"
             names = (
-                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "finegold" else [node.module]
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if node.module == "finegold"
+                else [node.module]
             )
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value
+        ):
             names = [node.value]  # the constant part of an f-string is such a node, too
         else:
             continue
@@ -49,7 +55,11 @@ def imported(tree: ast.AST) -> Iterator[str]:
 def upward(module: str, tree: ast.AST) -> list[str]:
     """Imports of a layer above the module's own."""
     own = LAYERS.index(layer_of(module))
-    return [name for name in imported(tree) if layer_of(name) in LAYERS and LAYERS.index(layer_of(name)) < own]
+    return [
+        name
+        for name in imported(tree)
+        if layer_of(name) in LAYERS and LAYERS.index(layer_of(name)) < own
+    ]
 
 
 def test_no_import_goes_up_a_layer() -> None:
@@ -75,7 +85,11 @@ def test_every_kind_of_import_is_found(line: str) -> None:
 
 def test_the_linter_has_no_exceptions_and_knows_all_folders() -> None:
     assert "ignore_imports" not in PROJECT.read_text("utf-8")
-    names = {path.stem for path in HOME.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    names = {
+        path.stem
+        for path in HOME.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert names - {"__init__"} == set(LAYERS)
     assert sum((HOME / name).is_dir() for name in names) <= 15
 
@@ -94,4 +108,7 @@ def test_the_linter_counts_imports_inside_functions() -> None:
     assert len(lazy) > 10
     for importer, module in lazy:
         seen = graph.find_modules_directly_imported_by(importer)
-        assert any(name == module or name.startswith(f"{module}.") for name in seen), (importer, module)
+        assert any(name == module or name.startswith(f"{module}.") for name in seen), (
+            importer,
+            module,
+        )

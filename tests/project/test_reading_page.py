@@ -26,5 +26,7 @@ def test_the_page_on_reading_is_what_the_command_makes():
     sys.path.insert(0, str(ROOT / "tools"))
     import make_reading
 
-    is_current = (ROOT / "docs" / "reference" / "reading.md").read_text("utf-8") == make_reading.page()
+    is_current = (ROOT / "docs" / "reference" / "reading.md").read_text(
+        "utf-8"
+    ) == make_reading.page()
     assert is_current, "docs/reference/reading.md is not current: run python tools/make_reading.py"

@@ -34,7 +34,9 @@ def ready(tmp_path: Path) -> Path:
     (tmp_path / "src" / "finegold").mkdir(parents=True)
     (tmp_path / "src" / "finegold" / "__init__.py").write_text('__version__ = "1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.0 (2030-01-01)\n")
-    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.0\nlicense: Apache-2.0\n")
+    (tmp_path / "CITATION.cff").write_text(
+        "cff-version: 1.2.0\nversion: 1.0\nlicense: Apache-2.0\n"
+    )
     (tmp_path / "pyproject.toml").write_text("[project.urls]\n" + addresses("finegold.internal"))
     return tmp_path
 
@@ -45,7 +47,9 @@ def test_a_ready_project_can_be_released(ready: Path) -> None:
 
 
 def test_what_prevents_a_release_is_named(ready: Path) -> None:
-    assert len(release.why_not("1.0.dev0", ready)) == 3  # no final version, no section, cited as another
+    assert (
+        len(release.why_not("1.0.dev0", ready)) == 3
+    )  # no final version, no section, cited as another
     shutil.copy(ROOT / "CHANGELOG.md", ready)
     assert "no section '## 1.0'" in release.why_not("1.0", ready)[0]
     (ready / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 0.9\n")
@@ -61,8 +65,13 @@ def test_invented_addresses_prevent_a_release(ready: Path, host: str) -> None:
 
 
 def test_missing_addresses_prevent_a_release(ready: Path) -> None:
-    (ready / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://finegold.internal"\n')
-    assert "no real address for Documentation, Source, Issues, Changelog" in release.why_not("1.0", ready)[0]
+    (ready / "pyproject.toml").write_text(
+        '[project.urls]\nHomepage = "https://finegold.internal"\n'
+    )
+    assert (
+        "no real address for Documentation, Source, Issues, Changelog"
+        in release.why_not("1.0", ready)[0]
+    )
 
 
 def test_a_tag_of_another_version_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +82,9 @@ def test_a_tag_of_another_version_is_refused(capsys: pytest.CaptureFixture[str])
 def test_the_changelog_begins_with_what_is_unreleased() -> None:
     sections = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert sections[0] == "Unreleased"
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d{2}-\d{2}\)", section) for section in sections[1:])
+    assert all(
+        re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d{2}-\d{2}\)", section) for section in sections[1:]
+    )
 
 
 def test_constraints_are_names_and_versions_of_all_that_is_needed() -> None:
@@ -102,6 +113,12 @@ def test_workflows_have_jobs_and_no_secrets(path: Path) -> None:
 def test_the_matrix_has_the_versions_that_are_promised() -> None:
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))["jobs"]
     matrix = jobs["test"]["strategy"]["matrix"]
-    promised = [one.rpartition(" ")[2] for one in PROJECT["project"]["classifiers"] if ":: 3." in one]
+    promised = [
+        one.rpartition(" ")[2] for one in PROJECT["project"]["classifiers"] if ":: 3." in one
+    ]
     assert matrix["python"] == promised
-    assert {system.partition("-")[0] for system in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert {system.partition("-")[0] for system in matrix["system"]} == {
+        "ubuntu",
+        "macos",
+        "windows",
+    }

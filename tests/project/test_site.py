@@ -67,7 +67,9 @@ def test_nothing_is_fetched_from_the_network(site: Path) -> None:
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
-    pages = {page.resolve(): Fetched(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    pages = {
+        page.resolve(): Fetched(page) for page in site.rglob("*.html") if page.name != "404.html"
+    }
     lost = [
         f"{page.name}: {link}"
         for page, found in pages.items()
@@ -95,7 +97,9 @@ def test_equations_are_drawn_and_can_be_read_aloud(site: Path) -> None:
 def test_a_block_of_equations_is_rows_of_left_right_and_words() -> None:
     import maths
 
-    html = maths.block("\\begin{aligned}\na &= b && \\text{less < more} \\\\\nc &\\sim d\n\\end{aligned}")
+    html = maths.block(
+        "\\begin{aligned}\na &= b && \\text{less < more} \\\\\nc &\\sim d\n\\end{aligned}"
+    )
     assert re.findall(r'aria-label="([^"]*)"', html) == ["a", "= b", "c", "\\sim d"]
     assert html.count("<div>") == 6
     assert "<div>less &lt; more</div>" in html
@@ -116,17 +120,27 @@ def test_short_docstrings_are_shown_as_numpydoc() -> None:
     import griffe
     from docstrings import House
 
-    shown = griffe.load("finegold.insight.measures", extensions=griffe.load_extensions(House))["Agreement"]
+    shown = griffe.load("finegold.insight.measures", extensions=griffe.load_extensions(House))[
+        "Agreement"
+    ]
     assert "Attributes\n----------\nlevel : {" in shown.docstring.value
-    assert "Returns\n-------\ntuple of two floats\n    The lower" in shown["interval"].docstring.value
-    made = griffe.load("finegold.api.aggregate", extensions=griffe.load_extensions(House))["aggregate"]
+    assert (
+        "Returns\n-------\ntuple of two floats\n    The lower" in shown["interval"].docstring.value
+    )
+    made = griffe.load("finegold.api.aggregate", extensions=griffe.load_extensions(House))[
+        "aggregate"
+    ]
     assert '\nmethod : str or Method, default "anchored"\n    A name' in made.docstring.value
 
 
 def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference" / "python.html").ids
     methods = (site / "reference" / "methods.html").read_text("utf-8")  # the classes of the methods
-    shown = [name for name in finegold._HOME if f"finegold.{name}" in ids or f"</code>: {name}" in methods]
+    shown = [
+        name
+        for name in finegold._HOME
+        if f"finegold.{name}" in ids or f"</code>: {name}" in methods
+    ]
     assert shown == list(finegold._HOME)
     assert "finegold.Result.labels" in ids
 

@@ -33,13 +33,19 @@ ANCHORED, SETS = "methods/anchored.py", "results/sets.py"
 def test_the_code_has_each_line_that_is_changed_once() -> None:
     register_all()
     for mutant in MUTANTS:
-        assert (ROOT / "src/finegold" / mutant.file).read_text("utf-8").count(mutant.line) == 1, mutant
+        assert (ROOT / "src/finegold" / mutant.file).read_text("utf-8").count(mutant.line) == 1, (
+            mutant
+        )
 
 
 # ---- The default method
 
 
-@kills(ANCHORED, "self._parameters(first.pairs, parameters.excess, ", "self._parameters(first.pairs, np.zeros(2), ")
+@kills(
+    ANCHORED,
+    "self._parameters(first.pairs, parameters.excess, ",
+    "self._parameters(first.pairs, np.zeros(2), ",
+)
 def test_an_update_keeps_the_excess_of_the_fit_before() -> None:
     n, tau, pairs = np.full((3, 2, 2), 2.0), np.array([4.0, 6.0]), np.array([5.0, 9.0])
     method = AnchoredVote()
@@ -70,8 +76,12 @@ def test_a_correlation_below_zero_counts_as_none() -> None:
 # ---- CBCC
 
 
-@kills("methods/cbcc.py", "if change < tolerance and V.diagonal().min() > 0:", "if change < tolerance:")
-@kills("methods/cbcc.py", "message(n, m, a, keep, Lam, h, room)", "message(n, m, a, 0.0, Lam, h, room)")
+@kills(
+    "methods/cbcc.py", "if change < tolerance and V.diagonal().min() > 0:", "if change < tolerance:"
+)
+@kills(
+    "methods/cbcc.py", "message(n, m, a, keep, Lam, h, room)", "message(n, m, a, 0.0, Lam, h, room)"
+)
 def test_the_prior_of_many_classes_is_a_distribution() -> None:
     for n_classes in (14, 20, 40):
         mean, covariance = community_prior(n_classes)
@@ -94,29 +104,49 @@ def cells(*given: str) -> bool:
     return hold_sets(given, np.ones(len(given), dtype=np.int64))
 
 
-@kills("votes/labels.py", "if 2 * counts[listed].sum() > total or", "if 2 * counts[listed].sum() >= total or")
+@kills(
+    "votes/labels.py",
+    "if 2 * counts[listed].sum() > total or",
+    "if 2 * counts[listed].sum() >= total or",
+)
 def test_lists_in_half_of_the_votes_are_no_sets() -> None:
     assert not cells('["a"]', "b")
     assert cells('["a"]', '["b"]', "b")
 
 
-@kills("votes/labels.py", "(_recurring(parts) == 1)].sum() > total)", "(_recurring(parts) == 1)].sum() >= total)")
+@kills(
+    "votes/labels.py",
+    "(_recurring(parts) == 1)].sum() > total)",
+    "(_recurring(parts) == 1)].sum() >= total)",
+)
 def test_options_that_recur_in_half_of_the_votes_are_no_sets() -> None:
     assert not cells("a;b", "b;a", "c;d", "x")
     assert cells("a;b", "b;a", "a;c", "b;c", "x")
 
 
-@kills("io/layouts.py", "whole = (codes[0] != MISSING) & (codes[1] != MISSING)", "whole = codes[0] != MISSING")
+@kills(
+    "io/layouts.py",
+    "whole = (codes[0] != MISSING) & (codes[1] != MISSING)",
+    "whole = codes[0] != MISSING",
+)
 def test_a_row_without_an_annotator_and_a_label_asks_for_nothing() -> None:
     frame = {"task": ["t1", "t2", "t3"], "worker": ["ann", None, "bob"], "label": ["x", None, None]}
     votes = finegold.read(frame)
-    assert (votes.unlabelled.to_list(), votes.never_voted.to_list(), votes.counts.missing) == (["t3"], ["bob"], 2)
+    assert (votes.unlabelled.to_list(), votes.never_voted.to_list(), votes.counts.missing) == (
+        ["t3"],
+        ["bob"],
+        2,
+    )
 
 
 def test_a_set_without_an_annotator_is_no_vote(tmp_path: Path) -> None:
     rows = [("t1", "ann", ["x"]), ("t1", None, None), ("t1", "bob", ["x", "z"]), ("t2", "ann", [])]
     path = tmp_path / "sets.jsonl"
-    path.write_text("\n".join(json.dumps(dict(zip(("task", "worker", "label"), row, strict=True))) for row in rows))
+    path.write_text(
+        "\n".join(
+            json.dumps(dict(zip(("task", "worker", "label"), row, strict=True))) for row in rows
+        )
+    )
     votes = finegold.read(path, multi=True)
     assert votes.annotator_names.to_list() == ["ann", "bob"]
     assert finegold.aggregate(votes, "mv").votes_per_task.tolist() == [2, 1]
@@ -132,13 +162,20 @@ def test_no_option_is_certain_because_everybody_chose_it() -> None:
 
 
 @kills(SETS, "    chosen = posterior > 0.5\n", "    chosen = posterior >= 0.5\n")
-@kills(SETS, "right_answers(), (posterior == 0.5).any(axis=1)", "right_answers(), (posterior == 0.5).all(axis=1)")
+@kills(
+    SETS,
+    "right_answers(), (posterior == 0.5).any(axis=1)",
+    "right_answers(), (posterior == 0.5).all(axis=1)",
+)
 def test_an_option_that_half_of_the_annotators_chose_is_tied_and_not_chosen() -> None:
     frame = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y", "x;z", "x;y", "x;y"]}
     result = finegold.aggregate(frame, "mv", multi=True)
     assert result.label_sets is not None
     names = result.class_names.to_list()
-    chosen = [[names[option] for option in result.label_sets[code]] for code in result.label_codes.tolist()]
+    chosen = [
+        [names[option] for option in result.label_sets[code]]
+        for code in result.label_codes.tolist()
+    ]
     assert chosen == [["x"], ["x", "y"]]
     assert result.tied.tolist() == [True, False]
 
@@ -146,7 +183,9 @@ def test_an_option_that_half_of_the_annotators_chose_is_tied_and_not_chosen() ->
 # ---- The studio
 
 
-@kills("studio/workspace.py", "while len(self._loaded) > MAX_LOADED:", "while len(self._loaded) > 3:")
+@kills(
+    "studio/workspace.py", "while len(self._loaded) > MAX_LOADED:", "while len(self._loaded) > 3:"
+)
 @kills("studio/workspace.py", "self._loaded.popitem(last=False)", "self._loaded.popitem()")
 def test_two_results_stay_loaded_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = pytest.importorskip("finegold.studio.workspace")
@@ -162,7 +201,14 @@ def test_two_results_stay_loaded_the_latest(monkeypatch: pytest.MonkeyPatch) -> 
 
 @kills("system/memory.py", "if n_bytes < 1e9 else", "if n_bytes <= 1e9 else")
 def test_a_gigabyte_is_said_as_one() -> None:
-    words = {1e9: "1.0 GB", 999e6: "999 MB", 2e11: "200 GB", 4.8e8: "480 MB", 2.34e9: "2.3 GB", 1.2e13: "12,000 GB"}
+    words = {
+        1e9: "1.0 GB",
+        999e6: "999 MB",
+        2e11: "200 GB",
+        4.8e8: "480 MB",
+        2.34e9: "2.3 GB",
+        1.2e13: "12,000 GB",
+    }
     assert {n_bytes: in_words(n_bytes) for n_bytes in words} == words
 
 
@@ -173,7 +219,11 @@ def test_a_child_without_a_bound_may_use_more_than_is_free(monkeypatch: pytest.M
     assert run_in_child(job, b"", 5e7, max_bytes=math.inf, max_seconds=60).facts["size"] == 5e7
 
 
-@kills("report/images.py", "except (ExhaustedError, FailedError) as error:", "except FailedError as error:")
+@kills(
+    "report/images.py",
+    "except (ExhaustedError, FailedError) as error:",
+    "except FailedError as error:",
+)
 def test_a_chart_that_ends_its_process_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     from finegold.report import images
 
@@ -181,14 +231,19 @@ def test_a_chart_that_ends_its_process_is_a_sentence(monkeypatch: pytest.MonkeyP
         raise ExhaustedError("the process ended with -5")
 
     monkeypatch.setattr(images, "run_in_child", end)
-    with pytest.raises(InputError, match=r"the chart cannot be drawn \(the process ended with -5\); free some memory"):
+    with pytest.raises(
+        InputError,
+        match=r"the chart cannot be drawn \(the process ended with -5\); free some memory",
+    ):
         images.image({"mark": "bar"}, "svg")
 
 
 # ---- Reading and writing
 
 
-BYTES = pl.DataFrame({"task": ["a", "a", "b"], "worker": ["v", "w", "v"], "label": [b"x", b"x", b"y"]})
+BYTES = pl.DataFrame(
+    {"task": ["a", "a", "b"], "worker": ["v", "w", "v"], "label": [b"x", b"x", b"y"]}
+)
 
 
 @kills("io/tables.py", "pl.String() if kind == pl.Binary() else kind", "kind")
@@ -200,12 +255,20 @@ def test_text_that_is_stored_as_bytes_is_text(tmp_path: Path) -> None:
 @kills("io/tables.py", "except pl.exceptions.ComputeError:", "except ZeroDivisionError:")
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     BYTES.with_columns(label=pl.lit(b"\xff")).write_parquet(tmp_path / "v.parquet")
-    with pytest.raises(InputError, match="the column label holds bytes that are not text; expected UTF-8"):
+    with pytest.raises(
+        InputError, match="the column label holds bytes that are not text; expected UTF-8"
+    ):
         finegold.read(tmp_path / "v.parquet")
 
 
-@kills("io/writers.py", "part.cast({pl.Binary: pl.String}).write_ndjson(text)", "part.write_ndjson(text)")
-def test_bytes_are_written_as_text_or_not_at_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@kills(
+    "io/writers.py",
+    "part.cast({pl.Binary: pl.String}).write_ndjson(text)",
+    "part.write_ndjson(text)",
+)
+def test_bytes_are_written_as_text_or_not_at_all(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from finegold.io.writers import write_frame
 
     write_frame(BYTES, tmp_path / "v.jsonl")
@@ -218,7 +281,11 @@ def test_bytes_are_written_as_text_or_not_at_all(tmp_path: Path, capfd: pytest.C
 # ---- Seeds
 
 
-@kills("votes/simulation.py", '    _check_range("seed", seed, 0, 2**63)\n\n    # What judges', "\n    # What judges")
+@kills(
+    "votes/simulation.py",
+    '    _check_range("seed", seed, 0, 2**63)\n\n    # What judges',
+    "\n    # What judges",
+)
 def test_simulated_judges_need_a_seed_that_is_not_negative(tmp_path: Path) -> None:
     done = run("simulate", "--judges", "3", "--seed", "-1", "--out", str(tmp_path / "log"))
     assert (done.exit_code, "seed must be from 0" in done.stderr) == (2, True)
@@ -237,9 +304,20 @@ def test_a_ranking_needs_a_seed_that_is_not_negative(tmp_path: Path) -> None:
 
 def found(**given: Any) -> list[str]:
     """Return the kinds of findings in votes of which nothing seems wrong, but for what is given."""
-    usual = {"n_votes": 100, "n_tasks": 30, "n_annotators": 5, "class_names": ["x", "y"], "task_names": ["1"]}
+    usual = {
+        "n_votes": 100,
+        "n_tasks": 30,
+        "n_annotators": 5,
+        "class_names": ["x", "y"],
+        "task_names": ["1"],
+    }
     counts = Counts(disagreeing=given.pop("disagreeing", 0))
-    values: dict[str, Any] = {**usual, "annotator_names": ["2"], "votes_per_class": np.ones(60), **given}
+    values: dict[str, Any] = {
+        **usual,
+        "annotator_names": ["2"],
+        "votes_per_class": np.ones(60),
+        **given,
+    }
     return [finding.kind for finding in examine_votes(Totals(**values, counts=counts))]
 
 

@@ -18,7 +18,9 @@ from tests.support.cli_helpers import CSV, write
 CHOICES = get_args(Repeated)
 
 
-@pytest.mark.parametrize("suffix", sorted({*TABLES, *WORKBOOKS, *COMPRESSIONS, *READABLE, *WRITABLE}))
+@pytest.mark.parametrize(
+    "suffix", sorted({*TABLES, *WORKBOOKS, *COMPRESSIONS, *READABLE, *WRITABLE})
+)
 def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
     path = write(tmp_path / f"votes{suffix.upper()}", CSV)
     studio = Files(tmp_path, None)
@@ -29,7 +31,9 @@ def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
         studio.close()
 
 
-@pytest.mark.parametrize("suffix", [*WRITABLE, *(f"{suffix}.gz" for suffix, kind in WRITABLE.items() if kind in TEXT)])
+@pytest.mark.parametrize(
+    "suffix", [*WRITABLE, *(f"{suffix}.gz" for suffix, kind in WRITABLE.items() if kind in TEXT)]
+)
 def test_what_is_written_is_read_by_its_suffix(tmp_path, suffix):
     votes = finegold.read(write(tmp_path / "votes.csv", CSV))
     path = tmp_path / f"again{suffix}"

@@ -15,7 +15,11 @@ from tests.support.report_helpers import EVIL, SAMPLE, evil_votes
 def reports(tmp_path_factory):
     """sample: as people have it; evil: an attack in every name."""
     folder = tmp_path_factory.mktemp("reports")
-    write_report(finegold.aggregate(SAMPLE / "votes.csv", "ptbcc"), folder / "sample.html", SAMPLE / "truth.csv")
+    write_report(
+        finegold.aggregate(SAMPLE / "votes.csv", "ptbcc"),
+        folder / "sample.html",
+        SAMPLE / "truth.csv",
+    )
     write_report(finegold.aggregate(evil_votes(), "ptbcc"), folder / "evil.html", title=EVIL)
     return folder
 
@@ -36,14 +40,18 @@ def opened(browser, path, width=1440, scheme="light"):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     yield page
     context.close()
-    assert [words for words in complaints if not words.startswith(("file:", "data:", "blob:"))] == []
+    assert [
+        words for words in complaints if not words.startswith(("file:", "data:", "blob:"))
+    ] == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (420, "light")])
 def test_names_from_the_data_stay_text_in_tooltips_and_lists(browser, reports, width, scheme):
     with opened(browser, reports / "evil.html", width, scheme) as page:
         assert page.locator(".plot svg").count() >= 11
-        page.locator("#chart-ranking svg path[aria-label], #chart-ranking svg .mark-symbol path").first.hover()
+        page.locator(
+            "#chart-ranking svg path[aria-label], #chart-ranking svg .mark-symbol path"
+        ).first.hover()
         expect(page.locator("#vg-tooltip-element")).to_contain_text("alert(2)")
         assert page.locator("#vg-tooltip-element img").count() == 0
         page.select_option("#annotator-choice", index=1)
@@ -63,7 +71,11 @@ def test_the_table_of_tasks_sorts_filters_pages_and_opens_and_a_chart_is_saved(b
         by_confidence = table.locator("thead th", has_text="confidence")
         by_confidence.locator("button").click()
         assert by_confidence.get_attribute("aria-sort") == "descending"
-        found = [float(cell.get_attribute("data-value")) for cell in shown.locator("td:nth-child(3)").all() if cell]
+        found = [
+            float(cell.get_attribute("data-value"))
+            for cell in shown.locator("td:nth-child(3)").all()
+            if cell
+        ]
         assert found == sorted(found, reverse=True)
         page.get_by_label("flipped", exact=True).uncheck()
         assert shown.count() == 5
@@ -74,7 +86,9 @@ def test_the_table_of_tasks_sorts_filters_pages_and_opens_and_a_chart_is_saved(b
         page.fill("form[data-for=task-table] input[type=search]", "no such name")
         assert shown.count() == 0
         with page.expect_download() as download:
-            page.locator("#chart-balance").get_by_role("button", name="Save this chart as SVG").click()
+            page.locator("#chart-balance").get_by_role(
+                "button", name="Save this chart as SVG"
+            ).click()
         assert download.value.suggested_filename == "finegold-balance.svg"
         assert download.value.path().read_text().startswith("<svg")
 

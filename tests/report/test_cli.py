@@ -22,7 +22,18 @@ def model(tmp_path_factory):
 
 def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
     out = tmp_path / "report.html"
-    words = ["report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7"]
+    words = [
+        "report",
+        VOTES,
+        "--truth",
+        TRUTH,
+        "-o",
+        out,
+        "--method",
+        "ds",
+        "--set",
+        "max_iterations=7",
+    ]
     done = succeed(*words)
     assert f"wrote {out}; open it in a browser" in done.stderr
     found = Page(out)
@@ -38,11 +49,21 @@ def test_a_model_is_shown_as_it_is_and_takes_no_options_for_votes(model, tmp_pat
     message = refusal_of("report", model, "--method", "ds", "-o", tmp_path / "report.html")
     assert "this is a saved model, which is fitted already; leave out --method" in message
     succeed("report", model, "-o", tmp_path / "report.html")
-    assert "About 96 of 100 labels are right by the method's own confidences" in Page(tmp_path / "report.html").words
+    assert (
+        "About 96 of 100 labels are right by the method's own confidences"
+        in Page(tmp_path / "report.html").words
+    )
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):
-    succeed("report", database(tmp_path / "votes.db"), "--table", "votes", "-o", tmp_path / "report.html")
+    succeed(
+        "report",
+        database(tmp_path / "votes.db"),
+        "--table",
+        "votes",
+        "-o",
+        tmp_path / "report.html",
+    )
     assert "sqlite:///" in Page(tmp_path / "report.html").words
 
     address = "postgresql://me:secret@host/work?password=secret"
@@ -51,14 +72,18 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
 
 
 def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):
-    assert "there is no folder" in refusal_of("report", VOTES, "-o", tmp_path / "nowhere" / "report.html")
+    assert "there is no folder" in refusal_of(
+        "report", VOTES, "-o", tmp_path / "nowhere" / "report.html"
+    )
     assert "would be overwritten" in refusal_of("report", VOTES, "-o", VOTES)
 
 
 def test_truths_that_are_not_there_are_told_before_the_work(tmp_path):
     votes = write(tmp_path / "votes.csv", "this is no table of votes")
     for command in (["report", votes], ["plot", votes, "ranking"]):
-        message = refusal_of(*command, "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg")
+        message = refusal_of(
+            *command, "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg"
+        )
         assert "nowhere.csv" in message
 
 
@@ -72,7 +97,9 @@ def test_every_chart_is_saved(kind, model, tmp_path):
     assert "NaN" not in svg
 
 
-@pytest.mark.parametrize(("name", "begins"), [("c.png", b"\x89PNG"), ("c.pdf", b"%PDF"), ("c.SVG", b"<svg")])
+@pytest.mark.parametrize(
+    ("name", "begins"), [("c.png", b"\x89PNG"), ("c.pdf", b"%PDF"), ("c.SVG", b"<svg")]
+)
 def test_the_ending_tells_the_format(name, begins, model, tmp_path):
     succeed("plot", model, "annotator", "--who", "17", "-o", tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(begins)
@@ -96,5 +123,7 @@ def test_a_chart_that_cannot_be_drawn_says_why(arguments, message, model, tmp_pa
 
 
 def test_a_method_without_prototypes_has_no_chart_of_them(tmp_path):
-    message = refusal_of("plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg")
+    message = refusal_of(
+        "plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg"
+    )
     assert "mv does not learn prototypes" in message

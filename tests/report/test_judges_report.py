@@ -19,7 +19,13 @@ CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
 @pytest.fixture(scope="module")
 def assessed():
     draw_charts = simulate_log(6, 4, 200, seed=2)
-    gold = dict(zip(draw_charts.truth["item"][:60].tolist(), draw_charts.truth["truth"][:60].tolist(), strict=True))
+    gold = dict(
+        zip(
+            draw_charts.truth["item"][:60].tolist(),
+            draw_charts.truth["truth"][:60].tolist(),
+            strict=True,
+        )
+    )
     return finegold.judges.assess(pl.DataFrame(draw_charts.columns), gold=gold)
 
 
@@ -50,7 +56,9 @@ def test_views_are_plain_values(assessed):
     found = assessed.view()
     json.dumps(found, allow_nan=False)
     assert [one["rank"] for one in found["ranking"]] == [1, 2, 3, 4]
-    assert found["judges"][0]["accuracy"]["value"] == max(one.accuracy.value for one in assessed.scores)
+    assert found["judges"][0]["accuracy"]["value"] == max(
+        one.accuracy.value for one in assessed.scores
+    )
     charts = draw_charts(view(assessed.result, judges=found))
     assert all(len(charts[name].alt) > 30 for name in CHARTS)
 
@@ -65,7 +73,14 @@ def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path
             assert ends == [line[f"{name}_low"], line[f"{name}_high"]]
         cells = shown[shown.index(f'<th scope="row" data-value="{one["judge"]}"') :]
         cells = cells[: cells.index("</tr>")]
-        for name in ("undecided", "strict_accuracy", "pair_accuracy", "failed", "agreement", "position_bias"):
+        for name in (
+            "undecided",
+            "strict_accuracy",
+            "pair_accuracy",
+            "failed",
+            "agreement",
+            "position_bias",
+        ):
             assert f'data-value="{one[name]}"' in cells
         assert f'data-value="{one["accuracy"]["value"]}"' in cells
     page = path.read_text(encoding="utf-8")
@@ -73,28 +88,44 @@ def test_the_report_the_view_the_table_and_json_say_the_same_field_by_field(path
     assert 'id="annotators"' not in page  # whose accuracies would be those that a posterior expects
 
 
-def test_what_a_log_does_not_have_is_left_out_and_systems_that_were_never_compared_are_said(tmp_path, assessed):
+def test_what_a_log_does_not_have_is_left_out_and_systems_that_were_never_compared_are_said(
+    tmp_path, assessed
+):
     path = tmp_path / "report.html"
     assessed.result.report(path)
     assert 'id="judges"' not in path.read_text(encoding="utf-8")
-    rows = {"item": [1, 1, 2, 2] * 5, "judge": ["a", "b"] * 10, "verdict": ["pass", "pass", "fail", "pass"] * 5}
+    rows = {
+        "item": [1, 1, 2, 2] * 5,
+        "judge": ["a", "b"] * 10,
+        "verdict": ["pass", "pass", "fail", "pass"] * 5,
+    }
     finegold.judges.assess(pl.DataFrame(rows)).report(path)
     assert CHARTS.isdisjoint(Page(path).charts)  # neither positions nor a ranking
-    rows = {"item": [1, 2], "judge": ["j", "j"], "model_a": ["a", "c"], "model_b": ["b", "d"], "winner": ["a", "d"]}
+    rows = {
+        "item": [1, 2],
+        "judge": ["j", "j"],
+        "model_a": ["a", "c"],
+        "model_b": ["b", "d"],
+        "winner": ["a", "d"],
+    }
     finegold.judges.assess(pl.DataFrame(rows)).report(path)
     assert "were never compared with each other" in section(path)
 
 
 def test_names_of_judges_and_systems_are_text(tmp_path):
     columns = simulate_log(3, 3, 60, seed=2).columns
-    table = pl.DataFrame(columns).with_columns(*(pl.col(name) + EVIL for name in ("judge", "system_a", "system_b")))
+    table = pl.DataFrame(columns).with_columns(
+        *(pl.col(name) + EVIL for name in ("judge", "system_a", "system_b"))
+    )
     finegold.judges.assess(table).report(tmp_path / "evil.html")
     page = Page(tmp_path / "evil.html")
     assert page.all("img") == []
     assert len(page.all("script")) == 4
     assert f"system-1{EVIL}" in page.text
     for name in CHARTS & set(page.charts):
-        assert "alert" not in json.dumps({key: value for key, value in page.charts[name].items() if key != "datasets"})
+        assert "alert" not in json.dumps(
+            {key: value for key, value in page.charts[name].items() if key != "datasets"}
+        )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])

@@ -27,11 +27,17 @@ def executed(cells, folder):
     return notebook.cells
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name
+)
 def test_the_example_runs_from_top_to_bottom(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "examples are kept without outputs"
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    assert not any(cell.get("outputs") for cell in notebook.cells), (
+        "examples are kept without outputs"
+    )
+    nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in shown)
 
@@ -105,7 +111,14 @@ def test_names_cannot_break_out_of_the_page():
     result = finegold.aggregate(votes)
     for shown in (votes, result):
         assert "&lt;script&gt;" in shown._repr_html_()
-    views = (votes, result, result.trust(), result.next(), finegold.agreement(votes), finegold.compare(votes, ["mv"]))
+    views = (
+        votes,
+        result,
+        result.trust(),
+        result.next(),
+        finegold.agreement(votes),
+        finegold.compare(votes, ["mv"]),
+    )
     assert [view for view in views if "<script" in view._repr_html_()] == []
 
 
@@ -133,9 +146,16 @@ def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
 def test_agreement_trust_plans_and_comparisons_show_themselves():
     votes = finegold.simulate(60, 9, 3, seed=1)
     result = finegold.aggregate(votes.annotations)
-    agreement, trust, plan = finegold.agreement(votes.annotations), result.trust(votes.truth), result.next(budget=7)
+    agreement, trust, plan = (
+        finegold.agreement(votes.annotations),
+        result.trust(votes.truth),
+        result.next(budget=7),
+    )
     compared = finegold.compare(votes.annotations, ["mv", "ds"])
-    assert f"<td>Krippendorff's alpha</td>{figure(f'{agreement.alpha:.3f}')}" in agreement._repr_html_()
+    assert (
+        f"<td>Krippendorff's alpha</td>{figure(f'{agreement.alpha:.3f}')}"
+        in agreement._repr_html_()
+    )
     assert f"<td>contested labels</td>{figure(trust.n_contested)}" in trust._repr_html_()
     assert "accuracy on 60 truths" in trust._repr_html_()
     assert "7 tasks to ask about" in plan._repr_html_()
@@ -148,4 +168,7 @@ def figure(value):
 
 
 def test_agreement_that_is_not_defined_is_called_so():
-    assert "undefined" in finegold.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()
+    assert (
+        "undefined"
+        in finegold.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()
+    )

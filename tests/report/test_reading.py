@@ -33,7 +33,9 @@ def test_votes_of_classes_and_reasons_why_cells_were_left_out(result: finegold.R
         "tasks without any vote": 1,
     }
     assert found.alarms == ["3 classes look like 2: Cat (6) = cat (6)."]
-    assert [(one.spellings, one.is_merged) for one in found.spellings] == [([("Cat", 6), ("cat", 6)], False)]
+    assert [(one.spellings, one.is_merged) for one in found.spellings] == [
+        ([("Cat", 6), ("cat", 6)], False)
+    ]
 
 
 def test_merged_spellings_are_shown_and_raise_no_alarm(tmp_path: Path) -> None:
@@ -49,10 +51,16 @@ def test_spaces_that_would_not_be_seen_are_quoted(tmp_path: Path) -> None:
     assert found.spellings[0].spellings == [('" cat"', 6), ("cat", 6)]
 
 
-def test_the_page_has_the_section_with_all_numbers_and_without_votes_no_findings(result: finegold.Result) -> None:
+def test_the_page_has_the_section_with_all_numbers_and_without_votes_no_findings(
+    result: finegold.Result,
+) -> None:
     page = html(view(result))
     section = re.sub("<[^>]+>", " ", page[page.index('id="reading"') : page.index('id="tasks"')])
-    for words in ("20 rows: 16 votes by 3 annotators on 6 tasks, 3 classes", "look alike", "which means no vote"):
+    for words in (
+        "20 rows: 16 votes by 3 annotators on 6 tasks, 3 classes",
+        "look alike",
+        "which means no vote",
+    ):
         assert words in " ".join(section.split())
     found = reading(replace(result, annotations=None))
     assert (found.classes, found.spellings, found.alarms) == ([], [], [])

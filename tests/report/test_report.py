@@ -31,14 +31,22 @@ def sample():
 @pytest.fixture(scope="module")
 def page(sample, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return report_of(sample, path, truth=SAMPLE / "truth.csv", title="animals", command="finegold report animals.csv")
+    return report_of(
+        sample,
+        path,
+        truth=SAMPLE / "truth.csv",
+        title="animals",
+        command="finegold report animals.csv",
+    )
 
 
 @pytest.fixture(scope="module")
 def evil_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     truth = {f"task 00{EVIL}": f"class 0{EVIL}", f"task 01{EVIL}": f"nobody's{EVIL}"}
-    return report_of(finegold.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL)
+    return report_of(
+        finegold.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL
+    )
 
 
 def test_the_sections_answer_the_questions_in_order(page):
@@ -78,10 +86,15 @@ def test_the_file_needs_nothing_else_and_loads_nothing(page):
     style = re.search(r"<style>(.*?)</style>", page.source, re.DOTALL)[1]
     assert "url(" not in style
     assert "@import" not in style
-    policy = next(meta["content"] for meta in page.all("meta") if "Policy" in meta.get("http-equiv", ""))
+    policy = next(
+        meta["content"] for meta in page.all("meta") if "Policy" in meta.get("http-equiv", "")
+    )
     assert "default-src 'none'" in policy
     for script in page.scripts[2:]:  # after two islands of data; nothing but these two can run
-        assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
+        assert (
+            f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+            in policy
+        )
     assert "unsafe-eval" not in policy
     assert "script-src 'unsafe-inline'" not in policy
 
@@ -103,10 +116,17 @@ def test_charts_keep_the_schema_of_vega_lite(page):
     import altair
     import jsonschema
 
-    schema = json.loads((Path(altair.__file__).parent / "vegalite/v6/schema/vega-lite-schema.json").read_text("utf-8"))
+    schema = json.loads(
+        (Path(altair.__file__).parent / "vegalite/v6/schema/vega-lite-schema.json").read_text(
+            "utf-8"
+        )
+    )
     check = jsonschema.Draft7Validator(schema)
     for name, chart in page.charts.items():
-        config = {**chart["config"], "background": "white"}  # null is not in the schema, but has a meaning
+        config = {
+            **chart["config"],
+            "background": "white",
+        }  # null is not in the schema, but has a meaning
         assert not list(check.iter_errors({**chart, "datasets": {}, "config": config})), name
 
 
@@ -125,7 +145,9 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     found = report_of(result, tmp_path / "report.html")
     assert [section["id"] for section in found.all("section")] == SECTIONS
     assert ("prototype-1" in found.charts) == (result.learned.prototypes is not None)
-    assert ("does not learn prototypes. PTBCC does" in found.words) == (result.learned.prototypes is None)
+    assert ("does not learn prototypes. PTBCC does" in found.words) == (
+        result.learned.prototypes is None
+    )
     has_matrices = result.learned.confusion is not None or result.learned.weights is not None
     assert ("annotator" in found.charts) == has_matrices
     assert ("does not learn confusion matrices of annotators" in found.words) != has_matrices
@@ -133,7 +155,12 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
 
 @pytest.mark.parametrize(
     "votes",
-    [votes_of(a="x"), votes_of(a="xxx", b="xx"), votes_of(a="xy", b="yx"), votes_of(a="x", b="y", c="z")],
+    [
+        votes_of(a="x"),
+        votes_of(a="xxx", b="xx"),
+        votes_of(a="xy", b="yx"),
+        votes_of(a="x", b="y", c="z"),
+    ],
     ids=["one vote", "one class", "ties only", "one annotator"],
 )
 @pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "hds"])
@@ -149,7 +176,9 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     annotator = rng.integers(700, size=task.size)
     label = np.where(rng.random(task.size) < 0.6, task % 70, rng.integers(70, size=task.size))
     names = [f"a rather long name of task number {i:06d}" for i in task]
-    result = finegold.aggregate(Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2)
+    result = finegold.aggregate(
+        Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2
+    )
     found = report_of(result, tmp_path / "report.html")
     assert len(found.source.encode()) < 5_000_000
     doubtful = int(doubts(result).any.sum())
@@ -167,15 +196,21 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
     assert len(shown.matrices) == shown.shown.total == 30
     rng = np.random.default_rng(2)
     votes = Annotations.from_arrays(
-        np.repeat(np.arange(400), 5), rng.integers(100, size=2000), rng.permutation(np.repeat(np.arange(50), 40))
+        np.repeat(np.arange(400), 5),
+        rng.integers(100, size=2000),
+        rng.permutation(np.repeat(np.arange(50), 40)),
     )
     shown = view(finegold.aggregate(votes, "ptbcc", max_iterations=3)).annotators.confusions
     assert len(shown.matrices) == 24
-    assert shown.shown.words.startswith("24 of 100 shown, ordered by number of votes; the rest is in result.confusion")
+    assert shown.shown.words.startswith(
+        "24 of 100 shown, ordered by number of votes; the rest is in result.confusion"
+    )
 
 
 def test_a_model_without_votes_says_how_to_get_them(sample, tmp_path):
-    found = report_of(replace(sample, annotations=None), tmp_path / "report.html", truth=SAMPLE / "truth.csv")
+    found = report_of(
+        replace(sample, annotations=None), tmp_path / "report.html", truth=SAMPLE / "truth.csv"
+    )
     assert "94.3 % of the checked labels are right" in found.words
     assert "saved by an older version of Finegold" in found.words
     assert "prototype-1" in found.charts
@@ -199,8 +234,13 @@ def test_a_saved_result_has_the_same_report(sample, tmp_path):
 
 def test_truths_that_nobody_voted_for_are_wrong_and_named(tmp_path):
     result = finegold.aggregate(votes_of(a="xyx", b="yyy", c="xxx"))
-    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
-        found = report_of(result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"})
+    with pytest.warns(
+        FinegoldWarning,
+        match="1 truth belongs to a task without votes and cannot be used: elsewhere",
+    ):
+        found = report_of(
+            result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"}
+        )
     assert "50.0 % of the checked labels are right, by 2 known truths" in found.words
 
 

@@ -19,7 +19,9 @@ def sample():
     return finegold.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
-def test_the_quality_is_that_of_the_confidences_and_measured_accuracy_stands_beside_the_majority_vote(sample):
+def test_the_quality_is_that_of_the_confidences_and_measured_accuracy_stands_beside_the_majority_vote(
+    sample,
+):
     found, sure = view(sample, SAMPLE / "truth.csv").quality, sample.confidence
     assert found.expected == pytest.approx(sure.mean())
     assert found.errors == pytest.approx((1 - sure).sum())
@@ -36,17 +38,28 @@ def test_the_quality_is_that_of_the_confidences_and_measured_accuracy_stands_bes
 def test_gold_truths_are_neither_judged_nor_in_doubt():
     votes = votes_of(a="xy", b="xy", c="xxy")
     result = finegold.aggregate(votes, "mv", gold={"a": "x"})
-    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
+    with pytest.warns(
+        FinegoldWarning,
+        match="1 truth belongs to a task without votes and cannot be used: elsewhere",
+    ):
         found = view(result, {"a": "y", "c": "x", "elsewhere": "x"})
-    assert "1 of the truths belong to tasks without votes and are not counted." in found.quality.sentences
-    assert "1 of the truths were given to the method as gold and are not counted." in found.quality.sentences
+    assert (
+        "1 of the truths belong to tasks without votes and are not counted."
+        in found.quality.sentences
+    )
+    assert (
+        "1 of the truths were given to the method as gold and are not counted."
+        in found.quality.sentences
+    )
     assert found.quality.n_gold == 1
     assert found.quality.judged.n == 1
     assert [row.task for row in found.tasks.rows] == ["b"]
 
 
 def test_doubts_are_counted_as_by_hand():
-    result = finegold.aggregate(votes_of(tie="xy", sure="xxx", close="xxxyyyz", clear="xxxxy"), "mv")
+    result = finegold.aggregate(
+        votes_of(tie="xy", sure="xxx", close="xxxyyyz", clear="xxxxy"), "mv"
+    )
     found = doubts(result)
     names = list(result.task_names)
     assert [names[i] for i in np.flatnonzero(found.tied)] == ["close", "tie"]
@@ -63,10 +76,17 @@ def test_a_flip_names_the_majority_and_every_vote_with_its_weight_as_why_does(sa
     assert row.rival == most.label != row.label
     assert sum(one.votes for one in row.tally) == row.n_votes == len(row.votes)
     for vote in row.votes:
-        assert (vote.weight > 0) == (vote.label == row.label) or vote.label not in (row.label, row.rival)
-    assert [vote.weight for vote in row.votes] == sorted((vote.weight for vote in row.votes), reverse=True)
+        assert (vote.weight > 0) == (vote.label == row.label) or vote.label not in (
+            row.label,
+            row.rival,
+        )
+    assert [vote.weight for vote in row.votes] == sorted(
+        (vote.weight for vote in row.votes), reverse=True
+    )
     why = sample.why(sample.task_names[row.code]).to_dicts()[1:]
-    assert sorted(vote.weight for vote in row.votes) == pytest.approx(sorted(each["weight"] for each in why), abs=1e-3)
+    assert sorted(vote.weight for vote in row.votes) == pytest.approx(
+        sorted(each["weight"] for each in why), abs=1e-3
+    )
 
 
 def test_many_votes_on_a_task_are_counted_where_they_are_not_listed():
@@ -98,14 +118,21 @@ def test_classes_are_called_confused_only_with_enough_votes():
     seldom = {f"u{i}": "zzzzx" for i in range(3)}
     found = view(finegold.aggregate(votes_of(**often, **seldom), "mv")).classes
     assert {one.truth for one in found.mistakes} == {"x"}
-    assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [("x", "y"), ("z", None)]
+    assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [
+        ("x", "y"),
+        ("z", None),
+    ]
 
 
 def simulated(n_annotators, n_tasks, accuracy, more):
     """The annotators of a result with votes of the first n, and of others that `more` makes of these."""
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=n_tasks)
-    own = np.where(rng.random((n_annotators, n_tasks)) < accuracy, truth, rng.integers(3, size=(n_annotators, n_tasks)))
+    own = np.where(
+        rng.random((n_annotators, n_tasks)) < accuracy,
+        truth,
+        rng.integers(3, size=(n_annotators, n_tasks)),
+    )
     votes = np.vstack([own, *more(own)])
     task, annotator = np.meshgrid(np.arange(n_tasks), np.arange(len(votes)))
     annotations = finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel())
@@ -123,8 +150,12 @@ def test_annotators_who_copy_stand_in_one_group_and_who_votes_for_one_class_only
 
 
 def test_a_key_finds_tasks_and_classes_as_they_are_written():
-    result = finegold.aggregate(finegold.Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], [0, 1, 1]))
-    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: 3"):
+    result = finegold.aggregate(
+        finegold.Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], [0, 1, 1])
+    )
+    with pytest.warns(
+        FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: 3"
+    ):
         key = match_truth(result, {"1": "0", "2": "7", "3": "0"})
     assert (key.codes.tolist(), key.class_names, key.unmatched) == ([0, 2], [0, 1, "7"], ["3"])
     assert (key.n_known, key.n_unmatched, key.n_new_classes, key.n_unvoted) == (2, 1, 1, 1)
@@ -140,7 +171,13 @@ def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
 
 @pytest.mark.parametrize(
     ("share", "digits", "text"),
-    [(0.5, 0, "50 %"), (1.0, 0, "100 %"), (0.9999, 0, "over 99 %"), (0.0001, 0, "under 1 %"), (0.0, 1, "0.0 %")],
+    [
+        (0.5, 0, "50 %"),
+        (1.0, 0, "100 %"),
+        (0.9999, 0, "over 99 %"),
+        (0.0001, 0, "under 1 %"),
+        (0.0, 1, "0.0 %"),
+    ],
 )
 def test_nearly_all_is_not_all(share, digits, text):
     assert percent(share, digits).replace("\u202f", " ") == text

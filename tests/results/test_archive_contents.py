@@ -26,8 +26,12 @@ from tests.support.cli_helpers import refusal_of
 from tests.support.signals import interrupt_at
 
 DAMAGED = "is not a result saved by Finegold, or it is damaged; make one with finegold aggregate"
-CSV = "task,annotator,label\n" + "".join(f"t{t},{w},{y}\n" for t, w, y in zip(*sample_votes(n_tasks=40), strict=True))
-NEW = "task,annotator,label\n" + "".join(f"{task},{w},{w % 3}\n" for task in ("t1", "new") for w in (0, 1, 99))
+CSV = "task,annotator,label\n" + "".join(
+    f"t{t},{w},{y}\n" for t, w, y in zip(*sample_votes(n_tasks=40), strict=True)
+)
+NEW = "task,annotator,label\n" + "".join(
+    f"{task},{w},{w % 3}\n" for task in ("t1", "new") for w in (0, 1, 99)
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,9 @@ def folder(tmp_path_factory):
     (place / "votes.csv").write_text(CSV)
     (place / "new.csv").write_text(NEW)
     for method, settings in (("ds", {}), ("ptbcc", {})):
-        finegold.aggregate(place / "votes.csv", method, **settings).save(place / f"{method}.finegold")
+        finegold.aggregate(place / "votes.csv", method, **settings).save(
+            place / f"{method}.finegold"
+        )
     gold = {"t1": ["0", "2"], "t2": []}
     finegold.aggregate(place / "votes.csv", multi=True, gold=gold).save(place / "sets.finegold")
     return place
@@ -51,7 +57,12 @@ def crafted(folder, tmp_path):
         for name, change in dict(arrays).items():
             kept[f"{name}.npy"] = change(kept[f"{name}.npy"]) if callable(change) else change
         path = tmp_path / "crafted.finegold"
-        path.write_bytes(pack({**manifest, **entries}, {name: kept[name] for name in kept if kept[name] is not None}))
+        path.write_bytes(
+            pack(
+                {**manifest, **entries},
+                {name: kept[name] for name in kept if kept[name] is not None},
+            )
+        )
         return path
 
     return make
@@ -86,7 +97,9 @@ BAD_ARRAYS = {
     "a posterior with NaN": {"posterior": with_first(np.nan)},
     "a posterior that sums to more": {"posterior": with_first(0.999)},
     "a negative posterior": {"posterior": with_first(-0.5)},
-    "a posterior of one class less": {"posterior": lambda posterior: np.full((len(posterior), 2), 0.5)},
+    "a posterior of one class less": {
+        "posterior": lambda posterior: np.full((len(posterior), 2), 0.5)
+    },
     "a posterior of 16-bit floats": {"posterior": lambda posterior: posterior.astype(np.float16)},
     "a posterior of objects": {"posterior": np.array([{}], dtype=object)},
     "labels that do not exist": {"label_codes": with_first(3)},
@@ -136,14 +149,20 @@ def test_manifests_of_wrong_types_are_refused(crafted, entries):
         finegold.load(crafted(**entries))
 
 
-@pytest.mark.parametrize("settings", [{"max_iterations": "x"}, {"quality": None}, {"seed": True}, {"tolerance": []}])
+@pytest.mark.parametrize(
+    "settings", [{"max_iterations": "x"}, {"quality": None}, {"seed": True}, {"tolerance": []}]
+)
 def test_settings_of_wrong_types_are_refused_where_they_are_used(crafted, folder, settings):
     result = finegold.load(crafted(settings=settings))
-    with pytest.raises(InputError, match=f"the model has {next(iter(settings))} = .* which ds cannot use"):
+    with pytest.raises(
+        InputError, match=f"the model has {next(iter(settings))} = .* which ds cannot use"
+    ):
         result.update(folder / "new.csv")
 
 
-@pytest.mark.parametrize("seen", [None, lambda seen: seen[1:], lambda seen: seen[:, :2], lambda seen: -seen])
+@pytest.mark.parametrize(
+    "seen", [None, lambda seen: seen[1:], lambda seen: seen[:, :2], lambda seen: -seen]
+)
 def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
     lists_it = {"more": []} if seen is None else {}
     result = finegold.load(crafted({"more.seen": seen}, **lists_it))
@@ -176,7 +195,9 @@ def test_models_of_every_method_pass(name, tmp_path):
     assert set(made.keeps) <= set(again.learned.statistics)
 
 
-def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(folder, tmp_path):
+def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(
+    folder, tmp_path
+):
     before = finegold.load(folder / "ds.finegold")
     made = replace(before, known_annotators=1, temperature=2.0, votes_folded_in=7)
     made.save(tmp_path / "m.finegold")
@@ -197,7 +218,9 @@ def test_a_setting_of_a_method_may_be_called_prior(folder, tmp_path):
     assert finegold.load(tmp_path / "m.finegold").settings["prior"] == "flat"
 
 
-@pytest.mark.parametrize("settings", [{"prior": "x"}, {"calibrated": -1}, {"calibrated": "x"}, {"weights": 3}])
+@pytest.mark.parametrize(
+    "settings", [{"prior": "x"}, {"calibrated": -1}, {"calibrated": "x"}, {"weights": 3}]
+)
 def test_fields_of_wrong_types_among_the_settings_are_refused(crafted, settings):
     with pytest.raises(InputError, match=DAMAGED):
         finegold.load(crafted(settings=settings, beside_settings=list(settings)))
@@ -263,10 +286,13 @@ def test_sets_that_do_not_fit_the_classes_are_refused(crafted, entries):
 def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
     manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
     path = tmp_path / "bomb.finegold"
-    path.write_bytes(pack(manifest, {**arrays, "posterior.npy": bytes(40 * 2**20)}, zipfile.ZIP_DEFLATED))
+    path.write_bytes(
+        pack(manifest, {**arrays, "posterior.npy": bytes(40 * 2**20)}, zipfile.ZIP_DEFLATED)
+    )
     assert path.stat().st_size < 100_000
     with pytest.raises(
-        InputError, match=r"bomb.finegold unpacks to 41,9.* bytes, more than the 33,554,432 .*FINEGOLD_MAX_UNP"
+        InputError,
+        match=r"bomb.finegold unpacks to 41,9.* bytes, more than the 33,554,432 .*FINEGOLD_MAX_UNP",
     ):
         finegold.load(path)
     path.write_bytes(pack(manifest, arrays, zipfile.ZIP_DEFLATED))
@@ -295,7 +321,13 @@ def test_pointers_must_grow_from_zero_to_the_end():
     arrays = [votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold]
     sizes = {"T": 2, "W": 2, "K": 2}
     check_votes(*arrays, sizes)
-    for number, wrong in ((0, [0, 2, 2]), (0, [1, 2, 3]), (0, [0, 2, 4]), (1, [0, 2, 1, 3]), (1, [0, 1, 3])):
+    for number, wrong in (
+        (0, [0, 2, 2]),
+        (0, [1, 2, 3]),
+        (0, [0, 2, 4]),
+        (1, [0, 2, 1, 3]),
+        (1, [0, 1, 3]),
+    ):
         bad = [*arrays]
         bad[number] = np.array(wrong)
         with pytest.raises(ValueError, match="_ptr"):
@@ -346,7 +378,9 @@ def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
     path = tmp_path / "half"
     votes = half_done(IBCC(inference="ep"), path)
     manifest, arrays = unpack(path.read_bytes())
-    name = next(name for name, values in arrays.items() if "state" in name and values.dtype.kind in "iu")
+    name = next(
+        name for name, values in arrays.items() if "state" in name and values.dtype.kind in "iu"
+    )
     arrays[name] = arrays[name] + 1
     path.write_bytes(pack(manifest, arrays))
     with pytest.raises(InputError, match="damaged"):
@@ -357,7 +391,10 @@ def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "votes.csv").write_text(CSV)
     half_done(HDS(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
     given = {"classes": [0, 1, 2, 3], "checkpoint": tmp_path / "half", "resume": True}
-    with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
+    with pytest.raises(
+        InputError,
+        match=r"belongs to another fit .*resume with the same votes, classes and settings",
+    ):
         finegold.aggregate(tmp_path / "votes.csv", "hds", **given)
 
 

@@ -44,7 +44,9 @@ def test_macro_f1_splits_a_tie_among_its_classes() -> None:
 
 def test_log_loss_is_the_mean_of_minus_the_natural_logarithm() -> None:
     posterior = np.array([[0.5, 0.5], [0.9, 0.1]])
-    assert metrics.log_loss(posterior, codes(0, 1)) == pytest.approx(-(np.log(0.5) + np.log(0.1)) / 2)
+    assert metrics.log_loss(posterior, codes(0, 1)) == pytest.approx(
+        -(np.log(0.5) + np.log(0.1)) / 2
+    )
 
 
 def test_log_loss_of_a_certain_mistake_is_finite() -> None:
@@ -67,9 +69,15 @@ def test_opposite_gaps_of_one_bin_cancel_and_those_of_two_bins_do_not() -> None:
 
 def test_a_confidence_on_the_edge_of_two_bins_belongs_to_the_lower() -> None:
     posterior = np.array([[0.5, 0.25, 0.25], [0.5, 0.3, 0.2], [0.45, 0.3, 0.25], [0.55, 0.25, 0.2]])
-    gaps = [0.5, 0.5, -0.45]  # of the tasks with at most 0.5, the last one is wrong; then the one above
+    gaps = [
+        0.5,
+        0.5,
+        -0.45,
+    ]  # of the tasks with at most 0.5, the last one is wrong; then the one above
     expected = (abs(sum(gaps)) + 0.45) / 4
-    assert metrics.calibration_error(posterior, codes(0, 0, 1, 0), bins=2) == pytest.approx(expected)
+    assert metrics.calibration_error(posterior, codes(0, 0, 1, 0), bins=2) == pytest.approx(
+        expected
+    )
 
 
 def test_without_any_truth_there_is_nothing_to_judge_by() -> None:

@@ -55,7 +55,11 @@ def test_scores_are_means_with_central_intervals() -> None:
 
 
 def test_metrics_are_those_of_the_definitions() -> None:
-    labels, truth, scale = np.array([0, 1, 2, 2]), np.array([0, 2, 2, -1]), np.array([1.0, 2.0, 3.0])
+    labels, truth, scale = (
+        np.array([0, 1, 2, 2]),
+        np.array([0, 2, 2, -1]),
+        np.array([1.0, 2.0, 3.0]),
+    )
     assert mean_absolute_error(labels, truth, scale) == pytest.approx(1 / 3)
     found, true = scale[labels[:3]], scale[truth[:3]]
     by_chance = np.mean([(one - other) ** 2 for one in found for other in true])
@@ -66,21 +70,29 @@ def test_metrics_are_those_of_the_definitions() -> None:
 
 
 def test_results_have_scores_in_the_order_given() -> None:
-    table = pl.DataFrame({"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["low", "high", "mid", "high"]})
+    table = pl.DataFrame(
+        {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["low", "high", "mid", "high"]}
+    )
     result = finegold.aggregate(table, "mv", ordered=["low", "mid", "high"])
     assert result.scores().columns == ["task", "score", "score_low", "score_high"]
     assert result.scores()["score"].to_list() == [2.0, 2.5]
     with pytest.raises(InputError, match="label 'high' is not among the classes low, mid"):
         finegold.aggregate(table, "mv", ordered=["low", "mid"])
-    with pytest.raises(InputError, match="both list the classes; leave out classes, or leave out ordered"):
-        finegold.aggregate(table, "mv", ordered=["low", "mid", "high"], classes=["low", "mid", "high"])
+    with pytest.raises(
+        InputError, match="both list the classes; leave out classes, or leave out ordered"
+    ):
+        finegold.aggregate(
+            table, "mv", ordered=["low", "mid", "high"], classes=["low", "mid", "high"]
+        )
     for few in (["low"], "low,mid,high", []):
         with pytest.raises(InputError, match="needs at least two classes"):
             finegold.aggregate(table, "mv", ordered=few)  # type: ignore[arg-type]
 
 
 def test_labels_get_scores_on_the_command_line(votes: Path, tmp_path: Path) -> None:
-    done = succeed("aggregate", votes, "--method", "mv", "--ordered", "1,2,3", "-o", tmp_path / "labels.csv")
+    done = succeed(
+        "aggregate", votes, "--method", "mv", "--ordered", "1,2,3", "-o", tmp_path / "labels.csv"
+    )
     assert "--ordered" not in done.stderr
     table = pl.read_csv(tmp_path / "labels.csv")
     assert table.columns == [
@@ -95,13 +107,18 @@ def test_labels_get_scores_on_the_command_line(votes: Path, tmp_path: Path) -> N
         "score_high",
     ]
     assert table["score"].to_list() == pytest.approx([4 / 3, 3, 2, 7 / 3])
-    printed = json.loads(run("aggregate", votes, "--method", "mv", "--ordered", "1,2,3", "--json").stdout)
+    printed = json.loads(
+        run("aggregate", votes, "--method", "mv", "--ordered", "1,2,3", "--json").stdout
+    )
     assert printed["labels"][1]["score"] == 3
 
 
 def test_an_order_is_proposed_for_consecutive_integers(votes: Path) -> None:
     done = run("aggregate", votes, "--method", "mv")
-    assert "classes are 1 to 3; if they are a scale, --ordered 1,2,3 adds expected scores" in done.stderr
+    assert (
+        "classes are 1 to 3; if they are a scale, --ordered 1,2,3 adds expected scores"
+        in done.stderr
+    )
     assert "score" not in done.stdout
 
 
@@ -121,11 +138,17 @@ def test_agreement_is_weighted(votes: Path, tmp_path: Path) -> None:
     assert found["level"] == "interval"
     assert found["alpha"] == finegold.agreement(votes, level="interval").alpha
     words = write(
-        tmp_path / "words.csv", CSV.replace(",1\n", ",low\n").replace(",2\n", ",mid\n").replace(",3\n", ",top\n")
+        tmp_path / "words.csv",
+        CSV.replace(",1\n", ",low\n").replace(",2\n", ",mid\n").replace(",3\n", ",top\n"),
     )
-    assert json.loads(run("agreement", words, "--ordered", "low,mid,top", "--json").stdout)["level"] == "ordinal"
+    assert (
+        json.loads(run("agreement", words, "--ordered", "low,mid,top", "--json").stdout)["level"]
+        == "ordinal"
+    )
     assert json.loads(run("agreement", votes, "--json").stdout)["level"] == "nominal"
 
 
 def test_options_that_contradict_each_other_are_refused(votes: Path) -> None:
-    assert "both list the classes" in refusal_of("aggregate", votes, "--ordered", "1,2,3", "--classes", "1,2,3")
+    assert "both list the classes" in refusal_of(
+        "aggregate", votes, "--ordered", "1,2,3", "--classes", "1,2,3"
+    )

@@ -31,7 +31,9 @@ ROWS = [
     ("t2", "bob", ["b", "c"]),
     ("t2", "eve", []),
 ]
-SEEN = {(task, who, option) for task, who, labels in ROWS for option in labels} | {("t2", "eve", "")}
+SEEN = {(task, who, option) for task, who, labels in ROWS for option in labels} | {
+    ("t2", "eve", "")
+}
 
 
 def columns(labels: list[Any] | None = None) -> dict[str, list[Any]]:
@@ -42,7 +44,8 @@ def columns(labels: list[Any] | None = None) -> dict[str, list[Any]]:
 def chosen_in(votes: finegold.Annotations) -> set[tuple[Any, ...]]:
     names = [list(one) for one in (votes.task_names, votes.annotator_names, votes.class_names)]
     return {
-        tuple(name[code] for name, code in zip(names, codes, strict=True)) for codes in zip(*votes.votes(), strict=True)
+        tuple(name[code] for name, code in zip(names, codes, strict=True))
+        for codes in zip(*votes.votes(), strict=True)
     }
 
 
@@ -84,7 +87,9 @@ def test_the_separator_is_the_first_that_occurs() -> None:
         (['["a", "b"]', "a"], [1, 9], True),
     ],
 )
-def test_sets_are_found_where_most_votes_hold_several_labels(cells: list[str], counts: list[int], found: bool) -> None:
+def test_sets_are_found_where_most_votes_hold_several_labels(
+    cells: list[str], counts: list[int], found: bool
+) -> None:
     assert hold_sets(cells, np.array(counts)) is found
 
 
@@ -115,7 +120,9 @@ def test_truths_are_split_so_that_options_are_known() -> None:
 )
 def test_lists_of_any_table_are_sets(made: Any) -> None:
     assert chosen_in(finegold.read(made(), multi=True)) == SEEN
-    with pytest.warns(FinegoldWarning, match=r"the votes are sets of labels, such as \[.*use multi=False"):
+    with pytest.warns(
+        FinegoldWarning, match=r"the votes are sets of labels, such as \[.*use multi=False"
+    ):
         found = finegold.aggregate(made())
     assert found.label_sets is not None
 
@@ -129,7 +136,9 @@ def test_files_hold_sets(tmp_path: Path) -> None:
     for name in ("votes.parquet", "votes.jsonl", "votes.csv"):
         votes = finegold.read(tmp_path / name, multi=True)
         assert chosen_in(votes) == SEEN, name
-        assert votes.counts == finegold.Annotations.from_arrays([1], [1], [1]).counts.__class__(6, 0), name
+        assert votes.counts == finegold.Annotations.from_arrays([1], [1], [1]).counts.__class__(
+            6, 0
+        ), name
     wide = "task,ann,bob,eve\nt1,a;b,b;a,a\nt2,c,b;c,[]\n"
     (tmp_path / "wide.csv").write_text(wide)
     assert chosen_in(finegold.read(tmp_path / "wide.csv", wide=True, multi=True)) == SEEN
@@ -141,7 +150,10 @@ def test_rows_of_one_annotator_on_one_task_are_one_set() -> None:
     votes = finegold.read(table, multi=True)
     assert (chosen_in(votes), votes.n_votes) == (SEEN, len(SEEN))
     for rule in ("last", "majority", "error"):
-        with pytest.raises(InputError, match="all rows of an annotator on a task are one answer; leave out repeated"):
+        with pytest.raises(
+            InputError,
+            match="all rows of an annotator on a task are one answer; leave out repeated",
+        ):
             finegold.read(table, multi=True, repeated=rule)
 
 
@@ -158,7 +170,12 @@ def test_blank_cells_are_no_answers_and_are_counted() -> None:
 def test_options_are_cleaned_as_classes_are() -> None:
     table = columns(["A;b", "a;b", "a", "c", "b;c", "c"])
     assert list(finegold.read(table, multi=True, normalise=True).class_names) == ["a", "b", "c", ""]
-    assert list(finegold.read(table, multi=True, alias={"A": "b"}).class_names) == ["a", "b", "c", ""]
+    assert list(finegold.read(table, multi=True, alias={"A": "b"}).class_names) == [
+        "a",
+        "b",
+        "c",
+        "",
+    ]
     given = finegold.read(columns(), multi=True, classes=["c", "b", "a", "z"])
     assert list(given.class_names) == ["c", "b", "a", "z", ""]
     with pytest.raises(InputError, match=r"row 4: label 'c' is not among the classes a, b"):
@@ -169,7 +186,9 @@ def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
     with pytest.raises(InputError, match='column "label" holds a list'):
         finegold.read(pd.DataFrame(columns()))
     table = columns(["a;b", "a;b", "a", "b", "b;a", "b"])
-    with pytest.warns(FinegoldWarning, match="if annotators may choose several labels, use multi=True"):
+    with pytest.warns(
+        FinegoldWarning, match="if annotators may choose several labels, use multi=True"
+    ):
         assert list(finegold.aggregate(table, multi=False).class_names) == ["a", "a;b", "b", "b;a"]
 
 
@@ -177,15 +196,23 @@ def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
     ("more", "message"),
     [
         ({"gold": {"t9": "a"}}, "none of the 1 truths belongs to a task with votes"),
-        ({"engine": "dask"}, "for sets of labels, the method anchored runs on this machine; leave out engine"),
+        (
+            {"engine": "dask"},
+            "for sets of labels, the method anchored runs on this machine; leave out engine",
+        ),
         (
             {"predictions": (["t1"], [[1.0, 0.0, 0.0]])},
             "predictions cannot be combined with sets of labels; leave out predictions",
         ),
-        ({"checkpoint": "x.part"}, "checkpoint cannot be combined with sets of labels; leave out checkpoint"),
+        (
+            {"checkpoint": "x.part"},
+            "checkpoint cannot be combined with sets of labels; leave out checkpoint",
+        ),
     ],
 )
-def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_options_that_have_no_meaning_for_sets_are_refused(
+    more: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     if "checkpoint" in more:
         more = {"checkpoint": tmp_path / "x.part"}
     with pytest.raises(InputError, match=message):
@@ -196,15 +223,24 @@ def test_methods_are_compared_on_each_task_and_option() -> None:
     made = simulated_sets(1, n_tasks=40, n_options=4)
     found = finegold.compare(made.table(), ["mv", "anchored", "ds"], truth=made.truth, multi=True)
     assert [row["method"] for row in found.rows()] == ["mv", "multi", "ds"]
-    results = [finegold.aggregate(made.table(), method, multi=True) for method in ("mv", "anchored", "ds")]
+    results = [
+        finegold.aggregate(made.table(), method, multi=True) for method in ("mv", "anchored", "ds")
+    ]
     for row, result in zip(found.rows(), results, strict=True):
         yes = result.posterior > 0.5
-        true = [[name in made.truth[task] for name in result.class_names] for task in result.task_names]
+        true = [
+            [name in made.truth[task] for name in result.class_names] for task in result.task_names
+        ]
         assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
     assert len(found.labels()) == 160
-    without = finegold.compare(made.table(), ["anchored", "ds"], truth=made.truth, multi=True)  # mv is fitted only
+    without = finegold.compare(
+        made.table(), ["anchored", "ds"], truth=made.truth, multi=True
+    )  # mv is fitted only
     assert [row["method"] for row in without.rows()] == ["multi", "ds"]
-    assert found.labels()["task"].to_list()[0] == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
+    assert (
+        found.labels()["task"].to_list()[0]
+        == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
+    )
 
 
 def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
@@ -251,7 +287,9 @@ def test_an_update_equals_a_fit_of_all_votes() -> None:
 
 
 def test_an_update_replaces_or_joins_the_answers_of_who_answered_before() -> None:
-    first = finegold.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x;y"]}, "mv", multi=True)
+    first = finegold.aggregate(
+        {"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x;y"]}, "mv", multi=True
+    )
     new = {"task": [1, 2], "worker": ["a", "c"], "label": ["z", "y"]}
     shares = {}
     for repeated in ("first", "last", "all"):
@@ -271,12 +309,15 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
         "single vote to predict": lambda: result.predict("t1", "ann"),
         "expected score": result.scores,
         "single label to train on": lambda: result.export(tmp_path / "x.parquet", "torch"),
-        "matrices that could be a prior": lambda: finegold.aggregate(columns(list("aabbab")), "ds", prior=result),
+        "matrices that could be a prior": lambda: finegold.aggregate(
+            columns(list("aabbab")), "ds", prior=result
+        ),
         "single label to audit": lambda: finegold.audit(result, {"t1": "a"}),
     }
     for what, ask in refused.items():
         with pytest.raises(
-            InputError, match=f"sets of labels have no {what}.*use multi=False to take each set as a class"
+            InputError,
+            match=f"sets of labels have no {what}.*use multi=False to take each set as a class",
         ):
             ask()
     assert result.soft_labels().columns == ["task", "a", "b", "c"]
@@ -287,7 +328,9 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
 def test_answers_without_any_option_have_empty_sets(method: str, tmp_path: Path) -> None:
-    result = finegold.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": ["[]"] * 3}, method, multi=True)
+    result = finegold.aggregate(
+        {"task": [1, 1, 2], "worker": list("aba"), "label": ["[]"] * 3}, method, multi=True
+    )
     result.save(tmp_path / "m.finegold")
     for one in (result, finegold.load(tmp_path / "m.finegold")):
         assert one.sets() == [[], []]
@@ -321,7 +364,10 @@ def test_annotators_are_judged_as_the_truth_judges_them() -> None:
             for task, who, label in zip(*made[:3], strict=True)
             if who == row["worker"]
         ]
-        hits, true = sum(len(label & truth) for label, truth in answers), sum(len(truth) for _, truth in answers)
+        hits, true = (
+            sum(len(label & truth) for label, truth in answers),
+            sum(len(truth) for _, truth in answers),
+        )
         assert row["sensitivity"] == pytest.approx(hits / true, abs=0.12)
         assert row["n_chosen"] == sum(len(label) for label, _ in answers)
         assert row["specificity"] > 0.8
@@ -334,7 +380,8 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     assert list(table.columns) == ["task", "labels", "confidence", "n_votes", "a", "b", "c"]
     assert table["labels"].tolist()[0] == "a;b"
     assert (
-        (table[["a", "b", "c"]] > 0.5).to_numpy() == [["a" in s, "b" in s, "c" in s] for s in table["labels"]]
+        (table[["a", "b", "c"]] > 0.5).to_numpy()
+        == [["a" in s, "b" in s, "c" in s] for s in table["labels"]]
     ).all()
     p = table[["a", "b", "c"]].to_numpy()
     assert table["confidence"].to_numpy() == pytest.approx(np.maximum(p, 1 - p).prod(axis=1))
@@ -344,10 +391,14 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
     assert by_option["n_chosen"].tolist() == [1, 1, 1, 1, 2, 1, 1, 0, 0]
 
 
-def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
     first = finegold.aggregate(table, multi=True).posterior
-    shuffled = finegold.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).posterior
+    shuffled = finegold.aggregate(
+        table.sample(fraction=1.0, shuffle=True, seed=3), multi=True
+    ).posterior
     assert (first == shuffled).all()
     monkeypatch.setattr(result_sets, "MOST_CELLS", 200)
     assert finegold.aggregate(table, multi=True).posterior == pytest.approx(first, abs=1e-9)
@@ -365,7 +416,9 @@ def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_tas
 def test_metrics_of_sets() -> None:
     labelled: Any = SimpleNamespace(sets=lambda: [["a"], ["c", "a"], []])
     figures = set_figures(labelled, [0, 1, 2], [{"a", "b"}, {"c"}, set()])
-    assert figures == pytest.approx({"exact_match": 1 / 3, "micro_f1": 4 / 6, "macro_f1": (2 / 3 + 0 + 1) / 3})
+    assert figures == pytest.approx(
+        {"exact_match": 1 / 3, "micro_f1": 4 / 6, "macro_f1": (2 / 3 + 0 + 1) / 3}
+    )
     assert set_figures(labelled, [2], [set()]) == {"exact_match": 1, "micro_f1": 1, "macro_f1": 1}
 
 
@@ -380,21 +433,38 @@ def test_metrics_of_sets() -> None:
 )
 def test_truths_may_be_written_in_many_ways(truth: Any) -> None:
     score = finegold.evaluate(columns(), truth, "mv", multi=True)[0]
-    assert (score["exact_match"], score["micro_f1"], score["n_truths"], score["n_truths_unused"]) == (1, 1, 2, 1)
+    assert (
+        score["exact_match"],
+        score["micro_f1"],
+        score["n_truths"],
+        score["n_truths_unused"],
+    ) == (1, 1, 2, 1)
 
 
 def test_truths_that_match_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="none of the 1 truths belongs to a task"):
         finegold.evaluate(columns(), {"t7": "a"}, multi=True)
-    with pytest.raises(InputError, match=r"holds an option of the votes: the truths have 'z', the votes have 'a'"):
+    with pytest.raises(
+        InputError, match=r"holds an option of the votes: the truths have 'z', the votes have 'a'"
+    ):
         finegold.evaluate(columns(), {"t1": "z"}, multi=True)
 
 
 @pytest.mark.parametrize(
     ("limit", "value", "method", "message"),
     [
-        ("MOST_PAIRS", 11, "anchored", "3 annotators and 3 options are too many for sets of labels"),  # and "nothing"
-        ("MOST_PROBABILITIES", 5, "ds", "2 tasks and 3 options are too many for a fit of each option"),
+        (
+            "MOST_PAIRS",
+            11,
+            "anchored",
+            "3 annotators and 3 options are too many for sets of labels",
+        ),  # and "nothing"
+        (
+            "MOST_PROBABILITIES",
+            5,
+            "ds",
+            "2 tasks and 3 options are too many for a fit of each option",
+        ),
     ],
 )
 def test_what_does_not_fit_into_memory_is_refused_and_votes_on_options_fit(
@@ -408,7 +478,11 @@ def test_what_does_not_fit_into_memory_is_refused_and_votes_on_options_fit(
 
 def test_constants_of_the_model() -> None:
     """The prior of the bench, and what keeps probabilities away from 0 and 1."""
-    assert (multi_label.PRIOR_ANSWERS, multi_label.PRIOR_TASKS, multi_label.LEAST) == (20.0, 2.0, 1e-4)
+    assert (multi_label.PRIOR_ANSWERS, multi_label.PRIOR_TASKS, multi_label.LEAST) == (
+        20.0,
+        2.0,
+        1e-4,
+    )
 
 
 VOTES: dict[str, list[Any]] = {
@@ -417,7 +491,8 @@ VOTES: dict[str, list[Any]] = {
     "label": [["x", "y"], ["x"], ["x", "z"], ["y"], ["y"], [], ["z"], ["x", "z"], ["z"]],
 }
 CSV = "task,worker,label\n" + "".join(
-    f"{task},{worker},{';'.join(label) or '[]'}\n" for task, worker, label in zip(*VOTES.values(), strict=True)
+    f"{task},{worker},{';'.join(label) or '[]'}\n"
+    for task, worker, label in zip(*VOTES.values(), strict=True)
 )
 
 
@@ -435,7 +510,10 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     true = [set(drawn.truth[result.task_names[code]]) for code in others]
     taught = [set_figures(fitted, others, true)["micro_f1"] for fitted in (result, without)]
     assert taught[0] >= taught[1] - 0.02
-    changed = result.annotators()["sensitivity"].to_numpy() != without.annotators()["sensitivity"].to_numpy()
+    changed = (
+        result.annotators()["sensitivity"].to_numpy()
+        != without.annotators()["sensitivity"].to_numpy()
+    )
     assert changed.any()
 
 
@@ -446,22 +524,36 @@ def test_gold_comes_from_mappings_files_columns_and_votes_that_were_read(tmp_pat
     for votes_with, known in ((VOTES, gold), (VOTES, {"t3": "x;y"}), (with_column, "gold")):
         assert finegold.aggregate(votes_with, "mv", gold=known, multi=True).sets() == expected
     assert finegold.aggregate(finegold.read(VOTES, multi=True), "mv", gold=gold).sets() == expected
-    votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n")
+    votes, truth = (
+        write(tmp_path / "votes.csv", CSV),
+        write(tmp_path / "gold.csv", "task,truth\nt3,x;y\n"),
+    )
     out, model = tmp_path / "out.csv", tmp_path / "m.finegold"
-    succeed("aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", out, "--save", model)
+    succeed(
+        "aggregate", votes, "--multi", "--method", "mv", "--gold", truth, "-o", out, "--save", model
+    )
     assert finegold.load(model).sets() == expected
     assert pl.read_csv(out)["labels"].to_list() == ["x", "y", "x;y"]
     assert pl.read_csv(out)["is_gold"].to_list() == [False, False, True]
 
 
 def test_gold_that_cannot_be_used_is_said() -> None:
-    with pytest.warns(FinegoldWarning, match="1 options that nobody chose, such as 'new', which are not used"):
+    with pytest.warns(
+        FinegoldWarning, match="1 options that nobody chose, such as 'new', which are not used"
+    ):
         result = finegold.aggregate(VOTES, "mv", gold={"t3": ["x", "new"]}, multi=True)
     assert result.sets()[2] == ["x"]
-    listed = finegold.aggregate(VOTES, "mv", gold={"t3": ["x", "new"]}, classes=["x", "y", "z", "new"], multi=True)
+    listed = finegold.aggregate(
+        VOTES, "mv", gold={"t3": ["x", "new"]}, classes=["x", "y", "z", "new"], multi=True
+    )
     assert listed.sets()[2] == ["x", "new"]
     with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
-        assert finegold.aggregate(VOTES, "mv", gold={"t3": ["x"], "t9": ["x"]}, multi=True).counts.gold_unused == 1
+        assert (
+            finegold.aggregate(
+                VOTES, "mv", gold={"t3": ["x"], "t9": ["x"]}, multi=True
+            ).counts.gold_unused
+            == 1
+        )
 
 
 @pytest.mark.parametrize("method", ["ds", "hds", "ptbcc"])
@@ -470,7 +562,9 @@ def test_a_method_is_fitted_to_each_option(method: str) -> None:
     result = finegold.aggregate(drawn.table(), method, multi=True)
     assert result.method == method
     option = [(task, who, int("o2" in label)) for task, who, label in zip(*drawn[:3], strict=True)]
-    alone = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*option, strict=True), classes=[0, 1]), method)
+    alone = finegold.aggregate(
+        finegold.Annotations.from_arrays(*zip(*option, strict=True), classes=[0, 1]), method
+    )
     place = list(result.class_names).index("o2")
     assert result.task_names.to_list() == list(alone.task_names)
     assert result.posterior[:, place] == pytest.approx(alone.posterior[:, 1], abs=1e-12)
@@ -483,13 +577,30 @@ def test_fits_that_do_not_converge_are_counted() -> None:
     result = finegold.aggregate(drawn.table(), "ds", multi=True, max_iterations=1)
     assert (result.converged, result.iterations) == (False, 1)
     assert result.stopped == "4 of 4 fits did not converge"
-    assert finegold.aggregate(drawn.table(), "ds", multi=True, tolerance=0.5).stopped == "4 fits converged"
+    assert (
+        finegold.aggregate(drawn.table(), "ds", multi=True, tolerance=0.5).stopped
+        == "4 fits converged"
+    )
 
 
 def test_sets_are_evaluated_by_several_methods(tmp_path: Path) -> None:
-    votes, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\nt3,z\n")
-    done = succeed("evaluate", votes, "--multi", "--truth", truth, "--method", "anchored,mv,ds,hds,ptbcc", "--json")
-    assert all(f'"method": "{name}"' in done.stdout for name in ("multi", "mv", "ds", "hds", "ptbcc"))
+    votes, truth = (
+        write(tmp_path / "votes.csv", CSV),
+        write(tmp_path / "truth.csv", "task,truth\nt1,x\nt3,z\n"),
+    )
+    done = succeed(
+        "evaluate",
+        votes,
+        "--multi",
+        "--truth",
+        truth,
+        "--method",
+        "anchored,mv,ds,hds,ptbcc",
+        "--json",
+    )
+    assert all(
+        f'"method": "{name}"' in done.stdout for name in ("multi", "mv", "ds", "hds", "ptbcc")
+    )
 
 
 @pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
@@ -506,7 +617,10 @@ def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     assert repr(loaded) == repr(result)
     assert loaded.labels().equals(result.labels())
     assert loaded.annotators(by_option=True).equals(result.annotators(by_option=True))
-    assert (loaded.annotations.gold_sets, loaded.seconds) == (result.annotations.gold_sets, result.seconds)
+    assert (loaded.annotations.gold_sets, loaded.seconds) == (
+        result.annotations.gold_sets,
+        result.seconds,
+    )
     assert loaded.counts == result.counts
 
 
@@ -534,7 +648,8 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
     votes = tmp_path / "votes.jsonl"
     pl.DataFrame(drawn.table()).write_ndjson(votes)
     truth = write(
-        tmp_path / "truth.csv", "task,truth\n" + "".join(f"{t},{';'.join(o) or '[]'}\n" for t, o in drawn.truth.items())
+        tmp_path / "truth.csv",
+        "task,truth\n" + "".join(f"{t},{';'.join(o) or '[]'}\n" for t, o in drawn.truth.items()),
     )
     page, model = tmp_path / "report.html", tmp_path / "m.finegold"
     succeed("report", votes, "--multi", "--truth", truth, "-o", page)
@@ -546,14 +661,26 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
     assert view.tasks_shown.total == doubtful.any(axis=1).sum() > 0
     assert [row.confidence for row in view.tasks] == sorted(result.confidence[doubtful.any(axis=1)])
     first = list(result.task_names).index(view.tasks[0].task)
-    assert [option for option, _ in view.tasks[0].doubtful] == list(result.class_names[np.flatnonzero(doubtful[first])])
+    assert [option for option, _ in view.tasks[0].doubtful] == list(
+        result.class_names[np.flatnonzero(doubtful[first])]
+    )
     by_name = {row.option: row for row in view.options}
-    assert [by_name[name].n_tasks for name in list(result.class_names)] == (p > 0.5).sum(axis=0).tolist()
-    assert [by_name[name].n_doubtful for name in list(result.class_names)] == doubtful.sum(axis=0).tolist()
+    assert [by_name[name].n_tasks for name in list(result.class_names)] == (p > 0.5).sum(
+        axis=0
+    ).tolist()
+    assert [by_name[name].n_doubtful for name in list(result.class_names)] == doubtful.sum(
+        axis=0
+    ).tolist()
     assert all(row["asked"] >= 5 for row in view.pairs)
     assert view.judged is not None
     assert f"{100 * view.judged['exact_match']:.0f}\u202f% are right as a whole" in shown
-    words = {*result.class_names, *result.annotator_names, "in doubt", "sensitivity", view.tasks[0].task}
+    words = {
+        *result.class_names,
+        *result.annotator_names,
+        "in doubt",
+        "sensitivity",
+        view.tasks[0].task,
+    }
     assert all(str(word) in shown for word in words)
     assert "<script" not in shown
     result.save(model)

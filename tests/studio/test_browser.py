@@ -13,7 +13,15 @@ from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
 from tests.studio.test_reading import DIRTY, LATIN, has_words_of_programs, workbook
-from tests.support.browser import DROP, current_task, drop, first_view, fits_the_width, new_page, press
+from tests.support.browser import (
+    DROP,
+    current_task,
+    drop,
+    first_view,
+    fits_the_width,
+    new_page,
+    press,
+)
 from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import OPTION, SAMPLE
 

@@ -18,7 +18,16 @@ from finegold.studio import security
 from finegold.studio.exports import EXPORTS
 from finegold.studio.security import session_of
 from finegold.studio.serve import make_app
-from tests.support.studio_helpers import TOKEN, WAIT, copy_sample, get, refused, running, studio_in_thread, wait_until
+from tests.support.studio_helpers import (
+    TOKEN,
+    WAIT,
+    copy_sample,
+    get,
+    refused,
+    running,
+    studio_in_thread,
+    wait_until,
+)
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,9 @@ def press(page, key):
     """A key, and the next task."""
     before = current_task(page)
     page.keyboard.press(key)
-    page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
+    page.wait_for_function(
+        "before => document.getElementById('judging').dataset.task !== before", arg=before
+    )
 
 
 def drop(page, name, text):
@@ -82,4 +84,6 @@ def drop(page, name, text):
 
 
 def fits_the_width(page):
-    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    return page.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )

@@ -61,7 +61,9 @@ def database(path: Path, votes: str = CSV) -> str:
     """Put votes into the table votes of a new SQLite file, and return its address."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE votes (task, annotator, label)")
-        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in votes.split()[1:]])
+        connection.executemany(
+            "INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in votes.split()[1:]]
+        )
     return f"sqlite:///{path}"
 
 
@@ -70,4 +72,6 @@ def read_table(path: Path) -> pl.DataFrame:
     if path.suffix == ".xlsx":
         return pl.read_excel(path, engine="calamine")
     readers = {".parquet": pl.read_parquet, ".jsonl": pl.read_ndjson}
-    return readers.get(path.suffix, partial(pl.read_csv, separator="\t" if path.suffix == ".tsv" else ","))(path)
+    return readers.get(
+        path.suffix, partial(pl.read_csv, separator="\t" if path.suffix == ".tsv" else ",")
+    )(path)

@@ -20,7 +20,9 @@ LOST = "distributed.deploy.lost-worker-timeout"
 def two_workers() -> Iterator[Client]:
     with (
         dask.config.set({LOST: "10 minutes"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as workers,
         Client(workers, set_as_default=False) as client,
     ):
         yield client

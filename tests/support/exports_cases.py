@@ -71,13 +71,17 @@ def reads(
         assert unlabelled is None or first.unlabelled.to_list() == unlabelled
         assert missing is None or first.counts.missing == missing
         assert rows is None or first.counts.rows == rows
-        known = {tasks[task]: classes[code] for task, code in enumerate(first.gold.tolist()) if code >= 0}
+        known = {
+            tasks[task]: classes[code] for task, code in enumerate(first.gold.tolist()) if code >= 0
+        }
         assert known == (truths or {})
 
     return check
 
 
-def refuses(file: str, content: Any, *words: str, without: str | None = None, **options: Any) -> Case:
+def refuses(
+    file: str, content: Any, *words: str, without: str | None = None, **options: Any
+) -> Case:
     """Expect a refusal with these words, and without another one."""
 
     def check(folder: Path) -> None:

@@ -31,7 +31,12 @@ LABEL_STUDIO = [
         ],
         "predictions": [{"model_version": "m1", "score": 0.9, "result": [choices("sent", "neg")]}],
     },
-    {"id": 8, "data": {"text": "ho"}, "annotations": [annotation(3, choices("sent", "neg"))], "predictions": []},
+    {
+        "id": 8,
+        "data": {"text": "ho"},
+        "annotations": [annotation(3, choices("sent", "neg"))],
+        "predictions": [],
+    },
     {"id": 9, "data": {"text": "he"}, "annotations": [], "drafts": [{"result": []}]},
 ]
 
@@ -51,7 +56,10 @@ PRODIGY = [
 ]  # fmt: skip
 
 DOCCANO = {
-    "ann.jsonl": [{"id": 5, "text": "hi", "label": ["pos"], "Comments": []}, {"id": 6, "text": "ho", "label": ["neg"]}],
+    "ann.jsonl": [
+        {"id": 5, "text": "hi", "label": ["pos"], "Comments": []},
+        {"id": 6, "text": "ho", "label": ["neg"]},
+    ],
     "bob.jsonl": [{"id": 5, "text": "hi", "label": ["neg"]}, {"id": 6, "text": "ho", "label": []}],
 }
 
@@ -70,10 +78,25 @@ ARGILLA = [
 INSPECT: dict[str, Any] = {
     "version": 2,
     "status": "success",
-    "eval": {"task": "sums", "model": "mock/model", "config": {"epochs": 1}, "dataset": {"sample_ids": ["q1", "q2"]}},
+    "eval": {
+        "task": "sums",
+        "model": "mock/model",
+        "config": {"epochs": 1},
+        "dataset": {"sample_ids": ["q1", "q2"]},
+    },
     "samples": [
-        {"id": "q1", "epoch": 1, "target": "4", "scores": {"gpt": {"value": "C"}, "claude": {"value": "C"}}},
-        {"id": "q2", "epoch": 1, "target": "6", "scores": {"gpt": {"value": "I"}, "claude": {"value": None}}},
+        {
+            "id": "q1",
+            "epoch": 1,
+            "target": "4",
+            "scores": {"gpt": {"value": "C"}, "claude": {"value": "C"}},
+        },
+        {
+            "id": "q2",
+            "epoch": 1,
+            "target": "6",
+            "scores": {"gpt": {"value": "I"}, "claude": {"value": None}},
+        },
     ],
 }
 

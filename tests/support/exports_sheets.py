@@ -62,7 +62,12 @@ JUDGE_BENCH = [
     for judge, first, second in [("vanilla", "A>B", "B>A"), ("arena_hard", "B>A", "A>B")]
 ]  # fmt: skip
 ARENA_HARD = [
-    {"question_id": "q1", "model": "llama", "judge": judge, "games": [{"score": first}, {"score": second}]}
+    {
+        "question_id": "q1",
+        "model": "llama",
+        "judge": judge,
+        "games": [{"score": first}, {"score": second}],
+    }
     for judge, first, second in [("gpt-4", "A>>B", "B>A"), ("claude", "B>A", "A>B")]
 ]
 

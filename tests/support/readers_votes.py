@@ -23,12 +23,16 @@ def votes_of(annotations: Annotations) -> set[tuple[Any, Any, Any]]:
     return {tuple(name[code] for name, code in zip(listed, vote, strict=True)) for vote in codes}
 
 
-def with_warnings(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> tuple[Any, list[str]]:
+def with_warnings(
+    call: Callable[..., Any], *arguments: Any, **keywords: Any
+) -> tuple[Any, list[str]]:
     """Return the result of a call, and the texts of Finegold's warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call(*arguments, **keywords)
-    return result, [str(each.message) for each in caught if issubclass(each.category, FinegoldWarning)]
+    return result, [
+        str(each.message) for each in caught if issubclass(each.category, FinegoldWarning)
+    ]
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -65,7 +65,10 @@ def evil_votes(n_tasks=30, n_annotators=6):
 def votes_of(**tasks):
     """votes_of(t1="xxy"): the letters are the votes of annotators 0, 1, ..."""
     return Annotations.from_arrays(
-        *zip(*[(task, j, label) for task, labels in tasks.items() for j, label in enumerate(labels)], strict=True)
+        *zip(
+            *[(task, j, label) for task, labels in tasks.items() for j, label in enumerate(labels)],
+            strict=True,
+        )
     )
 
 

@@ -21,7 +21,11 @@ class SetVotes(NamedTuple):
 
 
 def simulated_sets(
-    seed: int, n_tasks: int = 200, n_options: int = 40, votes_per_task: int = 5, n_annotators: int = 25
+    seed: int,
+    n_tasks: int = 200,
+    n_options: int = 40,
+    votes_per_task: int = 5,
+    n_annotators: int = 25,
 ) -> SetVotes:
     """Draw about 2.5 labels per task; annotators find two thirds of them and choose one wrong option in forty."""
     draw = default_rng(seed)
@@ -30,7 +34,9 @@ def simulated_sets(
     hits = _logits(draw, 4, 2, n_annotators)[:, None] + draw.normal(0, 0.7, n_options)
     slips = _logits(draw, 1, 40, n_annotators)[:, None] + draw.normal(0, 0.7, n_options)
     task = np.repeat(np.arange(n_tasks), votes_per_task)
-    who = np.concatenate([draw.choice(n_annotators, votes_per_task, replace=False) for _ in range(n_tasks)])
+    who = np.concatenate(
+        [draw.choice(n_annotators, votes_per_task, replace=False) for _ in range(n_tasks)]
+    )
     chance = 1 / (1 + np.exp(-np.where(truth[task], hits[who], slips[who])))
     chosen = draw.random(chance.shape) < chance
     return SetVotes(

@@ -51,7 +51,9 @@ def studio_in_thread(folder, **more):
     rules = wanted.rules
     services = Services(wanted.project, folder, rules.most_bytes)
     server = Server(services, rules)
-    thread = threading.Thread(target=server.run, daemon=True)  # a server that hangs must not keep pytest from ending
+    thread = threading.Thread(
+        target=server.run, daemon=True
+    )  # a server that hangs must not keep pytest from ending
     thread.start()
     try:
         wait_until(lambda: server.started)
@@ -69,7 +71,12 @@ class Client(httpx.Client):
     """Requests with the token, and the steps that most tests begin with."""
 
     def __init__(self, address):
-        super().__init__(base_url=address, headers={"authorization": f"Bearer {TOKEN}"}, timeout=WAIT, verify=False)
+        super().__init__(
+            base_url=address,
+            headers={"authorization": f"Bearer {TOKEN}"},
+            timeout=WAIT,
+            verify=False,
+        )
         self.address, self.link = address, f"{address}/?token={TOKEN}"
 
     def good(self, method, path, **more):
@@ -127,15 +134,28 @@ class Client(httpx.Client):
         return {one["task"]: one["label"] for one in self.at(project, "GET", "/gold")}
 
     def judge(self, project, task, label, **more):
-        return self.post(f"/api/projects/{project}/gold", json={"task": task, "label": label, **more})
+        return self.post(
+            f"/api/projects/{project}/gold", json={"task": task, "label": label, **more}
+        )
 
 
 class Process:
     """`finegold studio` as users start it."""
 
     def __init__(self, folder, *arguments):
-        command = [sys.executable, "-m", "finegold", "studio", "--no-browser", "--token", TOKEN, *map(str, arguments)]
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "finegold",
+            "studio",
+            "--no-browser",
+            "--token",
+            TOKEN,
+            *map(str, arguments),
+        ]
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         line = self.process.stdout.readline()
         found = re.match(r"(http://\S+?)/\?token=(\S+)", line)
         assert found, line + self.process.stderr.read()

@@ -12,7 +12,12 @@ from xml.sax.saxutils import escape
 from tests.support.exports_made import zipped
 
 Sheets = dict[str, list[list[Any]]]
-LONG: list[list[Any]] = [["task", "worker", "label"], ["t2", "ann", "cat"], ["t1", "bob", "dog"], ["t1", "ann", "cat"]]
+LONG: list[list[Any]] = [
+    ["task", "worker", "label"],
+    ["t2", "ann", "cat"],
+    ["t1", "bob", "dog"],
+    ["t1", "ann", "cat"],
+]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -21,7 +26,10 @@ PARTS = "http://schemas.openxmlformats.org/package/2006"
 
 def xlsx(path: Path, sheets: Sheets) -> Path:
     """Excel's own format; a cell is a number, a truth value, a text, or None."""
-    listed = "".join(f'<sheet name="{escape(name)}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
+    listed = "".join(
+        f'<sheet name="{escape(name)}" sheetId="{n}" r:id="r{n}"/>'
+        for n, name in enumerate(sheets, 1)
+    )
     links = "".join(
         f'<Relationship Id="r{n}" Type="{LINKS}/worksheet" Target="worksheets/sheet{n}.xml"/>'
         for n in range(1, len(sheets) + 1)
@@ -43,7 +51,11 @@ def xlsx(path: Path, sheets: Sheets) -> Path:
 
 
 def _cells(row: list[Any], number: int) -> str:
-    return "".join(_cell(value, f"{chr(65 + column)}{number}") for column, value in enumerate(row) if value is not None)
+    return "".join(
+        _cell(value, f"{chr(65 + column)}{number}")
+        for column, value in enumerate(row)
+        if value is not None
+    )
 
 
 def _cell(value: Any, place: str) -> str:
@@ -57,9 +69,12 @@ def _cell(value: Any, place: str) -> str:
 def ods(path: Path, sheets: Sheets) -> Path:
     """OpenDocument, as LibreOffice writes it."""
     names = ("office", "table", "text")
-    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names
+    )
     tables = "".join(
-        f'<table:table table:name="{name}">{"".join(map(_row, rows))}</table:table>' for name, rows in sheets.items()
+        f'<table:table table:name="{name}">{"".join(map(_row, rows))}</table:table>'
+        for name, rows in sheets.items()
     )
     body = f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
     parts = 'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'

@@ -15,11 +15,19 @@ def echo(data: Path | bytes, output: IO[bytes], *arguments: Any) -> dict[str, An
     print("what a library prints does not belong to the answer")
     content = data.read_bytes() if isinstance(data, Path) else data
     output.write(content)
-    return {"arguments": arguments, "size": len(content), "modules": [name for name in sys.modules if "pytest" in name]}
+    return {
+        "arguments": arguments,
+        "size": len(content),
+        "modules": [name for name in sys.modules if "pytest" in name],
+    }
 
 
 def refuse(data: Path | bytes, output: IO[bytes]) -> dict[str, Any]:
-    raise InputError("a problem", where="v.x", remedies=[use(wide=True, when="if it is wide"), leave_out("label")])
+    raise InputError(
+        "a problem",
+        where="v.x",
+        remedies=[use(wide=True, when="if it is wide"), leave_out("label")],
+    )
 
 
 class PanicError(BaseException):

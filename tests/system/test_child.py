@@ -16,7 +16,13 @@ from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_ch
 MANY = b"\0\n\xff" * 200_000
 
 
-def run(job: str, *arguments: Any, data: Path | bytes = b"", max_bytes: float = 2**28, seconds: float = 20) -> Answer:
+def run(
+    job: str,
+    *arguments: Any,
+    data: Path | bytes = b"",
+    max_bytes: float = 2**28,
+    seconds: float = 20,
+) -> Answer:
     job = f"tests.system.child_jobs:{job}"
     return run_in_child(job, data, *arguments, max_bytes=max_bytes, max_seconds=seconds)
 
@@ -26,7 +32,11 @@ def test_bytes_and_facts_come_back(tmp_path: Path) -> None:
     for data in (MANY, tmp_path / "naïve name"):
         content, facts = run("echo", "a", None, 3, data=data)
         assert content == MANY
-        assert facts == {"arguments": ["a", None, 3], "size": len(MANY), "modules": []}  # the test does not run there
+        assert facts == {
+            "arguments": ["a", None, 3],
+            "size": len(MANY),
+            "modules": [],
+        }  # the test does not run there
 
 
 def test_an_error_of_the_input_comes_back_as_data() -> None:
@@ -56,8 +66,12 @@ def test_a_loop_ends_with_its_time() -> None:
 
 
 @pytest.mark.parametrize("is_bounded", [True, False])
-def test_memory_is_bounded_by_the_system_or_by_the_parent(monkeypatch: pytest.MonkeyPatch, is_bounded: bool) -> None:
-    if not is_bounded:  # as on macOS and Windows: the child does not bound itself, and the parent looks
+def test_memory_is_bounded_by_the_system_or_by_the_parent(
+    monkeypatch: pytest.MonkeyPatch, is_bounded: bool
+) -> None:
+    if (
+        not is_bounded
+    ):  # as on macOS and Windows: the child does not bound itself, and the parent looks
         monkeypatch.setattr(child, "IS_BOUNDED_BY_SYSTEM", False)
         monkeypatch.setattr(child, "resident_bytes", lambda process: 2**28)
     began = time.monotonic()

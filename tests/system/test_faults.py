@@ -124,7 +124,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.finegold")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
-    write(tmp_path / "games.csv", "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
+    write(
+        tmp_path / "games.csv",
+        "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n",
+    )
     for name in (*SETS, "cache/mine", "demo", "log", "paper"):
         (tmp_path / name).mkdir(parents=True)
     write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
@@ -138,7 +141,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(command: str) -> list[str]:
-    return [{"database": "aggregate", "log": "simulate"}.get(command, command), *COMMANDS[command][0].split()]
+    return [
+        {"database": "aggregate", "log": "simulate"}.get(command, command),
+        *COMMANDS[command][0].split(),
+    ]
 
 
 def put_old(folder: Path, command: str) -> None:
@@ -210,7 +216,9 @@ def read_only_folder(patch: pytest.MonkeyPatch) -> Iterator[None]:
 def few_descriptors(free: int) -> Any:
     @contextmanager
     def limit(_: pytest.MonkeyPatch) -> Iterator[None]:
-        taken = [os.open(os.devnull, os.O_RDONLY) for _ in range(64)]  # also the numbers between those in use
+        taken = [
+            os.open(os.devnull, os.O_RDONLY) for _ in range(64)
+        ]  # also the numbers between those in use
         for number in taken[len(taken) - free :]:
             os.close(number)
         try:
@@ -245,24 +253,34 @@ FAULTS = {
     "no descriptor": (few_descriptors(0), {2}),
     "few descriptors": (few_descriptors(2), {0, 2}),
     "Ctrl-C before it is written": (ctrl_c("reserved"), {130}),
-    "Ctrl-C while it is put in place": (ctrl_c("_sync"), {0}),  # that takes no time, and is not interrupted
+    "Ctrl-C while it is put in place": (
+        ctrl_c("_sync"),
+        {0},
+    ),  # that takes no time, and is not interrupted
 }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_fault_leaves_old_files_or_new_ones(here: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_a_fault_leaves_old_files_or_new_ones(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     assert run(*words(command)).exit_code == 0  # modules are loaded, and functions compiled
     for fault, (cause, codes) in FAULTS.items():
         put_old(here, command)
         with cause(monkeypatch):
             done: Result = run(*words(command))
         assert done.exit_code in codes, (fault, done.stderr)
-        assert not [word for word in ("Traceback", "unexpectedly") if word in done.stderr], (fault, done.stderr)
+        assert not [word for word in ("Traceback", "unexpectedly") if word in done.stderr], (
+            fault,
+            done.stderr,
+        )
         check(here, command, is_done=done.exit_code == 0)
     check_next(here, command)
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"database"}))  # it commits before files are moved
+@pytest.mark.parametrize(
+    "command", sorted(set(COMMANDS) - {"database"})
+)  # it commits before files are moved
 def test_a_killed_run_leaves_the_old_files(here: Path, killed: Any, command: str) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
         put_old(here, command)
@@ -275,21 +293,35 @@ def test_a_killed_run_leaves_the_old_files(here: Path, killed: Any, command: str
     check_next(here, command)
 
 
-SEVERAL = [name for name, (_, files) in COMMANDS.items() if len(files) > 1 and name not in ("database", "datasets")]
+SEVERAL = [
+    name
+    for name, (_, files) in COMMANDS.items()
+    if len(files) > 1 and name not in ("database", "datasets")
+]
 
 
-@pytest.mark.parametrize("command", SEVERAL)  # a database commits before; data sets are checked by their sums
-def test_a_run_that_is_killed_between_two_files_is_finished_by_the_next(here: Path, killed: Any, command: str) -> None:
+@pytest.mark.parametrize(
+    "command", SEVERAL
+)  # a database commits before; data sets are checked by their sums
+def test_a_run_that_is_killed_between_two_files_is_finished_by_the_next(
+    here: Path, killed: Any, command: str
+) -> None:
     for moves in range(1, len(COMMANDS[command][1])):
         put_old(here, command)
         assert killed(here, command, signal.SIGKILL, moves) == -signal.SIGKILL
         old = [name for name in COMMANDS[command][1] if is_old(here / name)]
-        assert 0 < len(old) < len(COMMANDS[command][1]) + (command == "demo")  # its votes are the same
-        other = run("convert", "votes.csv", "-o", str(here / COMMANDS[command][1][0]) + ".other.csv")
+        assert (
+            0 < len(old) < len(COMMANDS[command][1]) + (command == "demo")
+        )  # its votes are the same
+        other = run(
+            "convert", "votes.csv", "-o", str(here / COMMANDS[command][1][0]) + ".other.csv"
+        )
         assert "a run that was killed had written" in other.stderr
         check(here, command, is_done=True)
         Path(f"{COMMANDS[command][1][0]}.other.csv").unlink()
-        left = {name for name in files_in(here) if not name.endswith(".lock")}  # which the next update removes
+        left = {
+            name for name in files_in(here) if not name.endswith(".lock")
+        }  # which the next update removes
         assert left == INPUTS | set(COMMANDS[command][1])
 
 
@@ -298,16 +330,29 @@ def test_a_list_of_moves_that_is_not_whole_or_not_ours_moves_nothing(tmp_path: P
     one, other = tmp_path / "one", tmp_path / "other"
     lists = [folder / f".{'0' * 12}{LIST_SUFFIX}" for folder in (one, other)]
     temporary = one / f".a.csv.{'1' * 12}.part.csv"
-    foreign = [tmp_path / "secret", tmp_path / temporary.name]  # neither is a temporary file of this folder
+    foreign = [
+        tmp_path / "secret",
+        tmp_path / temporary.name,
+    ]  # neither is a temporary file of this folder
     for folder in (one, other):
         folder.mkdir()
 
     def listed(moved: Path) -> str:
-        return json.dumps({"moves": [[str(moved), str(one / "a.csv")]], "lists": list(map(str, lists))})
+        return json.dumps(
+            {"moves": [[str(moved), str(one / "a.csv")]], "lists": list(map(str, lists))}
+        )
 
     whole = listed(temporary)
     forged = [(listed(path), listed(path)) for path in foreign]
-    for texts in (*forged, (whole,), (whole, ""), (whole, whole[:-9]), ("", ""), ("[]", "{}"), (whole, whole)):
+    for texts in (
+        *forged,
+        (whole,),
+        (whole, ""),
+        (whole, whole[:-9]),
+        ("", ""),
+        ("[]", "{}"),
+        (whole, whole),
+    ):
         for path in (*foreign, temporary):
             write(path, "new")
         write(one / "a.csv", OLD)
@@ -382,7 +427,9 @@ def test_a_pipe_that_nobody_reads(here: Path) -> None:
     for command in COMMANDS:
         put_old(here, command)
     lines = [" ".join(words(command)) for command in COMMANDS]
-    done = subprocess.run([sys.executable, "-c", CLOSED_PIPES], input="\n".join(lines), stderr=-1, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_PIPES], input="\n".join(lines), stderr=-1, text=True
+    )
     codes = [line for line in done.stderr.splitlines() if line.startswith("code ")]
     assert codes == ["code 0"] * len(lines), done.stderr
     assert "Traceback" not in done.stderr

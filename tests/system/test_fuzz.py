@@ -38,7 +38,8 @@ def test_broken_rules_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     votes = {"v.csv": b"task,worker,label\nt1,a,x\n"}
     command = ("aggregate", "v.csv", "--method", "mv", "-o", OUTPUT, "--json")
     assert (
-        run_case(Case("x", votes, command, votes=2), tmp_path)[1] == "2 votes are there, but 1 were counted or reported"
+        run_case(Case("x", votes, command, votes=2), tmp_path)[1]
+        == "2 votes are there, but 1 were counted or reported"
     )
     assert run_case(Case("x", votes, command, votes=1), tmp_path) == (0, "")
     assert run_case(Case("x", votes, ("aggregate", "none.csv")), tmp_path) == (2, "")

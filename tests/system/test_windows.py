@@ -33,7 +33,9 @@ TEXT = re.compile(r"\.(read_text|write_text)\((?!.*encoding)[^\"]*\)|\.open\(\)"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows itself is the test")
-def test_files_are_synced_through_a_handle_that_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_synced_through_a_handle_that_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import fcntl
 
     modes = []
@@ -58,7 +60,9 @@ def test_a_read_only_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path) -> 
 
 def test_dates_need_no_directive_that_windows_lacks() -> None:
     assert written_date(datetime(2026, 3, 7, 9, 5, tzinfo=UTC)) == "7 March 2026, 09:05 UTC"
-    assert [path.name for path in SOURCES if re.search(r"%-[a-zA-Z]", path.read_text("utf-8"))] == []
+    assert [
+        path.name for path in SOURCES if re.search(r"%-[a-zA-Z]", path.read_text("utf-8"))
+    ] == []
 
 
 def test_a_folder_may_end_in_the_separator_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,12 +93,16 @@ def denied(*_: Any) -> Never:
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Windows replaces no file that is read-only or open elsewhere, and removes no file that is read-only."""
     path, modes = tmp_path / "labels.csv", []
     path.touch()
     path.chmod(0o444)
-    monkeypatch.setattr(Path, "replace", lambda temporary, _: modes.append(temporary.stat().st_mode) or denied())
+    monkeypatch.setattr(
+        Path, "replace", lambda temporary, _: modes.append(temporary.stat().st_mode) or denied()
+    )
     with pytest.raises(OutputError, match="another program has it open"):
         files.write_bytes(path, b"task,label\n")
     assert [stat.S_IMODE(mode) & 0o200 for mode in modes] == [0o200]
@@ -118,10 +126,15 @@ def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) ->
     command = [sys.executable, "-m", "finegold", "aggregate", str(votes), "--json"]
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     done = subprocess.run(command, check=True, capture_output=True, env=environment)
-    assert [row["label"] for row in json.loads(done.stdout.decode("cp1252"))["labels"]] == ["猫", "ß"]
+    assert [row["label"] for row in json.loads(done.stdout.decode("cp1252"))["labels"]] == [
+        "猫",
+        "ß",
+    ]
 
 
-def test_an_open_file_is_neither_renamed_nor_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_file_is_neither_renamed_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(scratch, "fcntl", None)
     monkeypatch.setattr(scratch.tempfile, "mkdtemp", lambda prefix: tmp_path / prefix)
     (tmp_path / scratch.PREFIX).mkdir()
@@ -150,7 +163,12 @@ def test_a_port_that_is_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("name", "safe"),
-    [("CON.csv", "_CON.csv"), ("nul", "_nul"), ("Lpt1.json.gz", "_Lpt1.json.gz"), ("votes. ", "votes")]
+    [
+        ("CON.csv", "_CON.csv"),
+        ("nul", "_nul"),
+        ("Lpt1.json.gz", "_Lpt1.json.gz"),
+        ("votes. ", "votes"),
+    ]
     + [(name, name) for name in ("console.csv", "votes.csv", "com.csv")],
 )
 def test_uploads_have_names_that_windows_allows(name: str, safe: str) -> None:

@@ -11,7 +11,11 @@ from finegold.votes.annotations import count_repeats
 from tests.support.cli_helpers import succeed, write
 
 NAMES = st.one_of(
-    st.integers(-(2**40), 2**40), st.text(min_size=1, max_size=4), st.booleans(), st.floats(0, 1), st.dates()
+    st.integers(-(2**40), 2**40),
+    st.text(min_size=1, max_size=4),
+    st.booleans(),
+    st.floats(0, 1),
+    st.dates(),
 )
 
 
@@ -44,13 +48,17 @@ def back(annotations):
 @given(votes())
 def test_every_vote_comes_back_exactly_as_it_went_in(rows):
     annotations = Annotations.from_arrays(*columns(rows), repeated="all")
-    assert sorted(map(repr, back(annotations))) == sorted(map(repr, ((a, b, c) for a, b, c in rows)))
+    assert sorted(map(repr, back(annotations))) == sorted(
+        map(repr, ((a, b, c) for a, b, c in rows))
+    )
 
 
 @given(votes(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(rows, random):
     shuffled = random.sample(rows, len(rows))
-    one, other = (Annotations.from_arrays(*columns(each), repeated="all") for each in (rows, shuffled))
+    one, other = (
+        Annotations.from_arrays(*columns(each), repeated="all") for each in (rows, shuffled)
+    )
     for name in ("task_ptr", "cell_ptr", "cell_class", "annotator"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
@@ -73,7 +81,9 @@ def test_of_repeated_votes_the_first_or_the_last_is_kept(rows, policy):
     a = Annotations.from_arrays(*columns(rows), repeated=policy)
     ordered = rows if policy == "last" else rows[::-1]
     expected = {(task, annotator): label for task, annotator, label in ordered}
-    assert sorted(map(repr, back(a))) == sorted(repr((*key, label)) for key, label in expected.items())
+    assert sorted(map(repr, back(a))) == sorted(
+        repr((*key, label)) for key, label in expected.items()
+    )
     assert a.counts.repeated == len(rows) - len(expected)
     assert a.counts.rows == len(rows)
 
@@ -83,7 +93,9 @@ def test_a_task_with_many_votes_is_sorted_like_a_small_one():
     annotator, label = rng.permutation(500), rng.integers(3, size=500)
     a = Annotations.from_arrays(np.zeros(500), annotator, label)
     for c in range(3):
-        assert np.array_equal(a.annotator[a.cell_ptr[c] : a.cell_ptr[c + 1]], np.sort(annotator[label == c]))
+        assert np.array_equal(
+            a.annotator[a.cell_ptr[c] : a.cell_ptr[c + 1]], np.sort(annotator[label == c])
+        )
 
 
 def test_missing_labels_are_no_votes_and_their_tasks_are_listed():
@@ -111,14 +123,18 @@ def test_numbers_of_mixed_kinds_are_sorted_by_value():
 def test_integers_of_a_wide_range_and_of_small_types_are_encoded():
     wide = Annotations.from_arrays([-(2**60), 2**60, 0], [1, 2, 3], [0, 1, 0])
     assert wide.task_names.tolist() == [-(2**60), 0, 2**60]
-    small = Annotations.from_arrays(np.array([-100, 100, 0], np.int8), [1, 2, 3], np.array([0, 255, 0], np.uint8))
+    small = Annotations.from_arrays(
+        np.array([-100, 100, 0], np.int8), [1, 2, 3], np.array([0, 255, 0], np.uint8)
+    )
     assert small.task_names.tolist() == [-100, 0, 100]
     assert small.task_names.values.dtype == pl.Int8
     assert small.class_names.tolist() == [0, 255]
 
 
 def test_classes_may_be_given_and_keep_their_order():
-    a = Annotations.from_arrays([1, 2], ["a", "a"], ["good", "bad"], classes=["good", "fair", "bad"])
+    a = Annotations.from_arrays(
+        [1, 2], ["a", "a"], ["good", "bad"], classes=["good", "fair", "bad"]
+    )
     assert a.class_names.tolist() == ["good", "fair", "bad"]
     assert a.cell_class.tolist() == [0, 2]
     with pytest.raises(InputError, match="'ugly' is not among the given classes"):
@@ -178,9 +194,9 @@ def test_many_votes_on_several_threads_are_sorted_like_few(repeated, threads, mo
     found = Annotations.from_codes(
         task, annotator, label, np.arange(1000), np.arange(300), np.arange(400), repeated=repeated
     )
-    assert sorted(map(tuple, np.column_stack([np.asarray(x) for x in back_codes(found)]).tolist())) == plain(
-        *before, repeated
-    )
+    assert sorted(
+        map(tuple, np.column_stack([np.asarray(x) for x in back_codes(found)]).tolist())
+    ) == plain(*before, repeated)
     assert found.cell_class.dtype == np.uint16
     assert all(np.array_equal(a, b) for a, b in zip(before, (task, annotator, label), strict=True))
     assert 17 not in found.annotator_names
@@ -198,7 +214,9 @@ def back_codes(annotations):
 def plain(task, annotator, label, repeated):
     """Row by row: what should be kept."""
     votes = {}
-    for row, (t, j, k) in enumerate(zip(task.tolist(), annotator.tolist(), label.tolist(), strict=True)):
+    for row, (t, j, k) in enumerate(
+        zip(task.tolist(), annotator.tolist(), label.tolist(), strict=True)
+    ):
         if k < 0 or (repeated == "first" and (t, j) in votes):
             continue
         votes[(t, j, row) if repeated == "all" else (t, j)] = (t, j, k)
@@ -219,16 +237,32 @@ SHUFFLED = np.random.default_rng(0).permutation(8)
     [
         ((TASK, WHO, LABEL), KEPT, [], 4),
         ([np.array(column, dtype=object)[SHUFFLED] for column in (TASK, WHO, LABEL)], KEPT, [], 4),
-        (([1, 1, 2], ["a"] * 3, ["x", "y", "x"]), {(2, "a", "x")}, [1], 2),  # everybody is torn on a task
-        (([1, 1, 1], ["a"] * 3, ["x", None, None]), {(1, "a", "x")}, [], 0),  # missing labels are no repeats
+        (
+            ([1, 1, 2], ["a"] * 3, ["x", "y", "x"]),
+            {(2, "a", "x")},
+            [1],
+            2,
+        ),  # everybody is torn on a task
+        (
+            ([1, 1, 1], ["a"] * 3, ["x", None, None]),
+            {(1, "a", "x")},
+            [],
+            0,
+        ),  # missing labels are no repeats
     ],
 )
-def test_the_most_frequent_vote_counts_and_whoever_is_torn_has_not_voted(columns, kept, unlabelled, n_repeated):
+def test_the_most_frequent_vote_counts_and_whoever_is_torn_has_not_voted(
+    columns, kept, unlabelled, n_repeated
+):
     votes = Annotations.from_arrays(*columns, repeated="majority")
     assert set(back(votes)) == kept
     assert votes.unlabelled.tolist() == unlabelled
     missing = sum(label is None for label in columns[2])
-    assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (len(columns[0]), missing, n_repeated)
+    assert (votes.counts.rows, votes.counts.missing, votes.counts.repeated) == (
+        len(columns[0]),
+        missing,
+        n_repeated,
+    )
 
 
 def test_pairs_of_repeats_are_counted():

@@ -16,18 +16,25 @@ def panel(*arguments, **settings):
     return panel_and_truth(*arguments, **settings)[0]
 
 
-def panel_and_truth(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, repeated=1):
+def panel_and_truth(
+    sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, repeated=1
+):
     """Families of judges: each of two or more gives the family's answer in `shared` of the cases, else their own."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(K, size=n_tasks)
 
     def answer():
-        return np.where(rng.random(n_tasks) < skill, truth, (truth + rng.integers(1, K, size=n_tasks)) % K)
+        return np.where(
+            rng.random(n_tasks) < skill, truth, (truth + rng.integers(1, K, size=n_tasks)) % K
+        )
 
     columns = []
     for size in sizes:
         family = answer()
-        columns += [np.where(rng.random(n_tasks) < (shared if size > 1 else 0), family, answer()) for _ in range(size)]
+        columns += [
+            np.where(rng.random(n_tasks) < (shared if size > 1 else 0), family, answer())
+            for _ in range(size)
+        ]
     answers = np.repeat(np.array(columns).T, repeated, axis=1)
     task, judge = np.indices(answers.shape)
     who = np.array(names, dtype=object)[judge.ravel() // repeated]
@@ -42,7 +49,9 @@ def found_in(votes, method="ptbcc"):
 def test_a_family_that_errs_alike_is_told_and_counts_less(seed):
     found = found_in(panel((3, 1, 1, 1), seed=seed))
     assert len(found.warnings) == 1
-    assert found.warnings[0].startswith("gpt-4o, gpt-4o-mini, openai/gpt-5 are of one family and err alike")
+    assert found.warnings[0].startswith(
+        "gpt-4o, gpt-4o-mini, openai/gpt-5 are of one family and err alike"
+    )
     assert 1.2 < found.weights[[1, 2, 4]].sum() < 2.4  # in the order of names
     assert 4 < found.effective < 5.5
 
@@ -61,7 +70,9 @@ def test_pairs_show_their_evidence_the_most_suspicious_first():
     first = table.row(0, named=True)
     assert (first["annotator_1"], first["annotator_2"], first["n_shared"]) == ("a", "b", 500)
     assert first["suspicious"]
-    assert first["excess"] == pytest.approx((first["agreed"] - first["expected"]) / (1 - first["expected"]))
+    assert first["excess"] == pytest.approx(
+        (first["agreed"] - first["expected"]) / (1 - first["expected"])
+    )
     assert table["suspicious"].sum() == 1
     assert len(table) == 10
 

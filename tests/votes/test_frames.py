@@ -43,7 +43,10 @@ SERIES: dict[str, Any] = {
 def test_taken_names_keep_their_dtype_and_are_null_where_missing(kind: str) -> None:
     names = wrap(SERIES[kind])
     first, second = names.to_list()
-    full, holed = names.take(np.array([1, 0, 1], np.int32)), names.take(np.array([1, -1, 0], np.int32))
+    full, holed = (
+        names.take(np.array([1, 0, 1], np.int32)),
+        names.take(np.array([1, -1, 0], np.int32)),
+    )
     assert full.to_list() == [second, first, second]
     assert holed.to_list() == [second, None, first]
     for taken in (full, holed):
@@ -52,7 +55,9 @@ def test_taken_names_keep_their_dtype_and_are_null_where_missing(kind: str) -> N
         assert names_of(nw.from_native(column, series_only=True)).to_list() == taken.to_list()
 
 
-@pytest.mark.parametrize(("dtype", "twin"), [("int64", "Int64"), ("uint8", "UInt8"), ("bool", "boolean")])
+@pytest.mark.parametrize(
+    ("dtype", "twin"), [("int64", "Int64"), ("uint8", "UInt8"), ("bool", "boolean")]
+)
 def test_numpy_integers_of_pandas_do_not_become_floats_beside_a_null(dtype: str, twin: str) -> None:
     names = wrap(pd.Series([0, 1], dtype=dtype))
     assert str(native_column(names.take(np.array([1, -1], np.int32))).dtype) == twin
@@ -73,7 +78,10 @@ def test_values_that_polars_does_not_have_are_text(value: Any) -> None:
 
 
 def test_nothing_can_be_taken_from_no_names_but_nulls() -> None:
-    assert wrap(pl.Series([], dtype=pl.String)).take(np.array([-1, -1], np.int32)).to_list() == [None, None]
+    assert wrap(pl.Series([], dtype=pl.String)).take(np.array([-1, -1], np.int32)).to_list() == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +126,9 @@ def test_a_frame_of_pandas_counts_its_rows_from_zero() -> None:
 def test_values_take_the_dtype_of_their_likes_if_it_holds_them() -> None:
     assert wrap(pl.Series([1], dtype=pl.Int8)).of([3, 4]).values.dtype == pl.Int8
     assert wrap(pl.Series([1])).of(["x"]).to_list() == ["x"]
-    assert str(native_column(wrap(pd.Series(["a"], dtype="category")).of(["x"])).dtype) == "category"
+    assert (
+        str(native_column(wrap(pd.Series(["a"], dtype="category")).of(["x"])).dtype) == "category"
+    )
     assert Names(np.array([1])).of([1, "a"]).tolist() == ["1", "a"]
 
 

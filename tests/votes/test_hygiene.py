@@ -19,9 +19,13 @@ from tests.support.readers_votes import with_warnings
 HEADER = "task,worker,label\n"
 
 
-def table(path: Path, tasks: int, annotators: int, label: str = "ab", names: tuple[str, str] = ("t", "w")) -> Path:
+def table(
+    path: Path, tasks: int, annotators: int, label: str = "ab", names: tuple[str, str] = ("t", "w")
+) -> Path:
     rows = [
-        f"{names[0]}{i},{names[1]}{j},{label[(i + j) % len(label)]}" for i in range(tasks) for j in range(annotators)
+        f"{names[0]}{i},{names[1]}{j},{label[(i + j) % len(label)]}"
+        for i in range(tasks)
+        for j in range(annotators)
     ]
     return write(path, "\n".join(["task,worker,label", *rows, ""]))
 
@@ -29,7 +33,8 @@ def table(path: Path, tasks: int, annotators: int, label: str = "ab", names: tup
 def test_columns_that_look_swapped_are_said(tmp_path: Path) -> None:
     swapped = table(tmp_path / "v.csv", 4, 30, names=("worker", "img"))
     with pytest.warns(
-        FinegoldWarning, match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped; use task=NAME"
+        FinegoldWarning,
+        match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped; use task=NAME",
     ):
         finegold.read(swapped)
 
@@ -51,22 +56,31 @@ def test_truths_are_spelled_like_normalised_votes(tmp_path: Path) -> None:
 
 
 def test_truths_follow_the_alias_of_the_votes(tmp_path: Path) -> None:
-    votes = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,feline\nt1,a,dog\nt1,b,dog\n")
+    votes = write(
+        tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,feline\nt1,a,dog\nt1,b,dog\n"
+    )
     read = finegold.read(votes, alias={"feline": "cat"})
     assert match_truth(read, {"t0": "feline", "t1": "dog"}).codes.tolist() == [0, 1]
     result = finegold.aggregate(read, "mv")
     result.save(tmp_path / "m.finegold")
-    assert match_truth(finegold.load(tmp_path / "m.finegold"), {"t0": "feline"}).codes.tolist() == [0, -1]
+    assert match_truth(finegold.load(tmp_path / "m.finegold"), {"t0": "feline"}).codes.tolist() == [
+        0,
+        -1,
+    ]
 
 
 def test_truths_that_differ_in_case_are_proposed_like_spellings(tmp_path: Path) -> None:
-    votes = finegold.read(write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,cat\nt1,a,dog\nt1,b,dog\n"))
+    votes = finegold.read(
+        write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,cat\nt1,a,dog\nt1,b,dog\n")
+    )
     with pytest.raises(
-        InputError, match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*normalise=True"
+        InputError,
+        match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*normalise=True",
     ):
         match_truth(votes, {"t0": "CAT", "t1": "Dog"})
     with pytest.warns(
-        FinegoldWarning, match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; when"
+        FinegoldWarning,
+        match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; when",
     ):
         match_truth(votes, {"t0": "CAT", "t1": "dog"})
 
@@ -77,12 +91,18 @@ def test_a_fit_that_needs_too_much_memory_names_the_label_column(
     rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
     path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
     monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
-    with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels, holds cl'):
+    with pytest.raises(
+        InputError,
+        match=r'300 classes.*the column "answer", which was taken for the labels, holds cl',
+    ):
         finegold.aggregate(path, "ds", label="answer")
 
 
 def test_what_was_noticed_stays_with_the_votes_and_is_saved(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,Cat\nt1,a,NA\nt1,b,?\nt1,c,?\nt1,d,\nt1,e,cat\n")
+    path = write(
+        tmp_path / "v.csv",
+        f"{HEADER}t0,a,cat\nt0,b,Cat\nt1,a,NA\nt1,b,?\nt1,c,?\nt1,d,\nt1,e,cat\n",
+    )
     with pytest.warns(FinegoldWarning):
         result = finegold.aggregate(path, "mv")
     result.save(tmp_path / "m.finegold")
@@ -101,7 +121,9 @@ def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = finegold.read(path, normalise=True).hygiene
-    assert [(finding.kind, finding.groups) for finding in found.findings] == [("merged", [[("cat", 2), ("Cat", 1)]])]
+    assert [(finding.kind, finding.groups) for finding in found.findings] == [
+        ("merged", [[("cat", 2), ("Cat", 1)]])
+    ]
 
 
 def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
@@ -109,24 +131,40 @@ def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", "task,truth\n0,A\n1,A\n2,A\n3,A\n4,A\n")
     _, expected = with_warnings(finegold.read, swapped, gold=gold)
     with two_workers() as client, DaskEngine(client) as engine:
-        _, found = with_warnings(aggregate_files, swapped, tmp_path / "labels", "ds", engine=engine, gold=gold)
+        _, found = with_warnings(
+            aggregate_files, swapped, tmp_path / "labels", "ds", engine=engine, gold=gold
+        )
     assert len(expected) == 5
     assert sorted(found) == sorted(expected)
 
 
-def test_a_cluster_refuses_classes_that_need_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_refuses_classes_that_need_too_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
     path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
     with two_workers() as client, DaskEngine(client) as engine:
         monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
-        with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels'):
+        with pytest.raises(
+            InputError, match=r'300 classes.*the column "answer", which was taken for the labels'
+        ):
             aggregate_files(path, tmp_path / "labels", "ds", engine=engine, label="answer")
     assert not (tmp_path / "labels").exists()
 
 
 def test_the_summary_counts_each_word_for_no_vote(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,dog\nt1,a,NA\nt1,b,n/a\nt1,c,NA\nt1,d,\nt1,e,cat\n")
+    path = write(
+        tmp_path / "v.csv",
+        f"{HEADER}t0,a,cat\nt0,b,dog\nt1,a,NA\nt1,b,n/a\nt1,c,NA\nt1,d,\nt1,e,cat\n",
+    )
     said = run("aggregate", path, "--method", "mv", "--json")
     assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr
-    said = run("evaluate", path, "--method", "mv", "--truth", write(tmp_path / "t.csv", "task,truth\nt0,cat\n"))
+    said = run(
+        "evaluate",
+        path,
+        "--method",
+        "mv",
+        "--truth",
+        write(tmp_path / "t.csv", "task,truth\nt0,cat\n"),
+    )
     assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr

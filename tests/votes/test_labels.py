@@ -64,7 +64,11 @@ def test_missing_replaces_the_list_and_is_case_blind(tmp_path: Path) -> None:
 
 def test_a_word_among_the_classes_is_a_class(tmp_path: Path) -> None:
     found = finegold.read(long_table(tmp_path, "for", "none", "NA", "for"), classes=["none", "for"])
-    assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (["none", "for"], 3, 1)
+    assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (
+        ["none", "for"],
+        3,
+        1,
+    )
 
 
 def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
@@ -79,7 +83,9 @@ def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
         ("worker,1,2\na,0,1\nb,-1,1\n", {"format": "transposed"}),
     ],
 )
-def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(tmp_path: Path, table: str, how: dict[str, str]) -> None:
+def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(
+    tmp_path: Path, table: str, how: dict[str, str]
+) -> None:
     path = write(tmp_path / "v.csv", table)
     with pytest.warns(FinegoldWarning) as said:
         found = finegold.read(path, **how)
@@ -117,7 +123,14 @@ SEVERAL = (
         (TWO_SPELLINGS, {"normalise": True}, {"cat": 4, "dog": 2, "cow": 2}, None),
         *(  # none is a spelling of another
             ((one, other, one, "x"), {"normalise": True}, {one: 2, other: 1, "x": 1}, None)
-            for one, other in (("a", "b"), ("1", "2"), ("1", "10"), ("-1", "1"), ("+", "++"), ("...", "a"))
+            for one, other in (
+                ("a", "b"),
+                ("1", "2"),
+                ("1", "10"),
+                ("-1", "1"),
+                ("+", "++"),
+                ("...", "a"),
+            )
         ),
         (("01", "02", "10", "01"), {}, {"01": 2, "02": 1, "10": 1}, None),
         (
@@ -140,12 +153,27 @@ SEVERAL = (
             "there are 30 classes in 30 votes; the labels look like free text or measurements, or another column holds "
             "the labels; use label=NAME to name it",
         ),
-        ([f"class {number % 15}" for number in range(30)], {}, {f"class {number}": 2 for number in range(15)}, None),
+        (
+            [f"class {number % 15}" for number in range(30)],
+            {},
+            {f"class {number}": 2 for number in range(15)},
+            None,
+        ),
         *(
-            (("cat", "dog", several, several), {}, {"cat": 1, "dog": 1, several: 2}, SEVERAL.format(several))
+            (
+                ("cat", "dog", several, several),
+                {},
+                {"cat": 1, "dog": 1, several: 2},
+                SEVERAL.format(several),
+            )
             for several in ("cat;dog", "dog | cat", "dog,cat")
         ),
-        (("Paris, France", "Lyon, France", "a;", "a;"), {}, {"Paris, France": 1, "Lyon, France": 1, "a;": 2}, None),
+        (
+            ("Paris, France", "Lyon, France", "a;", "a;"),
+            {},
+            {"Paris, France": 1, "Lyon, France": 1, "a;": 2},
+            None,
+        ),
     ],
 )
 def test_classes_that_look_wrong_are_reported(
@@ -197,7 +225,9 @@ def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> N
         warnings.simplefilter("ignore", FinegoldWarning)
         votes = finegold.read(table, normalise=True)
     assert votes.n_classes == 2
-    assert type(native_column(votes.class_names)).__module__.startswith(frame.__module__.split(".")[0])
+    assert type(native_column(votes.class_names)).__module__.startswith(
+        frame.__module__.split(".")[0]
+    )
 
 
 def test_an_integer_and_its_text_are_one_class() -> None:
@@ -225,7 +255,11 @@ def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
     assert (to_list(votes.class_names), counts_of(votes)) == (["Cat", "Dog"], {"Cat": 2, "Dog": 2})
     with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
         finegold.read(path, classes=["Cat", "Dog"])
-    assert to_list(finegold.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
+    assert to_list(finegold.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == [
+        "cat",
+        "dog",
+        "Dog",
+    ]
 
 
 def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
@@ -233,7 +267,9 @@ def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
         names = pl.Series(sorted(set(labels)))
         counts = np.array([labels.count(name) for name in names])
         people = pl.Series(["w"])
-        return FirstPass("v.csv", len(labels), people, np.zeros(1, np.int32), names, counts, pl.Series(["t"]))
+        return FirstPass(
+            "v.csv", len(labels), people, np.zeros(1, np.int32), names, counts, pl.Series(["t"])
+        )
 
     parts = [part("cat", "cat", "dog"), part("Cat", "Cat", "Cat", "dog")]
     found = make_vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
@@ -241,7 +277,9 @@ def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
     assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
     found = make_vocabulary(parts, None, ReadOptions(), True, 1)
     assert to_list(found.classes) == ["Cat", "cat", "dog"]
-    assert [finding.text for finding in found.findings] == ["3 classes look like 2: Cat (3) = cat (2)"]
+    assert [finding.text for finding in found.findings] == [
+        "3 classes look like 2: Cat (3) = cat (2)"
+    ]
 
 
 ALIAS = {"kat": "cat", "Cat": "cat", "none": "dog"}
@@ -272,7 +310,10 @@ def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("spelling,class,more\na,b,c\n", 'must have two columns, spellings and classes, but has "spelling", "class"'),
+        (
+            "spelling,class,more\na,b,c\n",
+            'must have two columns, spellings and classes, but has "spelling", "class"',
+        ),
         ("spelling,class\na,b\na,c\n", "'a' means both 'b' and 'c'"),
         ("spelling,class\na,\n", "the spelling 'a' has no class"),
     ],
@@ -307,7 +348,9 @@ def test_repeated_votes_that_disagree_are_counted(tmp_path: Path) -> None:
     votes, said = said_by(path)
     assert (votes.counts.repeated, votes.counts.disagreeing, said) == (3, 1, [])
     found = run("aggregate", path, "--method", "mv", "-o", tmp_path / "labels.csv").stderr
-    assert "left out: 3 repeated votes (1 pair of task and annotator has votes that disagree)" in found
+    assert (
+        "left out: 3 repeated votes (1 pair of task and annotator has votes that disagree)" in found
+    )
     assert finegold.read(path, repeated="all").counts.disagreeing == 0
 
 
@@ -333,7 +376,10 @@ def test_gold_of_which_few_match_a_task_shows_an_id_of_each_side(tmp_path: Path)
 
 
 def test_gold_whose_classes_nobody_voted_for_is_said(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", "task,worker,label\n" + "".join(f"{n},a,pos\n{n},b,neg\n" for n in range(5)))
+    path = write(
+        tmp_path / "v.csv",
+        "task,worker,label\n" + "".join(f"{n},a,pos\n{n},b,neg\n" for n in range(5)),
+    )
     _, said = said_by(path, gold=dict.fromkeys(range(5), "positive"))
     assert said == [
         "5 of 5 gold truths are classes that nobody voted for: the gold has 'positive', the votes have 'neg'; if they "
@@ -343,16 +389,24 @@ def test_gold_whose_classes_nobody_voted_for_is_said(tmp_path: Path) -> None:
 
 def test_truths_that_match_no_task_show_an_id_of_each_side(tmp_path: Path) -> None:
     votes = finegold.read(long_table(tmp_path, "x", "y", "x", "x"))
-    with pytest.raises(InputError, match=r"none of the 1 truths .* \(the truths have 0, the votes have 't0'\)$"):
+    with pytest.raises(
+        InputError, match=r"none of the 1 truths .* \(the truths have 0, the votes have 't0'\)$"
+    ):
         match_truth(votes, {0: "x"})
 
 
 def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path) -> None:
     path = long_table(tmp_path, "x", "y", "x", "x", "y", "y")
     votes = finegold.read(path)
-    with pytest.raises(InputError, match=r"none of the 2 truths is a class of the votes: the truths have 'a', .*alias"):
+    with pytest.raises(
+        InputError,
+        match=r"none of the 2 truths is a class of the votes: the truths have 'a', .*alias",
+    ):
         match_truth(votes, {"t0": "a", "t1": "b"})
-    with pytest.warns(FinegoldWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'a', "):
+    with pytest.warns(
+        FinegoldWarning,
+        match="2 of 3 truths are classes that nobody voted for: the truths have 'a', ",
+    ):
         match_truth(votes, {"t0": "a", "t1": "x", "t2": "b"})
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
     message = refusal_of("evaluate", path, "--truth", truth, "--method", "mv")
@@ -370,9 +424,15 @@ def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> Non
         finegold.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1
+    )
+)
 @pytest.mark.parametrize("repeated", ["first", "last", "majority"])
-def test_disagreeing_votes_are_counted_like_by_hand(repeated: Any, rows: list[tuple[int, int, str]]) -> None:
+def test_disagreeing_votes_are_counted_like_by_hand(
+    repeated: Any, rows: list[tuple[int, int, str]]
+) -> None:
     said: dict[tuple[int, int], set[str]] = {}
     for task, worker, label in rows:
         if label:

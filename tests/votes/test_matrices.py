@@ -76,7 +76,11 @@ def test_classes_that_nobody_votes_for_can_be_given():
         ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
         ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
         (pd.DataFrame(L), {}, r"read it with finegold\.read\(frame, wide=True, missing=\[-1\]\)"),
-        (L, {"annotators": ["a", "b"]}, "annotators must have 3 names, one for each in the matrix, but has 2"),
+        (
+            L,
+            {"annotators": ["a", "b"]},
+            "annotators must have 3 names, one for each in the matrix, but has 2",
+        ),
         (L, {"tasks": [1, 2, 3, 3]}, "tasks must be distinct names"),
         (L, {"annotators": ["a", "b", None]}, "annotators must be distinct names"),
         ([[-1, -1]], {}, "there are no votes"),
@@ -91,7 +95,9 @@ def test_what_is_wrong_is_said(matrix, more, words):
 def test_a_matrix_is_read_as_its_votes_one_by_one(data):
     shape = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
     matrix = np.array(
-        data.draw(st.lists(st.integers(-1, 2), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+        data.draw(
+            st.lists(st.integers(-1, 2), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])
+        )
     )
     matrix = matrix.reshape(shape)
     if (matrix == -1).all():
@@ -121,7 +127,12 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
 def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
     path = write(tmp_path / "L.csv", WIDE + ",,1\n")
     votes = finegold.read(path, wide=True, missing=["NA"])
-    assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (15, 2, 13, {})
+    assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (
+        15,
+        2,
+        13,
+        {},
+    )
     found = succeed("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
     assert "the label -1 (7) is read as a class" in found.stderr
     assert "--missing -1" in found.stderr
@@ -137,18 +148,45 @@ def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
 def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_path):
     path = write(tmp_path / "L.csv", WIDE)
     found = succeed(
-        "aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv", "--json"
+        "aggregate",
+        path,
+        "--wide",
+        "--missing",
+        "-1",
+        "--method",
+        "mv",
+        "-o",
+        tmp_path / "labels.csv",
+        "--json",
     )
     assert '"never_voted": [\n    "never"\n  ]' in found.stdout
-    said = run("aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv").stderr
-    assert '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), ' in said
+    said = run(
+        "aggregate",
+        path,
+        "--wide",
+        "--missing",
+        "-1",
+        "--method",
+        "mv",
+        "-o",
+        tmp_path / "labels.csv",
+    ).stderr
+    assert (
+        '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), '
+        in said
+    )
     assert "1 annotator without any vote: never" in said
 
 
 def test_annotators_of_a_long_table_who_left_all_blank_are_named_too(tmp_path):
     blank = "".join(f"1,w{i:02},\n" for i in range(12))
-    said = run("agreement", write(tmp_path / "v.csv", f"task,worker,label\n1,a,x\n1,b,x\n{blank}")).stderr
-    assert "12 annotators without any vote: w00, w01, w02, w03, w04, w05, w06, w07, w08, w09 and 2 more" in said
+    said = run(
+        "agreement", write(tmp_path / "v.csv", f"task,worker,label\n1,a,x\n1,b,x\n{blank}")
+    ).stderr
+    assert (
+        "12 annotators without any vote: w00, w01, w02, w03, w04, w05, w06, w07, w08, w09 and 2 more"
+        in said
+    )
 
 
 @pytest.mark.parametrize("names", [NAMES, [10, 20, 30]])
@@ -165,5 +203,7 @@ def test_who_votes_at_last_is_no_longer_among_those_who_never_voted():
 
 
 def test_an_array_given_to_read_is_told_where_to_go():
-    with pytest.raises(InputError, match=r"finegold\.Annotations\.from_matrix\(matrix, abstain=-1\)"):
+    with pytest.raises(
+        InputError, match=r"finegold\.Annotations\.from_matrix\(matrix, abstain=-1\)"
+    ):
         finegold.aggregate(L)

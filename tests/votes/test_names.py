@@ -16,12 +16,22 @@ from finegold.api.job import fit
 from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
 from finegold.system.unpacking import check_votes
-from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_list, to_values
+from finegold.votes.encoding import (
+    as_column,
+    encode,
+    look_up,
+    of_one_kind,
+    text_of,
+    to_list,
+    to_values,
+)
 from finegold.votes.frames import make_frame, names_of
 from finegold.votes.merging import merge
 from tests.support.cli_helpers import refusal_of, run
 
-LONG = [1580661436132757506 + number for number in range(6)]  # a float64 has one value for all of them
+LONG = [
+    1580661436132757506 + number for number in range(6)
+]  # a float64 has one value for all of them
 ONES = st.one_of(
     st.integers(-(2**70), 2**70),
     st.integers(2**53, 2**53 + 9),
@@ -56,17 +66,26 @@ def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, seco
     assert written(to_list(merged.task_names)) == written(first) | written(second)
     assert merged.n_votes == merged.n_tasks
     sizes = {"T": merged.n_tasks, "W": merged.n_annotators, "K": merged.n_classes}
-    check_votes(merged.task_ptr, merged.cell_ptr, merged.cell_class, merged.annotator, merged.gold, sizes)
+    check_votes(
+        merged.task_ptr, merged.cell_ptr, merged.cell_class, merged.annotator, merged.gold, sizes
+    )
 
 
-@given(st.lists(ONES, min_size=1, max_size=12, unique_by=text_of), st.lists(ONES, min_size=1, max_size=12))
+@given(
+    st.lists(ONES, min_size=1, max_size=12, unique_by=text_of),
+    st.lists(ONES, min_size=1, max_size=12),
+)
 def test_old_names_keep_their_order_and_every_vote_its_task(first, second):
     old, new = votes(first), votes(second)
     merged = merge(old, new)
     assert (np.diff(merged.tasks.old) > 0).all()
     names = [text_of(name) for name in to_list(merged.votes.task_names)]
-    assert [names[code] for code in merged.tasks.old] == [text_of(name) for name in to_list(old.task_names)]
-    assert [names[code] for code in merged.tasks.new] == [text_of(name) for name in to_list(new.task_names)]
+    assert [names[code] for code in merged.tasks.old] == [
+        text_of(name) for name in to_list(old.task_names)
+    ]
+    assert [names[code] for code in merged.tasks.new] == [
+        text_of(name) for name in to_list(new.task_names)
+    ]
 
 
 def test_one_float_among_long_integers_changes_no_other_task():
@@ -152,14 +171,23 @@ def write(path, rows):
 def test_a_json_file_with_one_float_keeps_long_integers(tmp_path, name):
     rows = [{"task": task, "annotator": "ann", "label": task == 0.5} for task in [*LONG, 0.5]]
     path = tmp_path / name
-    path.write_text(json.dumps(rows) if name == "votes.json" else "".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text(
+        json.dumps(rows)
+        if name == "votes.json"
+        else "".join(json.dumps(row) + "\n" for row in rows)
+    )
     assert written(to_list(read(path).task_names)) == written([*LONG, 0.5])
 
 
 def test_whole_floats_of_json_are_integers(tmp_path):
-    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1.0, "label": 2.0} for task in (7, 8.0)])
+    path = write(
+        tmp_path / "v.jsonl", [{"task": task, "annotator": 1.0, "label": 2.0} for task in (7, 8.0)]
+    )
     annotations = read(path)
-    assert [to_list(names) for names in (annotations.task_names, annotations.annotator_names)] == [[7, 8], [1]]
+    assert [to_list(names) for names in (annotations.task_names, annotations.annotator_names)] == [
+        [7, 8],
+        [1],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +204,9 @@ def test_whole_floats_of_json_are_integers(tmp_path):
 )
 def test_files_whose_ids_are_of_different_kinds(tmp_path, one, other, names):
     for number, tasks in enumerate((one, other)):
-        pl.DataFrame({"task": tasks, "annotator": "ann", "label": "x"}).write_parquet(tmp_path / f"{number}.parquet")
+        pl.DataFrame({"task": tasks, "annotator": "ann", "label": "x"}).write_parquet(
+            tmp_path / f"{number}.parquet"
+        )
     found = read([tmp_path / "0.parquet", tmp_path / "1.parquet"])
     assert sorted(to_list(found.task_names)) == names
 
@@ -196,7 +226,9 @@ HUGE = [2**64, 2**64 + 1, -(2**70), 7]
 
 @pytest.mark.parametrize("tasks", [HUGE, [2**63 + 1, 2**63 + 2]], ids=["128 bits", "64 bits"])
 def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
-    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in tasks])
+    path = write(
+        tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in tasks]
+    )
     model = tmp_path / "m.finegold"
     finegold.aggregate(path, "mv").save(model)
     again = finegold.load(model)
@@ -210,11 +242,18 @@ def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_database_refuses_huge_ids_in_a_sentence(tmp_path, kind):
-    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in HUGE])
-    with pytest.raises(OutputError, match=r"column task holds -1180591620717411303424, but integers of databases end"):
+    path = write(
+        tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in HUGE]
+    )
+    with pytest.raises(
+        OutputError,
+        match=r"column task holds -1180591620717411303424, but integers of databases end",
+    ):
         finegold.aggregate(path, "mv").to_table(f"{kind}:///{tmp_path}/x.db", "labels")
     assert not (tmp_path / "x.db").exists()
-    small = finegold.aggregate(pd.DataFrame({"task": np.array([1, 2], "u8"), "annotator": 1, "label": "x"}), "mv")
+    small = finegold.aggregate(
+        pd.DataFrame({"task": np.array([1, 2], "u8"), "annotator": 1, "label": "x"}), "mv"
+    )
     small.to_table(f"{kind}:///{tmp_path}/x.db", "labels")
 
 
@@ -229,8 +268,15 @@ def test_a_nul_in_a_class_is_refused_where_it_names_a_column(tmp_path, kind):
 def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
     votes = write(tmp_path / "v.jsonl", [{"task": 1, "annotator": 1, "label": "x"}])
     odd = str(tmp_path / "odd\udcff")
-    assert "choose another name" in refusal_of("aggregate", votes, "--method", "mv", "-o", f"{odd}.parquet")
-    assert run("aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.finegold").exit_code == 0
+    assert "choose another name" in refusal_of(
+        "aggregate", votes, "--method", "mv", "-o", f"{odd}.parquet"
+    )
+    assert (
+        run(
+            "aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.finegold"
+        ).exit_code
+        == 0
+    )
     assert finegold.load(f"{odd}.finegold").method == "mv"
 
 

@@ -49,9 +49,13 @@ def test_every_vote_of_the_sample_has_its_text_in_the_studio(tmp_path: Path) -> 
     assert text.count("\n") > rows.n_votes
 
 
-def test_the_simulated_votes_are_what_their_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_simulated_votes_are_what_their_readme_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     readme = VOTES.with_name("README.md").read_text()
-    (command,) = [line.strip() for line in readme.splitlines() if line.strip().startswith("finegold simulate")]
+    (command,) = [
+        line.strip() for line in readme.splitlines() if line.strip().startswith("finegold simulate")
+    ]
     words = shlex.split(command)[1:]
     words[words.index("--out") + 1] = str(tmp_path)
     monkeypatch.chdir(ROOT)

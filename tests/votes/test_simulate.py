@@ -52,7 +52,10 @@ def test_votes_per_task_may_lie_between_two_whole_numbers() -> None:
 @pytest.mark.parametrize("n_annotators", [20, 200])
 def test_active_annotators_are_asked_more_often(n_annotators: int) -> None:
     process = draw_process(n_annotators, 2, votes_per_task=4, activity_spread=1.0, seed=2)
-    votes = np.bincount(np.concatenate([piece.annotator for piece in pieces(process, 20_000)]), minlength=n_annotators)
+    votes = np.bincount(
+        np.concatenate([piece.annotator for piece in pieces(process, 20_000)]),
+        minlength=n_annotators,
+    )
     assert np.corrcoef(votes, process.activity)[0, 1] > 0.9
     alike = simulate(20_000, n_annotators, 2, votes_per_task=4, activity_spread=0).annotations
     shares = np.bincount(alike.annotator) / alike.n_votes
@@ -61,7 +64,13 @@ def test_active_annotators_are_asked_more_often(n_annotators: int) -> None:
 
 def test_votes_follow_the_prototypes_and_the_truth() -> None:
     simulation = simulate(
-        40_000, 10, 3, votes_per_task=3, prototypes=[SKILLED, MISTAKEN], annotator_concentration=0.5, seed=5
+        40_000,
+        10,
+        3,
+        votes_per_task=3,
+        prototypes=[SKILLED, MISTAKEN],
+        annotator_concentration=0.5,
+        seed=5,
     )
     task, annotator, label = votes_of(simulation)
     counts = np.zeros((10, 3, 3))
@@ -75,7 +84,9 @@ def test_votes_follow_the_prototypes_and_the_truth() -> None:
 
 
 def test_a_probability_of_zero_is_never_drawn() -> None:
-    simulation = simulate(3000, 5, 2, votes_per_task=3, prototypes=[[[0.0, 1.0], [1.0, 0.0]]], class_weights=[0, 1])
+    simulation = simulate(
+        3000, 5, 2, votes_per_task=3, prototypes=[[[0.0, 1.0], [1.0, 0.0]]], class_weights=[0, 1]
+    )
     assert (simulation.truth == 1).all()
     assert (votes_of(simulation)[2] == 0).all()
 
@@ -106,14 +117,18 @@ def test_missing_labels_are_rows_without_a_vote() -> None:
 
 
 def test_the_truth_belongs_to_the_tasks_that_have_votes() -> None:
-    simulation = simulate(500, 400, 3, votes_per_task=1, missing=0.5, prototypes=[np.eye(3)], seed=4)
+    simulation = simulate(
+        500, 400, 3, votes_per_task=1, missing=0.5, prototypes=[np.eye(3)], seed=4
+    )
     task, _, label = votes_of(simulation)
     assert simulation.annotations.n_tasks < 500
     assert np.array_equal(simulation.truth[task], label)
     assert len(simulation.weights) == simulation.annotations.n_annotators < 400
 
 
-def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "VOTES_PER_PIECE", 100)
     process = draw_process(30, 3, votes_per_task=4.5)
     parts = list(pieces(process, 203))
@@ -121,7 +136,9 @@ def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(monkeypat
     assert np.unique(np.concatenate([part.task for part in parts])).tolist() == list(range(203))
     truths = list(draw_truth(process, 203))
     assert [part.first for part in parts] == [first for first, _, _ in truths]
-    assert all(np.array_equal(part.truth, truth) for part, (_, truth, _) in zip(parts, truths, strict=True))
+    assert all(
+        np.array_equal(part.truth, truth) for part, (_, truth, _) in zip(parts, truths, strict=True)
+    )
     assert not np.array_equal(parts[0].truth, parts[1].truth)
 
 
@@ -134,7 +151,13 @@ def test_further_prototypes_are_drawn_at_random() -> None:
 
 def test_ptbcc_finds_the_prototypes_again() -> None:
     simulation = simulate(
-        3000, 60, 3, prototypes=[SKILLED, MISTAKEN], annotator_concentration=0.3, prototype_weights=[2, 1], seed=1
+        3000,
+        60,
+        3,
+        prototypes=[SKILLED, MISTAKEN],
+        annotator_concentration=0.3,
+        prototype_weights=[2, 1],
+        seed=1,
     )
     weak_priors = PTBCC(pi_strength=0.01, v_strength=0.01, tolerance=1e-4)  # let the votes speak
     result = fit(weak_priors, simulation.annotations, threads=1)
@@ -165,7 +188,9 @@ def test_ptbcc_finds_the_prototypes_again() -> None:
         ((9, 5, 2), {"prototypes": "rubbish"}, "must be numbers"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(sizes: tuple[int, int, int], settings: dict, message: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    sizes: tuple[int, int, int], settings: dict, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         simulate(*sizes, **settings)
 

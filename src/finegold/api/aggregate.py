@@ -1,4 +1,6 @@
-"""Labels from votes (`finegold.aggregate`), with more votes (`Result.update`), and which to ask for (`next_votes`)."""
+"""Labels from votes (`finegold.aggregate`), with more votes (`Result.update`), and which to ask for
+(`next_votes`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,15 @@ from finegold.results.data import votes_of
 from finegold.system.docstrings import documented
 from finegold.votes.annotations import Repeated
 from finegold.votes.encoding import MISSING, to_list
-from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
+from finegold.votes.merging import (
+    Joined,
+    Merged,
+    add_gold_sets,
+    align,
+    merge,
+    merge_sets,
+    outputs_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +48,9 @@ if TYPE_CHECKING:
 
 
 class Keywords(Reading, Settings, total=False):
-    """What `aggregate` takes besides what it documents itself: how votes are read, and settings of the method."""
+    """What `aggregate` takes besides what it documents itself: how votes are read, and settings of
+    the method.
+    """
 
 
 @documented
@@ -59,29 +71,34 @@ def aggregate(
 ) -> Result:
     """Compute the most probable label of every task and its probability.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes. A path may be a pattern or a
-        folder; a data frame may be of any library.
-    method: A name from `finegold methods`, or a method with its settings, such as `finegold.PTBCC(n_prototypes=3)`.
-    gold (path, data frame, mapping, str or bool): Known truths of some tasks. They become the labels of these tasks,
-        and the method learns from them.
-    predictions (path, data frame, tuple, mapping or list): Class probabilities that one or more models predict for some
-        or all tasks. What each model is worth is learned from the votes. A table has a column of tasks and a column for
-        each class; a tuple is (tasks, array) or (tasks, array, classes), as from `predict_proba`; a mapping gives each
-        model a name. Tasks with predictions but no votes are labelled too.
-    prior: An earlier result, or the file of one. What it learned about annotators is the prior for those who vote
-        again.
-    engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
-        such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
-    threads: The number of threads. The default is the environment variable FINEGOLD_THREADS, otherwise one per core.
+    votes (path, paths, data frame, address of a database, or Annotations): The votes. A path may be
+        a pattern or a folder; a data frame may be of any library.
+    method: A name from `finegold methods`, or a method with its settings, such as
+        `finegold.PTBCC(n_prototypes=3)`.
+    gold (path, data frame, mapping, str or bool): Known truths of some tasks. They become the
+        labels of these tasks, and the method learns from them.
+    predictions (path, data frame, tuple, mapping or list): Class probabilities that one or more
+        models predict for some or all tasks. What each model is worth is learned from the votes. A
+        table has a column of tasks and a column for each class; a tuple is (tasks, array) or
+        (tasks, array, classes), as from `predict_proba`; a mapping gives each model a name. Tasks
+        with predictions but no votes are labelled too.
+    prior: An earlier result, or the file of one. What it learned about annotators is the prior for
+        those who vote again.
+    engine: Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or
+        an engine object such as `DaskEngine("tcp://scheduler:8786")` of finegold.engines.dask.
+    threads: The number of threads. The default is the environment variable FINEGOLD_THREADS,
+        otherwise one per core.
     checkpoint: A file for unfinished work, written on Ctrl-C and every minute.
     resume: Continue from the checkpoint, if it exists. The result is the same, to the bit.
     overwrite: Discard the unfinished work of an earlier run in the checkpoint.
-    on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals show one line of
-        progress.
-    **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see `finegold.read`. All other
-        keywords are settings of a method that is given by name: see its class, such as `finegold.PTBCC`.
-    Returns: Labels, probabilities, and how good each annotator is. If votes are sets of labels (`multi`; by default,
-        the votes decide, and a warning says so), every option is a question of yes or no, and labels are sets.
+    on_step: Called with a `Step` after each sweep. If it is not given, notebooks and terminals show
+        one line of progress.
+    **keywords: How to read the votes, such as `task`, `wide`, `classes` or `multi`: see
+        `finegold.read`. All other keywords are settings of a method that is given by name: see its
+        class, such as `finegold.PTBCC`.
+    Returns: Labels, probabilities, and how good each annotator is. If votes are sets of labels
+        (`multi`; by default, the votes decide, and a warning says so), every option is a question
+        of yes or no, and labels are sets.
     Raises (InputError): If the votes cannot be read, or an option does not fit them.
 
     Examples
@@ -125,10 +142,12 @@ def next_votes(
     votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
         `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
     budget: The largest number of votes to plan, one per task. By default there is no limit.
-    annotators: The annotators who may vote next. The default is all, in proportion to their votes so far.
+    annotators: The annotators who may vote next. The default is all, in proportion to their votes
+        so far.
     safe: A label with this probability needs no further vote.
     method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`.
+    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+        `finegold.read`.
     Returns: `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
     Raises (InputError): If options for votes are given with a result.
 
@@ -157,18 +176,24 @@ def update(
 ) -> Result:
     """Read the votes and add them to the result; `Result.update` documents the parameters."""
     if votes is None and gold is None and not refit and not has_predictions(predictions):
-        raise InputError("there is nothing to update: give votes, known truths (gold), predictions or refit")
+        raise InputError(
+            "there is nothing to update: give votes, known truths (gold), predictions or refit"
+        )
     names = ("prior", "scheduler", "checkpoint", "resume", "overwrite", "engine")
     fitting = {name: keywords.pop(name) for name in names if name in keywords}
     if not refit:
         check_no_fit(fitting)
     fitting |= {"threads": threads, "on_step": on_step}
     old = votes_of(result)
-    in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())  # truths marked in the votes
+    # truths marked in the votes
+    in_votes = gold is True or (isinstance(gold, str) and not Path(gold).exists())
     gold_there, gold_apart = (gold, None) if in_votes else (None, gold)
-    if result.label_sets is not None:  # what is known about an option changes everywhere: fit all again
+    # what is known about an option changes everywhere: fit all again
+    if result.label_sets is not None:
         if votes is not None:
-            old = merge_sets(old, read(votes, gold=gold_there, **{**keywords, "multi": True}), repeated)
+            old = merge_sets(
+                old, read(votes, gold=gold_there, **{**keywords, "multi": True}), repeated
+            )
         if gold_apart is not None:
             old = add_gold_sets(old, with_gold(old, gold_apart))
         name = DEFAULT_METHOD if result.method == "multi" else result.method
@@ -176,21 +201,28 @@ def update(
         return Job(old, method=method, **fitting, predictions=predictions).run()
     if not refit and result.combined and result.temperature != 1.0:
         raise InputError(
-            "the model was calibrated after votes and predictions had been combined", remedies=[use(refit=True)]
+            "the model was calibrated after votes and predictions had been combined",
+            remedies=[use(refit=True)],
         )
     if votes is not None:
         merged = merge(old, read(votes, gold=gold_there, repeated=repeated, **keywords), repeated)
     else:
         tasks, annotators = (np.arange(n, dtype=np.int32) for n in (old.n_tasks, old.n_annotators))
-        same = Joined(old.task_names, tasks, tasks[:0]), Joined(old.annotator_names, annotators, annotators[:0])
+        same = (
+            Joined(old.task_names, tasks, tasks[:0]),
+            Joined(old.annotator_names, annotators, annotators[:0]),
+        )
         merged = Merged(old, *same, touched=np.empty(0, np.int64), added=0)
-    if gold_apart is not None:  # add new truths, or replace known ones, and mark their tasks as touched
+    # add new truths, or replace known ones, and mark their tasks as touched
+    if gold_apart is not None:
         given, known = with_gold(merged.votes, gold_apart).gold, merged.votes.gold
         changed = np.flatnonzero((given != MISSING) & (given != known))
         with_truths = replace(merged.votes, gold=np.where(given != MISSING, given, known))
         merged = merged._replace(votes=with_truths, touched=np.union1d(merged.touched, changed))
     if not refit:
-        updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
+        updated = updating.update(
+            without_predictions(result), merged, threads=threads, on_step=on_step
+        )
         if has_predictions(predictions):
             updated = combine(updated, read_predictions(predictions, votes_of(updated)))
         elif result.combined is not None:
@@ -199,11 +231,18 @@ def update(
         return Result.of(updated)
     if result.known_annotators is not None and fitting.get("prior") is None:
         raise InputError(
-            "the model was fitted with a prior; give the same one again", remedies=[use(prior=Placeholder("MODEL"))]
+            "the model was fitted with a prior; give the same one again",
+            remedies=[use(prior=Placeholder("MODEL"))],
         )
-    if not has_predictions(predictions) and result.combined is not None:  # in the form that users give
-        outputs, classes = outputs_of(result.combined.predictions, votes_of(result)), to_list(result.class_names)
-        predictions = {output.name: (output.tasks, output.probabilities, classes) for output in outputs}
+    # in the form that users give
+    if not has_predictions(predictions) and result.combined is not None:
+        outputs, classes = (
+            outputs_of(result.combined.predictions, votes_of(result)),
+            to_list(result.class_names),
+        )
+        predictions = {
+            output.name: (output.tasks, output.probabilities, classes) for output in outputs
+        }
     return Job(merged.votes, method=method_of(result), **fitting, predictions=predictions).run()
 
 

@@ -1,7 +1,7 @@
 """Estimate how accurate all labels are from checks of some: `finegold.certify`.
 
-A `Certificate` is what the filled sheet of a sample shows. Truths that were not drawn by a plan teach a method, but
-they never become an interval: nobody knows how they were chosen.
+A `Certificate` is what the filled sheet of a sample shows. Truths that were not drawn by a plan
+teach a method, but they never become an interval: nobody knows how they were chosen.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from finegold.system.docstrings import documented
 from finegold.system.files import write_bytes
 from finegold.votes.encoding import match, text_of, to_list
 
-LEAST_FOR_PART = 20  # checks of a class or a band of confidence that get an interval of their own
+# checks of a class or a band of confidence that get an interval of their own
+LEAST_FOR_PART = 20
 BANDS = (0.0, 0.66, 0.9, 0.99, 1.0)
 FOLDS = 10
 
@@ -48,7 +49,8 @@ class Choice(NamedTuple):
 
     method: str
     right: int
-    gain: float  # its share of right labels less that of the labels
+    # its share of right labels less that of the labels
+    gain: float
     standard_error: float
 
 
@@ -57,13 +59,15 @@ class Choice(NamedTuple):
 class Certificate:
     """What a completed sheet shows about all labels.
 
-    accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if the plan had another
-        purpose.
-    accepted: How many of the most confident labels may be accepted unchecked at the risk of the plan.
+    accuracy: The share of right labels among all tasks: estimate, low, high, checked. None if the
+        plan had another purpose.
+    accepted: How many of the most confident labels may be accepted unchecked at the risk of the
+        plan.
     recalibration: The map of confidences that the checks support.
-    calibration_before, calibration_after: The expected calibration error on the checked tasks, before and after; after
-        by cross-validation.
-    missing: Tasks of the sheet without an answer. The interval allows for any answer that they might have got.
+    calibration_before, calibration_after: The expected calibration error on the checked tasks,
+        before and after; after by cross-validation.
+    missing: Tasks of the sheet without an answer. The interval allows for any answer that they
+        might have got.
     classes, bands: The accuracy by label and by confidence, where there are enough checks.
     choices: How other methods fare, for the purpose "choice".
     width_with_50_more: The expected width of the interval with 50 more checks.
@@ -106,18 +110,31 @@ class Certificate:
         return {
             "accuracy": self.accuracy and self.accuracy._asdict(),
             "accepted": {"risk": plan.risk, "share": self.accepted_share, "tasks": self.accepted},
-            "calibration": {"before": self.calibration_before, "after": self.calibration_after}
-            | self.recalibration._asdict(),
+            "calibration": (
+                {"before": self.calibration_before, "after": self.calibration_after}
+                | self.recalibration._asdict()
+            ),
             "missing": self.missing,
             "classes": {name: part._asdict() for name, part in self.classes.items()},
             "bands": {name: part._asdict() for name, part in self.bands.items()},
             "choices": [each._asdict() for each in self.choices],
             "switch_to": self.switch_to,
             "width_with_50_more": self.width_with_50_more,
-            "sample": {"plan": plan.id, "purpose": plan.purpose, "n": plan.n, "seed": plan.seed, "looks": plan.looks},
+            "sample": {
+                "plan": plan.id,
+                "purpose": plan.purpose,
+                "n": plan.n,
+                "seed": plan.seed,
+                "looks": plan.looks,
+            },
             "method": plan.method,
             "tasks": plan.tasks,
-            "digests": {"votes": plan.votes, "labels": plan.labels, "plan": plan.digest, "checks": self.checks},
+            "digests": {
+                "votes": plan.votes,
+                "labels": plan.labels,
+                "plan": plan.digest,
+                "checks": self.checks,
+            },
             "date": self.date,
         }
 
@@ -130,29 +147,34 @@ class Certificate:
         if self.accuracy is not None:
             a = self.accuracy
             said.append(
-                f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and {a.high:.1%}, with "
-                f"95 % certainty, by {a.checked:,} checks of a random sample."
+                f"{a.estimate:.1%} of the {plan.tasks:,} labels are right: between {a.low:.1%} and"
+                f" {a.high:.1%}, with 95 % certainty, by {a.checked:,} checks of a random sample."
             )
         if self.missing:
             said.append(
-                f"{self.missing:,} of the {plan.n:,} tasks of the sheet have no answer: the interval allows for any, "
-                "and they count as wrong for acceptance."
+                f"{self.missing:,} of the {plan.n:,} tasks of the sheet have no answer: the"
+                " interval allows for any, and they count as wrong for acceptance."
             )
         if plan.purpose == "choice":
             best = max(self.choices, key=lambda each: each.gain)
             points = f"{100 * best.gain:+.0f} ± {100 * best.standard_error:.0f} points"
             gain = f"{points} on {plan.n - self.missing:,} checks"
-            advice = f"Keep {plan.method}: no method is better by more than a standard error ({best.method} {gain})."
+            advice = (
+                f"Keep {plan.method}: no method is better by more than a standard error"
+                f" ({best.method} {gain})."
+            )
             if self.switch_to is not None:
                 advice = (
-                    f"{best.method} is better here ({gain}, of tasks on which methods differ). How accurate its labels "
-                    "are needs another sample: draw it from the labels of that method."
+                    f"{best.method} is better here ({gain}, of tasks on which methods differ). How"
+                    " accurate its labels are needs another sample: draw it from the labels of"
+                    " that method."
                 )
             return [*said, advice]
         if self.accepted:
             said.append(
-                f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be accepted unchecked: "
-                f"with 95 % certainty, at most {plan.risk:.0%} of them are wrong."
+                f"The {self.accepted:,} most confident labels ({self.accepted_share:.0%}) may be"
+                f" accepted unchecked: with 95 % certainty, at most {plan.risk:.0%} of them are"
+                " wrong."
             )
         else:
             few = plan.n - self.missing < plan.fewest_checks
@@ -160,12 +182,15 @@ class Certificate:
             said.append(f"No label may be accepted unchecked at a risk of {plan.risk:.0%}{why}.")
         if self.width_with_50_more is not None:
             said.append(
-                f"With 50 more checks, the interval would be about {100 * self.width_with_50_more:.0f} points wide."
+                "With 50 more checks, the interval would be about"
+                f" {100 * self.width_with_50_more:.0f} points wide."
             )
         return [
             *said,
-            f"Confidences were off by {100 * self.calibration_before:.0f} points on average (calibration error); with "
-            f"these checks, by {100 * self.calibration_after:.0f}.",
+            (
+                f"Confidences were off by {100 * self.calibration_before:.0f} points on average"
+                f" (calibration error); with these checks, by {100 * self.calibration_after:.0f}."
+            ),
         ]
 
     def apply(self, result: ResultData) -> Result:
@@ -181,16 +206,24 @@ class Certificate:
         """Return the table of labels with recalibrated confidences and a column `accepted`.
 
         result (Result): The labels that were checked.
-        Returns (DataFrame): As `finegold aggregate` writes it. `accepted` is true for labels that may be accepted
-            unchecked, and for known truths.
+        Returns (DataFrame): As `finegold aggregate` writes it. `accepted` is true for labels that
+            may be accepted unchecked, and for known truths.
         """
         if self.plan.purpose == "choice":
-            raise InputError("checks for the choice of a method accept no labels; draw a sample for acceptance")
-        whole, ranked = samples.all_labels(self.apply(result)), samples.rank_tasks(samples.all_labels(result))
+            raise InputError(
+                "checks for the choice of a method accept no labels; draw a sample for acceptance"
+            )
+        whole, ranked = (
+            samples.all_labels(self.apply(result)),
+            samples.rank_tasks(samples.all_labels(result)),
+        )
         accepted = np.ones(len(whole.label_codes), np.bool_)
         accepted[ranked.tasks] = ranked.rank < self.accepted
         order = natural_order(whole.task_names)
-        shown = np.append(accepted if order is None else accepted[order], np.zeros(len(whole.unlabelled), np.bool_))
+        shown = np.append(
+            accepted if order is None else accepted[order],
+            np.zeros(len(whole.unlabelled), np.bool_),
+        )
         table = pl.concat(labels_pieces(whole, for_users=True))
         return table.insert_column(table.columns.index("is_gold") + 1, pl.Series("accepted", shown))
 
@@ -201,7 +234,9 @@ class Certificate:
         """
         kind = Path(path).suffix.lower()
         if kind not in (".html", ".json"):
-            raise InputError(f"a certificate is written as .html or .json, not {kind or 'without an extension'}")
+            raise InputError(
+                f"a certificate is written as .html or .json, not {kind or 'without an extension'}"
+            )
         text = self._repr_html_() if kind == ".html" else json.dumps(self.to_dict(), indent=1)
         write_bytes(Path(path), text.encode())
 
@@ -209,24 +244,35 @@ class Certificate:
         parts = {f"labelled {name}": part for name, part in self.classes.items()}
         parts |= {f"confidence {name}": part for name, part in self.bands.items()}
         measured = "".join(
-            f"<tr><td>{escape(name)}<td>{p.estimate:.1%}<td>{p.low:.1%} to {p.high:.1%}<td>{p.checked:,}"
+            f"<tr><td>{escape(name)}<td>{p.estimate:.1%}<td>{p.low:.1%} to"
+            f" {p.high:.1%}<td>{p.checked:,}"
             for name, p in parts.items()
         )
         plan = self.plan
         about = {
             "method": plan.method,
-            "sample": f"{plan.id}: {plan.n:,} tasks for {plan.purpose}, seed {plan.seed}, {plan.looks} planned look(s)",
-            "strata": ", ".join(f"{c:,} of {size:,}" for c, size in zip(plan.checks, plan.sizes, strict=True)),
+            "sample": (
+                f"{plan.id}: {plan.n:,} tasks for {plan.purpose}, seed {plan.seed}, {plan.looks}"
+                " planned look(s)"
+            ),
+            "strata": ", ".join(
+                f"{c:,} of {size:,}" for c, size in zip(plan.checks, plan.sizes, strict=True)
+            ),
             "date": self.date,
             **{f"SHA-256 of {name}": value for name, value in self.to_dict()["digests"].items()},
         }
-        rows = "".join(f"<tr><th>{escape(name)}<td>{escape(str(value))}" for name, value in about.items())
-        table = f"<table><tr><th>labels<th>right<th>95 %<th>checks{measured}</table>" if parts else ""
+        rows = "".join(
+            f"<tr><th>{escape(name)}<td>{escape(str(value))}" for name, value in about.items()
+        )
+        table = (
+            f"<table><tr><th>labels<th>right<th>95 %<th>checks{measured}</table>" if parts else ""
+        )
         return (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>How accurate these labels are</title>'
-            "<style>body{font:16px/1.5 sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
-            "th,td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top;overflow-wrap:anywhere}</style>"
-            "<h1>How accurate these labels are</h1>"
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>How accurate these labels'
+            " are</title><style>body{font:16px/1.5 sans-serif;max-width:50em;margin:2em"
+            " auto;padding:0 1em}th,td{text-align:left;padding:.2em 1em .2em"
+            " 0;vertical-align:top;overflow-wrap:anywhere}</style><h1>How accurate these labels"
+            " are</h1>"
             + "".join(f"<p>{escape(each)}" for each in self.sentences())
             + f"{table}<h2>How it was measured</h2><table>{rows}</table><p>To recompute it: "
             "<code>finegold certify VOTES --checks SHEET --verify CERTIFICATE.json</code></html>"
@@ -246,7 +292,11 @@ class Certificate:
             words = "this is not a certificate that can be verified: it must be a .json"
             raise InputError(words, str(certificate)) from None
         fresh = json.loads(json.dumps(self.to_dict()))
-        return [name for name in fresh if name != "date" and not _is_same(written.get(name), fresh[name])]
+        return [
+            name
+            for name in fresh
+            if name != "date" and not _is_same(written.get(name), fresh[name])
+        ]
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -270,16 +320,17 @@ def certify(
 ) -> Certificate:
     """Estimate how accurate all labels are, from a completed sheet of a sample.
 
-    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes that the sample was drawn
-        from; or a result, or the path of a saved one.
-    checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank; these are counted, and
-        the interval allows for them.
+    votes (path, paths, data frame, address of a database, Annotations, or Result): The votes that
+        the sample was drawn from; or a result, or the path of a saved one.
+    checks (path, data frame or mapping): The filled sheet, or task -> truth. Rows may be blank;
+        these are counted, and the interval allows for them.
     plan: The plan. By default, the file beside the sheet.
     method: The method that made the labels. The default is that of the plan.
     **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
-    Returns: The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked, and recalibrated
-        confidences.
-    Raises (InputError): If the sheet belongs to other labels, or its tasks were not drawn by a plan.
+    Returns: The accuracy of all labels with a 95 % interval, labels that may be accepted unchecked,
+        and recalibrated confidences.
+    Raises (InputError): If the sheet belongs to other labels, or its tasks were not drawn by a
+        plan.
 
     Examples
     --------
@@ -299,23 +350,36 @@ def certify(
     # The truth of each task of the plan, None where there is none
     answers = read_answers(checks, plan.columns[0], plan.columns[1], samples.SAMPLE, names, classes)
     if answers.samples - {plan.id}:
-        raise InputError(f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is {plan.id}")
+        raise InputError(
+            f"the sheet belongs to sample {min(answers.samples - {plan.id})}, and the plan is"
+            f" {plan.id}"
+        )
     if stranger := next((task for task in answers.truths if task not in set(names)), None):
         raise InputError(
-            f"the task {stranger!r} is not one of this sample's; checks of other tasks were not drawn at random"
+            f"the task {stranger!r} is not one of this sample's; checks of other tasks were not"
+            " drawn at random"
         )
     given = [answers.truths.get(name) for name in names]
     truths = [truth for truth in given if truth is not None]
     if not truths:
-        raise InputError("no task of the sheet has a truth", remedies=[use(text="fill in its column of truths first")])
+        raise InputError(
+            "no task of the sheet has a truth",
+            remedies=[use(text="fill in its column of truths first")],
+        )
     if unknown := [truth for truth in truths if truth not in classes]:
-        words = f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes ({unknown[0]!r})"
+        words = (
+            f"{len(unknown):,} of {len(truths):,} truths are not classes of the votes"
+            f" ({unknown[0]!r})"
+        )
         if 2 * len(unknown) > len(truths):
             remedy = use(text=f"write them as in the votes: {', '.join(classes[:10])}")
             raise InputError(words, remedies=[remedy])
-        warnings.warn(FinegoldWarning(f"{words}: the labels of these tasks count as wrong"), stacklevel=2)
+        warnings.warn(
+            FinegoldWarning(f"{words}: the labels of these tasks count as wrong"), stacklevel=2
+        )
     last = max(row for row, truth in enumerate(given, 1) if truth is not None)
-    look = next(end for end in plan.look_ends if end >= last)  # the first planned look that holds all answers
+    # the first planned look that holds all answers
+    look = next(end for end in plan.look_ends if end >= last)
     given, rows = given[:look], plan.rows[:look]
 
     # What the rows up to this look show
@@ -323,13 +387,15 @@ def certify(
     labels = np.array([classes[label] for label in result.label_codes[code].tolist()])
     answered = np.array([truth is not None for truth in given])
     right = np.array([truth == label for truth, label in zip(given, labels, strict=True)])
-    wrong = ~(right & answered)  # a task without an answer counts as wrong for acceptance
+    # a task without an answer counts as wrong for acceptance
+    wrong = ~(right & answered)
     stratum, rank = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
     sizes, expected = np.array(plan.sizes), np.array(plan.confidence)
     confidence = result.confidence[code].astype(np.float64)
     weight = (sizes / np.maximum(np.bincount(stratum, minlength=len(sizes)), 1))[stratum]
     accuracy, width, accepted = None, None, 0
-    parts: tuple[dict[str, Interval], dict[str, Interval]] = ({}, {})  # by label and by confidence
+    # by label and by confidence
+    parts: tuple[dict[str, Interval], dict[str, Interval]] = ({}, {})
     if plan.purpose == "accuracy":
 
         def interval(counted: Bools, hits: Bools) -> Interval:
@@ -338,28 +404,41 @@ def certify(
             return maths.accuracy_interval(sizes, checked, n_right, expected, plan.alpha)
 
         accuracy = interval(answered, right)
-        if not answered.all():  # wide enough for any answer to tasks without one
+        # wide enough for any answer to tasks without one
+        if not answered.all():
             every = np.ones_like(answered)
-            low, high = interval(every, right & answered).low, interval(every, right | ~answered).high
+            low, high = (
+                interval(every, right & answered).low,
+                interval(every, right | ~answered).high,
+            )
             accuracy = accuracy._replace(low=min(low, accuracy.low), high=max(high, accuracy.high))
         width = (accuracy.high - accuracy.low) * math.sqrt(len(truths) / (len(truths) + 50))
-        bands = np.array([f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(BANDS)])
+        bands = np.array(
+            [f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in pairwise(BANDS)]
+        )
         band = np.clip(np.searchsorted(BANDS, confidence, side="right") - 1, 0, len(bands) - 1)
         for part, measured in zip((labels, bands[band]), parts, strict=True):
             for name in np.unique(part):
                 some = (part == name) & answered
                 if some.sum() >= LEAST_FOR_PART:
-                    measured[str(name)] = maths.weighted_interval(weight[some], right[some], plan.alpha)
+                    measured[str(name)] = maths.weighted_interval(
+                        weight[some], right[some], plan.alpha
+                    )
         accepted = maths.accepted_strata(sizes, stratum, wrong, expected, plan.risk, plan.alpha)
     elif plan.purpose == "acceptance":
         sets = Acceptance(plan.first, plan.last, 0.0)
-        accepted = maths.accepted_share(rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha)
+        accepted = maths.accepted_share(
+            rank, wrong, sets, maths.set_sizes(plan.tasks), plan.risk, 1 - plan.alpha
+        )
 
-    # How other methods fare, and how well confidences are calibrated before and after (by cross-validation)
+    # How other methods fare, and how well confidences are calibrated before and after (by
+    # cross-validation)
     known = np.flatnonzero(answered)
     confidence, right, weight = confidence[known], right[known], weight[known]
     choices = []
-    for name, codes in zip(plan.rivals, samples.rival_labels(fitted, plan.rivals) if plan.rivals else [], strict=True):
+    for name, codes in zip(
+        plan.rivals, samples.rival_labels(fitted, plan.rivals) if plan.rivals else [], strict=True
+    ):
         pairs = zip(codes[code[known]].tolist(), truths, strict=True)
         theirs = np.array([classes[own] == truth for own, truth in pairs])
         gain = theirs.astype(float) - right
@@ -368,8 +447,12 @@ def certify(
     after, fold = confidence.copy(), np.arange(len(known)) % FOLDS
     for number in range(min(FOLDS, len(known))):
         out = fold == number
-        after[out] = maths.recalibrate(confidence[~out], right[~out].astype(float)).apply(confidence[out])
-    content = json.dumps(sorted((name, truth or "") for name, truth in zip(names, given, strict=False)))
+        after[out] = maths.recalibrate(confidence[~out], right[~out].astype(float)).apply(
+            confidence[out]
+        )
+    content = json.dumps(
+        sorted((name, truth or "") for name, truth in zip(names, given, strict=False))
+    )
     return Certificate(
         accuracy=accuracy,
         accepted=accepted,
@@ -388,7 +471,9 @@ def certify(
 
 
 def find_plan(checks: Any, plan: Any = None) -> Plan:
-    """Return the plan of a sheet: the given one, the one beside it, or the one with the id that its rows carry."""
+    """Return the plan of a sheet: the given one, the one beside it, or the one with the id that its
+    rows carry.
+    """
     if isinstance(plan, Plan | Sample):
         return plan if isinstance(plan, Plan) else plan.plan
     if plan is not None:
@@ -397,7 +482,9 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
     if not isinstance(checks, str | Path):
         raise InputError("checks need the plan that they were drawn by", remedies=remedies)
     sheet, opened = Path(checks), open_table(checks)
-    columns = [column for column in opened.columns if str(column).strip().casefold() == samples.SAMPLE]
+    columns = [
+        column for column in opened.columns if str(column).strip().casefold() == samples.SAMPLE
+    ]
     values = opened.load(columns).rows[columns[0]].to_list() if columns else []
     ids = {text_of(each).strip() for each in values if each is not None} - {""}
     beside = samples.plan_path(sheet)
@@ -409,12 +496,15 @@ def find_plan(checks: Any, plan: Any = None) -> Plan:
                 return other
     if not ids:
         raise InputError(
-            "these truths were not drawn by a plan, so nobody knows what they say about the other labels: they can "
-            "teach a method (as gold) or judge it (finegold evaluate), but give no interval",
+            "these truths were not drawn by a plan, so nobody knows what they say about the other"
+            " labels: they can teach a method (as gold) or judge it (finegold evaluate), but give"
+            " no interval",
             str(checks),
             remedies,
         )
-    raise InputError(f"the plan {', '.join(sorted(ids))} of this sheet is not beside it", str(checks), remedies)
+    raise InputError(
+        f"the plan {', '.join(sorted(ids))} of this sheet is not beside it", str(checks), remedies
+    )
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -428,8 +518,19 @@ def read_plan(path: str | Path) -> Plan:
 def _check_belongs(result: ResultData, plan: Plan) -> None:
     """Refuse a plan that was made for other labels."""
     if plan.labels != samples.labels_digest(result):
-        what = "other votes" if plan.votes != samples.votes_digest(result) else f"other labels ({plan.method})"
+        what = (
+            "other votes"
+            if plan.votes != samples.votes_digest(result)
+            else f"other labels ({plan.method})"
+        )
         raise InputError(
             f"this sheet was drawn for {what}: its checks say nothing about these labels",
-            remedies=[use(text="certify the votes and the method that the sample was drawn for, or draw a new sample")],
+            remedies=[
+                use(
+                    text=(
+                        "certify the votes and the method that the sample was drawn for, or draw a"
+                        " new sample"
+                    )
+                )
+            ],
         )

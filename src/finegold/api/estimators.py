@@ -1,4 +1,5 @@
-"""Estimators: every method as a class of `finegold` with `fit`, `labels_`, `probas_`, `get_params` and `set_params`.
+"""Estimators: every method as a class of `finegold` with `fit`, `labels_`, `probas_`, `get_params`
+and `set_params`.
 
 The estimator of a method is made from the method's own class, whose settings and docstring it has.
 """
@@ -33,8 +34,8 @@ class Listed(ABCMeta):
 class Estimator(metaclass=Listed):
     """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
 
-    Its parameters are the settings of the method. It works with functions of scikit-learn such as `clone` and
-    `check_is_fitted`.
+    Its parameters are the settings of the method. It works with functions of scikit-learn such as
+    `clone` and `check_is_fitted`.
 
     Examples
     --------
@@ -49,28 +50,36 @@ class Estimator(metaclass=Listed):
 
     _result: Result | None = None
 
-    if TYPE_CHECKING:  # attributes of the Method that the class is combined with
+    # attributes of the Method that the class is combined with
+    if TYPE_CHECKING:
         name: str
         settings: dict[str, Any]
 
     def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
         """Fit to votes.
 
-        X, data (path, data frame or Annotations): The votes, one per row; columns such as task, worker and label are
-            recognised. `data` is crowd-kit's name.
-        y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of `finegold.aggregate`.
+        X, data (path, data frame or Annotations): The votes, one per row; columns such as task,
+            worker and label are recognised. `data` is crowd-kit's name.
+        y (path, data frame or mapping): Known truths of some tasks, the same as `gold` of
+            `finegold.aggregate`.
         **reading: Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
         Returns (Estimator): This object, with `labels_`, `probas_` and `result_`.
         Raises (InputError): If the votes cannot be read, or if they or the truths are given twice.
         """
         from finegold.api.aggregate import aggregate
 
-        votes, known = one_of("X", X, "data", data), one_of("y", y, "gold", reading.pop("gold", None))
+        votes, known = (
+            one_of("X", X, "data", data),
+            one_of("y", y, "gold", reading.pop("gold", None)),
+        )
         self._result = aggregate(votes, self, gold=known, **reading)  # type: ignore[arg-type]  # is also a Method
         return self
 
-    def partial_fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
-        """Add votes to those of earlier fits, as `Result.update` does. The first call fits the votes.
+    def partial_fit(
+        self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any
+    ) -> Self:
+        """Add votes to those of earlier fits, as `Result.update` does. The first call fits the
+        votes.
 
         X, data (path, data frame or Annotations): The new votes.
         y (path, data frame or mapping): New known truths, the same as `gold` of `Result.update`.
@@ -79,7 +88,10 @@ class Estimator(metaclass=Listed):
         """
         if self._result is None:
             return self.fit(X, y, data=data, **reading)
-        votes, known = one_of("X", X, "data", data), one_of("y", y, "gold", reading.pop("gold", None))
+        votes, known = (
+            one_of("X", X, "data", data),
+            one_of("y", y, "gold", reading.pop("gold", None)),
+        )
         self._result = self._result.update(votes, gold=known, **reading)
         return self
 
@@ -103,19 +115,27 @@ class Estimator(metaclass=Listed):
     def result_(self) -> Result:
         """The result of the last fit, with everything that `finegold.aggregate` returns."""
         if self._result is None:
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(votes) first")
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(votes) first"
+            )
         return self._result
 
     @property
     def labels_(self) -> Any:
-        """The label of every task: a series indexed by task (pandas), otherwise a frame of task and label."""
+        """The label of every task: a series indexed by task (pandas), otherwise a frame of task and
+        label.
+        """
         return as_series("task", self.result_.task_names, "agg_label", self.result_.label)
 
     @property
     def probas_(self) -> Any:
-        """The probability of every class for every task: a frame with one row per task and one column per class."""
+        """The probability of every class for every task: a frame with one row per task and one
+        column per class.
+        """
         columns = self.result_.posterior.T.copy()
-        return as_table({"task": self.result_.task_names}, self.result_.class_names, columns, "label")
+        return as_table(
+            {"task": self.result_.task_names}, self.result_.class_names, columns, "label"
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name.
@@ -138,12 +158,17 @@ class Estimator(metaclass=Listed):
         return self
 
     def _own_settings(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults, which may depend on the other settings."""
+        """Return the settings that differ from their defaults, which may depend on the other
+        settings.
+        """
         params, changed = self.get_params(), {}
         for name, value in params.items():
             try:
-                default = type(self)(**{other: params[other] for other in params if other != name}).get_params()[name]
-            except InputError:  # another setting requires it
+                default = type(self)(
+                    **{other: params[other] for other in params if other != name}
+                ).get_params()[name]
+            except InputError:
+                # another setting requires it
                 default = None
             is_plain = isinstance(value, bool | int | float | str)
             if not (value is default or (is_plain and value == default)):
@@ -151,9 +176,7 @@ class Estimator(metaclass=Listed):
         return changed
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._own_settings().items())})"
-        )
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._own_settings().items())})"
 
     def __dir__(self) -> list[str]:
         return dir(type(self))
@@ -180,8 +203,12 @@ def as_series(index_name: str, index: Names, name: str, values: Any) -> Any:
     return frame.set_index(index_name)[name] if hasattr(frame, "set_index") else frame
 
 
-def as_table(index: dict[str, Names], names: Names, columns: Iterable[Any], columns_name: str | None = None) -> Any:
-    """Return a frame with these columns, indexed by the first ones (pandas), otherwise with them as columns."""
+def as_table(
+    index: dict[str, Names], names: Names, columns: Iterable[Any], columns_name: str | None = None
+) -> Any:
+    """Return a frame with these columns, indexed by the first ones (pandas), otherwise with them as
+    columns.
+    """
     plain = to_list(names)
     named = {str(name): values for name, values in zip(plain, columns, strict=True)}
     frame = make_frame({**index, **named}, next(iter(index.values())))
@@ -194,7 +221,11 @@ def as_table(index: dict[str, Names], names: Names, columns: Iterable[Any], colu
 
 @cache
 def estimator(name: str) -> type[Any]:
-    """Return the estimator class of a method: `finegold.PTBCC` is the method "ptbcc" with `fit` and its results."""
+    """Return the estimator class of a method: `finegold.PTBCC` is the method "ptbcc" with `fit` and
+    its results.
+    """
     chosen = method_class(name)
     make_docstrings()
-    return Listed(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"})
+    return Listed(
+        chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"}
+    )

@@ -39,18 +39,23 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Fit one or more methods to the votes and compare their labels with known truths.
 
-    The methods do not learn from the truths. If nobody voted for the truth of a task, every method is wrong on it.
+    The methods do not learn from the truths. If nobody voted for the truth of a task, every method
+    is wrong on it.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in `finegold.aggregate`.
+    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
+        `finegold.aggregate`.
     truth (path, data frame or mapping): Known truths of some tasks.
-    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their settings.
-    truth_task, truth_label: The columns of the tasks and of the truths in `truth`, if their names do not tell.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there
-        are several methods, each has its own checkpoint, with its name at the end. With `ordered`,
-        `mean_absolute_error` and `quadratic_kappa` are added.
-    Returns: One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`,
-        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes). If votes are sets
-        of labels (see `multi` of `finegold.aggregate`), the metrics are `exact_match`, `micro_f1` and `macro_f1`.
+    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their
+        settings.
+    truth_task, truth_label: The columns of the tasks and of the truths in `truth`, if their names
+        do not tell.
+    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+        `finegold.read`. If there are several methods, each has its own checkpoint, with its name at
+        the end. With `ordered`, `mean_absolute_error` and `quadratic_kappa` are added.
+    Returns: One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`,
+        `iterations`, `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks
+        without votes). If votes are sets of labels (see `multi` of `finegold.aggregate`), the
+        metrics are `exact_match`, `micro_f1` and `macro_f1`.
     Raises (InputError): If no truth belongs to a task with votes.
 
     Examples
@@ -72,13 +77,29 @@ def evaluate(
                 figures = set_figures(result, known.task, known.sets)
                 n_known, n_unused = len(known.sets), known.n_unused
             else:
-                figures = {name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES}
+                figures = {
+                    name: getattr(metrics, name)(result.posterior, known.codes) for name in MEASURES
+                }
                 if is_ordered:
-                    compared = (result.label_codes, known.codes, metrics.scale_of(result.class_names))
-                    figures |= {name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES}
+                    compared = (
+                        result.label_codes,
+                        known.codes,
+                        metrics.scale_of(result.class_names),
+                    )
+                    figures |= {
+                        name: getattr(metrics, name)(*compared) for name in ORDERED_MEASURES
+                    }
                 n_known, n_unused = known.n_known, known.n_unmatched
-            fitted = {"iterations": result.iterations, "converged": result.converged, "seconds": result.seconds}
-            counts = {"n_tasks": len(result.posterior), "n_truths": n_known, "n_truths_unused": n_unused}
+            fitted = {
+                "iterations": result.iterations,
+                "converged": result.converged,
+                "seconds": result.seconds,
+            }
+            counts = {
+                "n_tasks": len(result.posterior),
+                "n_truths": n_known,
+                "n_truths_unused": n_unused,
+            }
             rows.append({"method": result.method, **figures, **fitted, **counts})
     return rows
 
@@ -95,17 +116,21 @@ def _methods_of(methods: Methods) -> list[Method]:
 def compare(
     votes: Any, methods: Methods | None = None, *, truth: Any = None, **keywords: Unpack[Fitting]
 ) -> Comparison:
-    """Fit several methods to the same votes and compare their labels with each other and with the majority vote.
+    """Fit several methods to the same votes and compare their labels with each other and with the
+    majority vote.
 
-    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in `finegold.aggregate`.
-    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their settings. The
-        default is all methods.
-    truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by. They do not teach the
-        methods.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`. If there
-        are several methods, each has its own checkpoint, with its name at the end.
-    Returns: `rows()` returns one dict per method, `labels()` a data frame with the label of each method. `agreement` is
-        the share of tasks to which two methods give the same label, and `results` the results.
+    votes (path, paths, data frame, address of a database, or Annotations): The votes, as in
+        `finegold.aggregate`.
+    methods (str, Method, or several of them): Names from `finegold methods`, or methods with their
+        settings. The default is all methods.
+    truth (path, data frame or mapping): Known truths of some tasks, to judge the labels by. They do
+        not teach the methods.
+    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+        `finegold.read`. If there are several methods, each has its own checkpoint, with its name at
+        the end.
+    Returns: `rows()` returns one dict per method, `labels()` a data frame with the label of each
+        method. `agreement` is the share of tasks to which two methods give the same label, and
+        `results` the results.
     Raises (InputError): If there is no such method, or if no truth belongs to a task with votes.
 
     Examples
@@ -116,32 +141,41 @@ def compare(
     >>> [(row["method"], row["flips"], row["accuracy"]) for row in comparison.rows()]
     [('mv', 0, 1.0), ('ds', 0, 1.0)]
     """
-    job, chosen = job_of(votes, keywords), _methods_of(method_names() if methods is None else methods)
+    job, chosen = (
+        job_of(votes, keywords),
+        _methods_of(method_names() if methods is None else methods),
+    )
     with job.fitter(chosen) as fit:
         votes = job.read()
         if not votes.multi:
             codes = None if truth is None else match_truth(votes, truth).codes
             return comparison.compare(votes, chosen, truth=codes, run=fit)
-        results = [single_labels(fit(method, votes)) for method in chosen]  # on each task and option: yes or no
+        # on each task and option: yes or no
+        results = [single_labels(fit(method, votes)) for method in chosen]
         majority = single_labels(fit(make_method("mv", {}), votes))
-        return Comparison(list(results), majority, None if truth is None else true_answers(votes, truth))
+        return Comparison(
+            list(results), majority, None if truth is None else true_answers(votes, truth)
+        )
 
 
 @documented
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Unpack[Reading]) -> Agreement:
-    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
+    AC1.
 
-    If an annotator voted on a task more than once, their most frequent vote counts. `self_agreement` is
-    the share of such repeated votes that agree.
+    If an annotator voted on a task more than once, their most frequent vote counts.
+    `self_agreement` is the share of such repeated votes that agree.
 
     votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
         `finegold.aggregate`; or a result, or the path of a saved one, whose votes are measured.
-    level ({"nominal", "ordinal", "interval"}): What classes are to alpha: names, in order (give `classes` if it is not
-        that of the alphabet), or numbers.
-    **reading: How to read the votes: keywords of `finegold.read`. The default of `repeated` is "all" here.
-    Returns: The figures as attributes, `interval(name)` with 95 % confidence, and the data frames `classes()`,
-        `annotators()` and `pairs()`.
-    Raises (InputError): If the votes cannot be read, or if `level` is "interval" and classes are not numbers.
+    level ({"nominal", "ordinal", "interval"}): What classes are to alpha: names, in order (give
+        `classes` if it is not that of the alphabet), or numbers.
+    **reading: How to read the votes: keywords of `finegold.read`. The default of `repeated` is
+        "all" here.
+    Returns: The figures as attributes, `interval(name)` with 95 % confidence, and the data frames
+        `classes()`, `annotators()` and `pairs()`.
+    Raises (InputError): If the votes cannot be read, or if `level` is "interval" and classes are
+        not numbers.
 
     Examples
     --------
@@ -169,22 +203,24 @@ def audit(
 ) -> Any:
     """Return how likely each label in use is wrong, judged by votes and predictions.
 
-    The labels in use are not evidence themselves. A task with neither votes nor predictions cannot be judged; a warning
-    counts such tasks.
+    The labels in use are not evidence themselves. A task with neither votes nor predictions cannot
+    be judged; a warning counts such tasks.
 
     votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
         `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
-    labels (path, data frame or mapping): The labels in use: a table with a column of tasks and one of labels, or task
-        -> label.
+    labels (path, data frame or mapping): The labels in use: a table with a column of tasks and one
+        of labels, or task -> label.
     method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
-    labels_task, labels_label: The columns of the tasks and of the labels in `labels`, if their names do not tell.
-    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in `finegold.read`.
-    Returns (DataFrame): One row per task, the worst first: `task`, `current` (the label in use), `p_wrong`, Finegold's
-        `label` and its `confidence`, `votes_for` and `votes_against` the label in use, and, with predictions,
-        `predicted` (the class that models predict, on average) and `p_current_predicted` (their mean probability of the
-        label in use).
-    Raises (InputError): If no label belongs to a task with votes or predictions, or if options for votes are given with
-        a result.
+    labels_task, labels_label: The columns of the tasks and of the labels in `labels`, if their
+        names do not tell.
+    **keywords: What a fit takes, as in `finegold.aggregate`, and how to read the votes, as in
+        `finegold.read`.
+    Returns (DataFrame): One row per task, the worst first: `task`, `current` (the label in use),
+        `p_wrong`, Finegold's `label` and its `confidence`, `votes_for` and `votes_against` the
+        label in use, and, with predictions, `predicted` (the class that models predict, on average)
+        and `p_current_predicted` (their mean probability of the label in use).
+    Raises (InputError): If no label belongs to a task with votes or predictions, or if options for
+        votes are given with a result.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Run a method: read votes, open the engine, handle checkpoint and prior, and fit.
 
-`finegold.aggregate`, the commands and the studio describe what they need as a `Job`. What every fit takes is declared
-in `api/options.py`, how votes are read in `io/options.py`.
+`finegold.aggregate`, the commands and the studio describe what they need as a `Job`. What every fit
+takes is declared in `api/options.py`, how votes are read in `io/options.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from finegold.io.folders.labels import FolderOutcome
     from finegold.io.tables import WatchReading
 
-MIN_GOLD = 25  # known truths from which they set the temperature of confidences: bench/trust/gold.py
+# known truths from which they set the temperature of confidences: bench/trust/gold.py
+MIN_GOLD = 25
 OnStep = Callable[[Step], None]
 Fit = Callable[[Method, Annotations], Result]
 
@@ -45,13 +46,17 @@ Fit = Callable[[Method, Annotations], Result]
 def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywords: Any) -> Result:
     """Fit the method, with an earlier result as the prior of the annotators if `prior` is given.
 
-    Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are the options. If enough
-    truths are known, the confidences of the default are those that the truths support: what confidences are worth is
-    seen in a second fit that does not know the truths.
+    Keywords are those of `solve.fit`. If votes are sets of labels, the classes of the result are
+    the options. If enough truths are known, the confidences of the default are those that the
+    truths support: what confidences are worth is seen in a second fit that does not know the
+    truths.
     """
     if annotations.multi:
         if names := names_given({"prior": prior, "checkpoint": keywords.get("checkpoint")}):
-            raise InputError(f"sets of labels cannot be combined with a {names[0]}", remedies=[leave_out(names[0])])
+            raise InputError(
+                f"sets of labels cannot be combined with a {names[0]}",
+                remedies=[leave_out(names[0])],
+            )
         from finegold.fitting.multi_label import fit_sets
 
         fit_option = partial(solve.fit, method, **keywords)
@@ -67,7 +72,9 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywor
         from finegold.insight.expected import calibration
 
         blind = replace(votes, gold=np.full_like(votes.gold, MISSING))
-        more = {name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")}
+        more = {
+            name: value for name, value in keywords.items() if name not in ("checkpoint", "on_step")
+        }
         result = calibration(fit_votes(blind, **more), votes.gold).apply(result)
     return Result.of(result)
 
@@ -79,17 +86,24 @@ class Progress(NamedTuple):
     fitting: Callable[[str], AbstractContextManager[OnStep | None]] = lambda name: nullcontext()
 
 
-IN_PYTHON = Progress(fitting=in_python)  # shown in a notebook or on a terminal
+# shown in a notebook or on a terminal
+IN_PYTHON = Progress(fitting=in_python)
 
 
 @dataclass(frozen=True)
 class Job(FitOptions):
-    """Everything that a fit depends on. `FitOptions` has the method, its settings, gold, engine and the like."""
+    """Everything that a fit depends on. `FitOptions` has the method, its settings, gold, engine and
+    the like.
+    """
 
-    votes: Any  # a path, paths, a data frame, the address of a database, or Annotations
-    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)  # keywords of `finegold.read`
-    on_step: OnStep | None = None  # called with a `Step` after each sweep; an exception in it stops the fit
-    on_read: Callable[[Annotations], None] | None = None  # called with the votes when they are read
+    # a path, paths, a data frame, the address of a database, or Annotations
+    votes: Any
+    # keywords of `finegold.read`
+    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)
+    # called with a `Step` after each sweep; an exception in it stops the fit
+    on_step: OnStep | None = None
+    # called with the votes when they are read
+    on_read: Callable[[Annotations], None] | None = None
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -111,13 +125,20 @@ class Job(FitOptions):
             return fit_method(method, self.read())
 
     def run_questions(self) -> dict[str, Result]:
-        """Fit the method to the votes of every question of an export, and return the results by question."""
+        """Fit the method to the votes of every question of an export, and return the results by
+        question.
+        """
         method = self.chosen_method
         with self.fitter([method]) as fit_method:
-            return {question: fit_method(method, votes) for question, votes in self.read_questions().items()}
+            return {
+                question: fit_method(method, votes)
+                for question, votes in self.read_questions().items()
+            }
 
     def read(self, *, may_be_sets: bool = True) -> Annotations:
-        """Read the votes. Unless the job says whether they are sets of labels, the votes decide, if they may."""
+        """Read the votes. Unless the job says whether they are sets of labels, the votes decide, if
+        they may.
+        """
         from finegold.io.read import read
 
         keywords = self.reading_keywords
@@ -135,10 +156,15 @@ class Job(FitOptions):
 
         keywords = self.reading_keywords
         if keywords.pop("multi", None):
-            raise InputError("sets of labels need one question", remedies=[use(question=Placeholder("NAME"))])
-        if names := names_given({name: keywords.pop(name, None) for name in ("annotator", "label", "wide")}):
             raise InputError(
-                "all questions of an export are read, and the columns of a plain table have no meaning for them",
+                "sets of labels need one question", remedies=[use(question=Placeholder("NAME"))]
+            )
+        if names := names_given(
+            {name: keywords.pop(name, None) for name in ("annotator", "label", "wide")}
+        ):
+            raise InputError(
+                "all questions of an export are read, and the columns of a plain table have no"
+                " meaning for them",
                 remedies=[leave_out(*names)],
             )
         with self.progress.reading() as watch:
@@ -148,41 +174,51 @@ class Job(FitOptions):
     def fitter(self, methods: Sequence[Method]) -> Iterator[Fit]:
         """Yield a function that fits any of these methods to votes with the options of the job.
 
-        Options are checked and the engine is opened first, so that an unreachable cluster is reported before the votes
-        are read.
+        Options are checked and the engine is opened first, so that an unreachable cluster is
+        reported before the votes are read.
         """
         if (self.resume or self.overwrite) and self.checkpoint is None:
             resumed, overwritten = (
                 "to resume a fit, name the file to continue from",
                 "to overwrite unfinished work, name its file",
             )
-            raise InputError(resumed if self.resume else overwritten, remedies=[use(checkpoint=Placeholder("FILE"))])
+            raise InputError(
+                resumed if self.resume else overwritten,
+                remedies=[use(checkpoint=Placeholder("FILE"))],
+            )
         if self.overwrite and self.resume:
             raise InputError(
                 "unfinished work can be continued or overwritten, not both",
                 remedies=[leave_out("overwrite"), leave_out("resume")],
             )
         if self.scheduler is not None and self.engine != "dask":
-            raise InputError("the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")])
+            raise InputError(
+                "the scheduler is the address of a Dask cluster", remedies=[use(engine="dask")]
+            )
         for method in methods:
-            if self.reading_keywords.get("multi"):  # otherwise this is checked when the votes are read
+            # otherwise this is checked when the votes are read
+            if self.reading_keywords.get("multi"):
                 self._check_sets(method)
             if self.prior is not None:
                 check_takes_prior(method)
             if self.checkpoint is not None:
                 check_resumable(method)
         if self.checkpoint is not None and len({method.name for method in methods}) < len(methods):
-            raise InputError("with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")])
+            raise InputError(
+                "with a checkpoint, each method can run once", remedies=[leave_out("checkpoint")]
+            )
         checkpoints = {}
         for method in methods if self.checkpoint is not None else ():
             from finegold.fitting.checkpoint import Checkpoint
 
             path = f"{self.checkpoint}" + ("" if len(methods) == 1 else f".{method.name}")
-            checkpoints[method.name] = Checkpoint(path, resume=self.resume, overwrite=self.overwrite)
+            checkpoints[method.name] = Checkpoint(
+                path, resume=self.resume, overwrite=self.overwrite
+            )
             checkpoints[method.name].inspect()
         with ExitStack() as stack:
-
-            @cache  # methods of the same precision share an engine
+            # methods of the same precision share an engine
+            @cache
             def engine_of(single: bool) -> Engine:
                 return stack.enter_context(self.open_engine(single))
 
@@ -198,15 +234,20 @@ class Job(FitOptions):
                     more = {"engine": engine_of(method.single), "on_step": self.on_step or line}
                     try:
                         result = fit(method, votes, prior=self.prior, checkpoint=checkpoint, **more)
-                    except KeyboardInterrupt:  # Ctrl-C: add to the message how to continue
+                    except KeyboardInterrupt:
+                        # Ctrl-C: add to the message how to continue
                         if checkpoint is None or not checkpoint.owned:
                             raise
                         instead = " instead of overwriting it" if checkpoint.overwrite else ""
-                        words = f"{checkpoint.path} holds the work so far; to continue, resume from it{instead}"
+                        words = (
+                            f"{checkpoint.path} holds the work so far; to continue, resume from"
+                            f" it{instead}"
+                        )
                         raise KeyboardInterrupt(words) from None
                 if predictions is None:
                     return result
-                from finegold.fitting.combining import combine  # which needs SciPy
+                # which needs SciPy
+                from finegold.fitting.combining import combine
 
                 return Result.of(combine(result, predictions, method))
 
@@ -215,32 +256,45 @@ class Job(FitOptions):
 
     @contextmanager
     def open_engine(self, single: bool) -> Iterator[Engine]:
-        """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits, and close it at the end."""
-        if not isinstance(self.engine, str):  # it stays open
+        """Open the engine, for methods with posteriors in 32 bits (`single`) or 64 bits, and close
+        it at the end.
+        """
+        # it stays open
+        if not isinstance(self.engine, str):
             yield self.engine
             return
         if self.engine not in ENGINES:
             raise InputError(f"there is no engine {self.engine!r}; there are {', '.join(ENGINES)}")
         module, _, class_name = ENGINES[self.engine].partition(":")
         scheduler = {} if self.scheduler is None else {"scheduler": self.scheduler}
-        engine: Engine = getattr(import_module(module), class_name)(threads=self.threads, single=single, **scheduler)
+        engine: Engine = getattr(import_module(module), class_name)(
+            threads=self.threads, single=single, **scheduler
+        )
         try:
             yield engine
         finally:
             engine.close()
 
     def _check_sets(self, method: Method) -> None:
-        given = {"prior": self.prior, "checkpoint": self.checkpoint, "predictions": self.predictions}
+        given = {
+            "prior": self.prior,
+            "checkpoint": self.checkpoint,
+            "predictions": self.predictions,
+        }
         if names := names_given(given):
-            raise InputError(f"{names[0]} cannot be combined with sets of labels", remedies=[leave_out(names[0])])
+            raise InputError(
+                f"{names[0]} cannot be combined with sets of labels", remedies=[leave_out(names[0])]
+            )
         if method.name in (DEFAULT_METHOD, "mv") and self.engine != "local":
             raise InputError(
-                f"for sets of labels, the method {method.name} runs on this machine", remedies=[leave_out("engine")]
+                f"for sets of labels, the method {method.name} runs on this machine",
+                remedies=[leave_out("engine")],
             )
 
 
 def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
-    """Return the job of a function of Python: what is not an option of every fit says how the votes are read.
+    """Return the job of a function of Python: what is not an option of every fit says how the votes
+    are read.
 
     Commands pass a job in place of votes.
     """
@@ -253,7 +307,9 @@ def job_of(votes: Any, keywords: Mapping[str, Any], **more: Any) -> Job:
 
 
 def has_predictions(given: Any) -> bool:
-    """Return whether predictions were given. An empty table counts, so that reading it raises an error."""
+    """Return whether predictions were given. An empty table counts, so that reading it raises an
+    error.
+    """
     return given is not None and not (isinstance(given, list | tuple | dict) and not given)
 
 
@@ -277,7 +333,10 @@ def refuse_for_model(given: Mapping[str, Any]) -> None:
 
 
 def result_for(
-    votes: Any, method: str | Method | None, keywords: Mapping[str, Any], otherwise: str = DEFAULT_METHOD
+    votes: Any,
+    method: str | Method | None,
+    keywords: Mapping[str, Any],
+    otherwise: str = DEFAULT_METHOD,
 ) -> tuple[Result, Job | None]:
     """Return a result that was given, or that of a job with these options, and the job."""
     result = given_result(votes)
@@ -289,11 +348,15 @@ def result_for(
 
 
 def names_given(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of options that are neither None, False nor empty. Values may be data frames."""
+    """Return the names of options that are neither None, False nor empty. Values may be data
+    frames.
+    """
     return [
         name
         for name, value in options.items()
-        if value is not None and value is not False and not (isinstance(value, Sized) and len(value) == 0)
+        if value is not None
+        and value is not False
+        and not (isinstance(value, Sized) and len(value) == 0)
     ]
 
 

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData, Step
 
 FIT = "Fit"
-IN_CODE = frozenset({"python", "cli"})  # not in the studio
+# not in the studio
+IN_CODE = frozenset({"python", "cli"})
 
 
-def fit_option(default: Any, kind: str, metavar: str, help: str, doc: str = "", **about: Any) -> Any:
+def fit_option(
+    default: Any, kind: str, metavar: str, help: str, doc: str = "", **about: Any
+) -> Any:
     """Declare an option of the fit."""
     return option(default, help, group=FIT, kind=kind, metavar=metavar, doc=doc, **about)
 
@@ -36,7 +39,10 @@ class FitOptions:
         f"One of {', '.join(REGISTRY)}; by default {DEFAULT_METHOD}.",
         metavar="M",
         choices=tuple(REGISTRY),
-        doc="A name from `finegold methods`, or a method with its settings, such as `finegold.PTBCC(n_prototypes=3)`.",
+        doc=(
+            "A name from `finegold methods`, or a method with its settings, such as"
+            " `finegold.PTBCC(n_prototypes=3)`."
+        ),
     )
     settings: Mapping[str, Any] | None = fit_option(
         None,
@@ -56,58 +62,73 @@ class FitOptions:
                 True, "Use the annotations that FILE marks as gold as known truths.", EXPORTS
             )
         },
-        doc="Known truths of some tasks. They become the labels of these tasks, and the method learns from them.",
+        doc=(
+            "Known truths of some tasks. They become the labels of these tasks, and the method"
+            " learns from them."
+        ),
     )
     predictions: Any = fit_option(
         None,
         "paths",
         "FILE",
-        "Class probabilities of a model: a table with a task column and a column per class. Can be repeated.",
-        "Class probabilities of one or more models, which are combined with the votes (see `finegold.aggregate`).",
+        "Class probabilities of a model: a table with a task column and a column per class. Can be"
+        " repeated.",
+        "Class probabilities of one or more models, which are combined with the votes (see"
+        " `finegold.aggregate`).",
     )
     prior: ResultData | str | Path | None = fit_option(
         None,
         "path",
         "MODEL",
         "A saved model; what it learned about annotators is the prior for those who vote again.",
-        "An earlier result, or the file of one. What it learned about annotators is the prior for those who vote "
-        "again.",
+        "An earlier result, or the file of one. What it learned about annotators is the prior for"
+        " those who vote again.",
     )
     engine: str | Engine = fit_option(
         "local",
         "choice",
         "",
         "Where the fit runs.",
-        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object, '
-        "which stays open.",
+        'Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or'
+        " an engine object, which stays open.",
         choices=tuple(ENGINES),
     )
     scheduler: str | None = fit_option(
         None,
         "text",
         "ADDRESS",
-        "The cluster for the engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is started.",
+        "The cluster for the engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is"
+        " started.",
         surfaces=IN_CODE,
     )
     threads: int | None = fit_option(
-        None, "number", "N", "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.", low=1
+        None,
+        "number",
+        "N",
+        "The number of threads; by default FINEGOLD_THREADS, otherwise one per core.",
+        low=1,
     )
     checkpoint: str | Path | None = fit_option(
         None,
         "path",
         "FILE",
         "Save unfinished work to this file, every minute and on Ctrl-C.",
-        "A file for unfinished work. If several methods run, each has its own file, with its name at the end.",
+        "A file for unfinished work. If several methods run, each has its own file, with its name"
+        " at the end.",
         surfaces=IN_CODE,
     )
-    resume: bool = fit_option(False, "flag", "", "Continue from the checkpoint, if the file exists.", surfaces=IN_CODE)
+    resume: bool = fit_option(
+        False, "flag", "", "Continue from the checkpoint, if the file exists.", surfaces=IN_CODE
+    )
     overwrite: bool = fit_option(
         False, "flag", "", "Discard the work of an earlier run in the checkpoint.", surfaces=IN_CODE
     )
 
 
 class Fitting(Reading, total=False):
-    """What every fit takes, as typed keywords of functions that fit to votes; a test compares it with `FitOptions`."""
+    """What every fit takes, as typed keywords of functions that fit to votes; a test compares it
+    with `FitOptions`.
+    """
 
     gold: Any
     predictions: Any

@@ -1,7 +1,8 @@
 """Draw the tasks that a person checks: `finegold.sample`.
 
-A `Sample` is a sheet that a person fills in and the plan of how its tasks were drawn. The plan says which result the
-sheet belongs to, so that it cannot be confused with another one's, and what was promised before any task was checked.
+A `Sample` is a sheet that a person fills in and the plan of how its tasks were drawn. The plan says
+which result the sheet belongs to, so that it cannot be confused with another one's, and what was
+promised before any task was checked.
 """
 
 from __future__ import annotations
@@ -44,10 +45,13 @@ Codes = NDArray[np.int64]
 Purpose = Literal["accuracy", "acceptance", "choice"]
 
 PURPOSES = ("accuracy", "acceptance", "choice")
-RIVALS = ("mv", "ds", "glad", "bwa", "ibcc", "ptbcc")  # what the labels are compared with to choose a method
+# what the labels are compared with to choose a method
+RIVALS = ("mv", "ds", "glad", "bwa", "ibcc", "ptbcc")
 FORMAT = "finegold plan 1"
-SAMPLE = "sample"  # the column of a sheet that says which plan it belongs to
-DIGITS = 6  # of confidences by which tasks are ranked, so that rounding on another machine changes nothing
+# the column of a sheet that says which plan it belongs to
+SAMPLE = "sample"
+# of confidences by which tasks are ranked, so that rounding on another machine changes nothing
+DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -55,28 +59,41 @@ class Plan:
     """How the tasks of a sheet were drawn, and what that promises."""
 
     purpose: Purpose
-    n: int  # checks
+    # checks
+    n: int
     seed: int
-    looks: int  # how often the sheet may be evaluated
-    risk: float  # the share of wrong labels that is accepted at most
-    method: str  # that made the labels
-    votes: str  # checksums of the votes and of the labels
+    # how often the sheet may be evaluated
+    looks: int
+    # the share of wrong labels that is accepted at most
+    risk: float
+    # that made the labels
+    method: str
+    # checksums of the votes and of the labels
+    votes: str
     labels: str
-    tasks: int  # that the sample speaks for
-    sizes: list[int]  # the tasks, the checks and the mean confidence of each stratum
+    # that the sample speaks for
+    tasks: int
+    # the tasks, the checks and the mean confidence of each stratum
+    sizes: list[int]
     checks: list[int]
     confidence: list[float]
-    first: int  # the nested sets that are tested for acceptance, in steps of 5 % of the tasks
+    # the nested sets that are tested for acceptance, in steps of 5 % of the tasks
+    first: int
     last: int
-    columns: list[str]  # of the tasks and of the truths in the sheet
-    rivals: list[str]  # methods that are compared with the labels, for the purpose "choice"
-    rows: list[tuple[str, int, int]]  # the name, the stratum and the rank by falling confidence of each checked task
-    expected: dict[str, float] = field(default_factory=dict)  # of these checks before they were made
+    # of the tasks and of the truths in the sheet
+    columns: list[str]
+    # methods that are compared with the labels, for the purpose "choice"
+    rivals: list[str]
+    # the name, the stratum and the rank by falling confidence of each checked task
+    rows: list[tuple[str, int, int]]
+    # of these checks before they were made
+    expected: dict[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         """A short name that the sheet and the certificate carry."""
-        return f"s{self.digest[:7]}"  # with a letter in front, so that no spreadsheet takes it for a number
+        # with a letter in front, so that no spreadsheet takes it for a number
+        return f"s{self.digest[:7]}"
 
     @property
     def digest(self) -> str:
@@ -96,7 +113,9 @@ class Plan:
     @property
     def look_ends(self) -> list[int]:
         """The number of rows that each planned look is about."""
-        return [sum(n * look // self.looks for n in self.checks) for look in range(1, self.looks + 1)]
+        return [
+            sum(n * look // self.looks for n in self.checks) for look in range(1, self.looks + 1)
+        ]
 
     @property
     def promise(self) -> list[str]:
@@ -104,21 +123,25 @@ class Plan:
         said = []
         if self.purpose == "accuracy":
             half = 100 * self.expected["width"] / 2
-            said.append(f"{self.n:,} checks will show the share of right labels to about ±{half:.0f} points (95 %).")
+            said.append(
+                f"{self.n:,} checks will show the share of right labels to about ±{half:.0f} points"
+                " (95 %)."
+            )
         if self.purpose == "choice":
             said.append(
-                f"{self.n:,} checks of tasks on which methods differ show which method is better here. They say "
-                "nothing of the accuracy of all labels: that needs a sample of its own."
+                f"{self.n:,} checks of tasks on which methods differ show which method is better"
+                " here. They say nothing of the accuracy of all labels: that needs a sample of its"
+                " own."
             )
         elif self.n < self.fewest_checks:
             said.append(
-                f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of {self.risk:.0%}; here "
-                f"are {self.n:,}."
+                f"Fewer than {self.fewest_checks} checks cannot certify any label at a risk of"
+                f" {self.risk:.0%}; here are {self.n:,}."
             )
         elif self.purpose == "acceptance":
             said.append(
-                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted unchecked, with at "
-                f"most {self.risk:.0%} of them wrong (with 95 % certainty)."
+                f"About {self.expected['accepted']:.0%} of the labels are expected to be accepted"
+                f" unchecked, with at most {self.risk:.0%} of them wrong (with 95 % certainty)."
             )
         if self.looks > 1:
             ends = ", ".join(f"{end:,}" for end in self.look_ends)
@@ -139,7 +162,9 @@ class Plan:
         try:
             content = json.loads(text)
             digest, written_as = content.pop("digest"), content.pop("format")
-            content["rows"] = [(str(task), int(stratum), int(rank)) for task, stratum, rank in content["rows"]]
+            content["rows"] = [
+                (str(task), int(stratum), int(rank)) for task, stratum, rank in content["rows"]
+            ]
             plan = cls(**content)
             if written_as != FORMAT:
                 raise ValueError
@@ -202,19 +227,21 @@ def sample(
     method: str | Method | None = None,
     **keywords: Unpack[Fitting],
 ) -> Sample:
-    """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels are.
+    """Draw the tasks that a person checks, so that `certify` can estimate how accurate all labels
+    are.
 
     votes (path, paths, data frame, address of a database, Annotations, or Result): The votes, as in
         `finegold.aggregate`; or a result, or the path of a saved one, which needs no fit.
     n: The number of tasks to check.
-    purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to accept as many labels as
-        possible unchecked; or to choose a method.
+    purpose ({"accuracy", "acceptance", "choice"}): To measure the accuracy of all labels; to accept
+        as many labels as possible unchecked; or to choose a method.
     risk: The share of wrong labels among the accepted ones that is tolerated.
     seed: The seed of the draw.
     looks: How often the sheet may be evaluated while it is being filled in.
     truth_column: The name of the empty column for the truths.
-    items (path, data frame or mapping): What is shown of each task: a table with a column of tasks, or task -> text. By
-        default, the columns of the votes' own table that are the same in all rows of a task.
+    items (path, data frame or mapping): What is shown of each task: a table with a column of tasks,
+        or task -> text. By default, the columns of the votes' own table that are the same in all
+        rows of a task.
     show_labels: Show the labels, which influences the person who checks.
     method: The method that is fitted to votes. The default is that of `finegold.aggregate`.
     **keywords: What a fit takes, and how to read the votes, as in `finegold.aggregate`.
@@ -229,17 +256,26 @@ def sample(
     ['task', 'truth', 'sample']
     """
     if purpose not in PURPOSES:
-        raise InputError(f"{purpose!r} is not a purpose of checks; choose from {', '.join(PURPOSES)}")
+        raise InputError(
+            f"{purpose!r} is not a purpose of checks; choose from {', '.join(PURPOSES)}"
+        )
     if not 1 <= looks <= 20 or not 0 < risk < 0.5 or n < 1 or seed < 0:
-        raise InputError("checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed from 0")
+        raise InputError(
+            "checks need n of 1 or more, 1 to 20 looks, a risk between 0 and 50 %, and a seed"
+            " from 0"
+        )
     fitted, job = result_for(votes, method, keywords)
     result = all_labels(fitted)
     rivals = [] if purpose != "choice" else [name for name in RIVALS if name != result.method]
     disputed = None
     if rivals:
         if fitted.combined is not None:
-            raise InputError("methods cannot be compared on labels that were combined with predictions")
-        disputed = np.any([codes != fitted.label_codes for codes in rival_labels(fitted, rivals)], axis=0)
+            raise InputError(
+                "methods cannot be compared on labels that were combined with predictions"
+            )
+        disputed = np.any(
+            [codes != fitted.label_codes for codes in rival_labels(fitted, rivals)], axis=0
+        )
     ranked = rank_tasks(result, disputed)
     n, n_tasks = min(n, len(ranked.tasks)), len(ranked.tasks)
     alpha = (1 - CERTAINTY) / looks
@@ -250,21 +286,34 @@ def sample(
     elif purpose == "acceptance":
         sets = maths.plan_acceptance(ranked.confidence, n, risk, seed, 1 - alpha)
         last = int(maths.set_sizes(n_tasks)[sets.last - 1])
-        stratum = np.where(ranked.rank < last, 0, 1)  # checks are drawn from the last set only
+        # checks are drawn from the last set only
+        stratum = np.where(ranked.rank < last, 0, 1)
         n = min(n, last)
     sizes = np.bincount(stratum)
-    checks = maths.allocate(sizes, n) if purpose == "accuracy" else np.array([n, *[0] * (len(sizes) - 1)])
+    checks = (
+        maths.allocate(sizes, n)
+        if purpose == "accuracy"
+        else np.array([n, *[0] * (len(sizes) - 1)])
+    )
     generator = np.random.default_rng(seed)
-    parts: list[list[int]] = [[] for _ in range(looks)]  # every look ends with the same share of each stratum
+    # every look ends with the same share of each stratum
+    parts: list[list[int]] = [[] for _ in range(looks)]
     for number, n_checks in enumerate(checks.tolist()):
         some = generator.choice(np.flatnonzero(stratum == number), n_checks, replace=False)
         for look in range(looks):
-            parts[look].extend(some[n_checks * look // looks : n_checks * (look + 1) // looks].tolist())
-    chosen = np.array([task for part in parts for task in generator.permutation(np.array(part, np.int64))], np.int64)
+            parts[look].extend(
+                some[n_checks * look // looks : n_checks * (look + 1) // looks].tolist()
+            )
+    chosen = np.array(
+        [task for part in parts for task in generator.permutation(np.array(part, np.int64))],
+        np.int64,
+    )
     names = [text_of(name) for name in to_list(result.task_names[ranked.tasks[chosen]])]
     column = "task" if result.annotations is None else str(result.annotations.columns[0])
     if truth_column in (column, SAMPLE, ""):
-        raise InputError(f'"{truth_column}" cannot be the column of the truths; choose another name')
+        raise InputError(
+            f'"{truth_column}" cannot be the column of the truths; choose another name'
+        )
     plan = Plan(
         purpose=purpose,
         n=n,
@@ -277,7 +326,9 @@ def sample(
         tasks=n_tasks,
         sizes=sizes.tolist(),
         checks=checks.tolist(),
-        confidence=[round(float(value), DIGITS) for value in np.bincount(stratum, ranked.confidence) / sizes],
+        confidence=[
+            round(float(value), DIGITS) for value in np.bincount(stratum, ranked.confidence) / sizes
+        ],
         first=sets.first,
         last=sets.last,
         columns=[column, truth_column],
@@ -289,21 +340,32 @@ def sample(
         },
     )
     sheet = pl.DataFrame({column: names})
-    content = None  # what the tasks are about
+    # what the tasks are about
+    content = None
     if items is None and job is not None and not isinstance(job.votes, Annotations):
         classes = [text_of(name) for name in to_list(result.class_names)]
         content = content_of_votes(job.votes, ReadOptions(**job.reading_keywords), names, classes)
     elif isinstance(items, Mapping):
-        content = pl.DataFrame({KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]})
+        content = pl.DataFrame(
+            {KEY: [text_of(k) for k in items], "item": [text_of(v) for v in items.values()]}
+        )
     elif items is not None:
         opened = open_table(items)
         columns = [str(name) for name in opened.columns]
-        by_task = next((name for name in (column, *candidates(columns, TASK)) if name in columns), None)
+        by_task = next(
+            (name for name in (column, *candidates(columns, TASK)) if name in columns), None
+        )
         if by_task is None:
-            raise InputError(f'the items have no column "{column}"; the columns are {", ".join(columns)}')
+            raise InputError(
+                f'the items have no column "{column}"; the columns are {", ".join(columns)}'
+            )
         frame = opened.load(columns).to_polars()
         keys = pl.Series(KEY, [text_of(name) for name in frame[by_task].to_list()])
-        content = frame.drop([by_task, *candidates(columns, TRUTH)]).with_columns(keys).unique(KEY, keep="first")
+        content = (
+            frame.drop([by_task, *candidates(columns, TRUTH)])
+            .with_columns(keys)
+            .unique(KEY, keep="first")
+        )
     if content is not None:
         joined = pl.DataFrame({KEY: names}).join(content, on=KEY, how="left", maintain_order="left")
         sheet = sheet.hstack(joined.drop([KEY, *plan.columns, SAMPLE], strict=False))
@@ -327,7 +389,9 @@ def rank_tasks(result: ResultData, among: Bools | None = None) -> RankedTasks:
     unknown = result.gold == MISSING
     tasks = np.flatnonzero(unknown if among is None else unknown & among)
     if not len(tasks):
-        raise InputError("there is nothing to check: every label is a known truth, or the methods never differ")
+        raise InputError(
+            "there is nothing to check: every label is a known truth, or the methods never differ"
+        )
     confidence = np.asarray(np.round(result.confidence[tasks], DIGITS), np.float64)
     rank = np.empty(len(tasks), np.int64)
     rank[maths.by_confidence(confidence)] = np.arange(len(tasks))
@@ -352,7 +416,9 @@ def votes_digest(result: ResultData) -> str:
     if votes is None:
         return ""
     arrays = (votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator)
-    digest = hashlib.sha256(b"".join(np.ascontiguousarray(array).astype("<i8").tobytes() for array in arrays))
+    digest = hashlib.sha256(
+        b"".join(np.ascontiguousarray(array).astype("<i8").tobytes() for array in arrays)
+    )
     for names in (votes.task_names, votes.annotator_names, votes.class_names):
         digest.update("\n".join(text_of(name) for name in to_list(names)).encode())
     return digest.hexdigest()
@@ -361,4 +427,6 @@ def votes_digest(result: ResultData) -> str:
 def labels_digest(result: ResultData) -> str:
     """Return a checksum of the tasks and their labels."""
     pairs = zip(to_list(result.task_names), to_list(result.label), strict=True)
-    return hashlib.sha256("\n".join(f"{text_of(a)}\t{text_of(b)}" for a, b in pairs).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(f"{text_of(a)}\t{text_of(b)}" for a, b in pairs).encode()
+    ).hexdigest()

@@ -1,4 +1,6 @@
-"""The command line. Importing this module is cheap: each command imports what it needs when it runs."""
+"""The command line. Importing this module is cheap: each command imports what it needs when it
+runs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    with suppress(io.UnsupportedOperation):  # the streams are not files, for example in tests
+    # the streams are not files, for example in tests
+    with suppress(io.UnsupportedOperation):
         set_up_streams()
     code: int | str | None = 0
     try:
@@ -28,7 +31,8 @@ def main() -> None:
         except SystemExit as ended:
             code = ended.code
         sys.stdout.flush()
-    except BaseException as error:  # Ctrl-C while modules are imported; a panic in Rust does not derive from Exception
+    except BaseException as error:
+        # Ctrl-C while modules are imported; a panic in Rust does not derive from Exception
         from finegold.cli.outputs import report_error
 
         raise SystemExit(report_error(error)) from None
@@ -40,7 +44,9 @@ def main() -> None:
 
 
 class Stream(io.FileIO):
-    """An output stream that raises the first write error, if output is required, and then discards all output."""
+    """An output stream that raises the first write error, if output is required, and then discards
+    all output.
+    """
 
     def __init__(self, number: int, *, is_open: bool, must_arrive: bool) -> None:
         super().__init__(number, "wb", closefd=False)
@@ -63,11 +69,12 @@ class Stream(io.FileIO):
 
 
 def set_up_streams() -> None:
-    """Replace the standard streams. A write error on standard output is raised; one on standard error is ignored.
+    """Replace the standard streams. A write error on standard output is raised; one on standard
+    error is ignored.
 
-    Output is buffered even if PYTHONUNBUFFERED is set, because a large unbuffered write may be cut short without an
-    error. Characters that the encoding lacks are replaced. Streams that are not files, for example in tests, raise
-    io.UnsupportedOperation and stay.
+    Output is buffered even if PYTHONUNBUFFERED is set, because a large unbuffered write may be cut
+    short without an error. Characters that the encoding lacks are replaced. Streams that are not
+    files, for example in tests, raise io.UnsupportedOperation and stay.
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -79,11 +86,17 @@ def set_up_streams() -> None:
             is_open.append(True)
         except OSError:
             is_open.append(False)
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no other file gets it
+            # takes the lowest free number, so that no other file gets it
+            os.open(os.devnull, os.O_RDWR)
     if not is_open[0]:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     for number, name, errors in ((1, "stdout", "replace"), (2, "stderr", "backslashreplace")):
         raw = Stream(number, is_open=is_open[number], must_arrive=number == 1)
-        encoding, by_line = getattr(getattr(sys, name), "encoding", None) or "utf-8", number == 2 or raw.isatty()
-        text = io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=by_line)
+        encoding, by_line = (
+            getattr(getattr(sys, name), "encoding", None) or "utf-8",
+            number == 2 or raw.isatty(),
+        )
+        text = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=by_line
+        )
         setattr(sys, name, text)

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from finegold.api.job import Job
     from finegold.api.result import Result
 
-FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))  # which the model has
-ON_A_CLUSTER = {  # options of reading that work there
+# which the model has
+FIT_AGAIN: Any = o.Group(o.Fit, but=("method", "settings", "seed", "paper"))
+# options of reading that work there
+ON_A_CLUSTER = {
     "task", "annotator", "label", "classes", "ordered", "missing", "keep_missing", "normalise", "alias", "repeated"
 }  # fmt: skip
 
@@ -36,43 +38,63 @@ ON_A_CLUSTER = {  # options of reading that work there
 def aggregate(
     files: o.Files,
     output: str | None = o.opt(
-        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine dask. "
-        "By default, CSV is printed.",
+        "The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine"
+        " dask. By default, CSV is printed.",
         *("--output", "-o"),
     ),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     annotators: str | None = o.opt("Write a table of the annotators."),
-    probabilities: bool = o.opt("Add one column per class with its probability.", "--probabilities", default=False),
+    probabilities: bool = o.opt(
+        "Add one column per class with its probability.", "--probabilities", default=False
+    ),
     save: str | None = o.opt("Save the whole result; finegold.load reads it.", metavar="MODEL"),
     json: o.Json = False,
     to_table: str | None = o.opt(
-        "Write the labels to this table. Its rows are replaced in one transaction.", metavar="NAME", panel=DATABASES
+        "Write the labels to this table. Its rows are replaced in one transaction.",
+        metavar="NAME",
+        panel=DATABASES,
     ),
     to_database: str | None = o.opt(
-        "The database of --to-table, by default the one with the votes.", metavar="ADDRESS", panel=DATABASES
+        "The database of --to-table, by default the one with the votes.",
+        metavar="ADDRESS",
+        panel=DATABASES,
     ),
     write_back: str | None = o.opt(
-        "Write a copy of FILE with the labels as predictions (Label Studio) or suggestions (Argilla), to import into "
-        "the tool.",
+        "Write a copy of FILE with the labels as predictions (Label Studio) or suggestions"
+        " (Argilla), to import into the tool.",
         panel=EXPORTS,
     ),
     raw: o.Raw = False,
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
-    With --multi, votes are sets of labels, and every task gets the set of options that are more likely right than
-    wrong.
+    With --multi, votes are sets of labels, and every task gets the set of options that are more
+    likely right than wrong.
 
-    With --question all, every question of an export is aggregated, and the tables have a column with the question.
+    With --question all, every question of an export is aggregated, and the tables have a column
+    with the question.
     """
     job, every_question = job_of(files, reading, fit), reading.question == ALL
-    single = {"--save": save, "--checkpoint": fit.checkpoint, "--prior": fit.prior, "--to-table": to_table}
+    single = {
+        "--save": save,
+        "--checkpoint": fit.checkpoint,
+        "--prior": fit.prior,
+        "--to-table": to_table,
+    }
     single |= {"--predictions": fit.predictions}
     if output is not None and output.endswith(("/", os.sep)):
-        local = {as_flag(name, getattr(reading, name))[0] for name in reading.given() if name not in ON_A_CLUSTER}
+        local = {
+            as_flag(name, getattr(reading, name))[0]
+            for name in reading.given()
+            if name not in ON_A_CLUSTER
+        }
         refused = single | dict.fromkeys(local, True) | {"--gold-from-export": fit.gold is True}
-        refused |= {"--resume": fit.resume, "--overwrite": fit.overwrite, "--write-back": write_back}
+        refused |= {
+            "--resume": fit.resume,
+            "--overwrite": fit.overwrite,
+            "--write-back": write_back,
+        }
         _aggregate_into_folder(job, output, annotators, probabilities, json, raw, refused)
         return
     output = None if output == "-" else output
@@ -84,8 +106,11 @@ def aggregate(
         from finegold.io.writeback import writable
 
         if "-" in files:
-            raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
-        job = replace(job, votes=sources_of(files))  # each file is opened once
+            raise InputError(
+                "--write-back reads FILE twice, which standard input cannot do; give its path"
+            )
+        # each file is opened once
+        job = replace(job, votes=sources_of(files))
         writable(job.votes, reading.format)
     if to_table is None and to_database is not None:
         raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
@@ -93,13 +118,20 @@ def aggregate(
         from finegold.io.database_tables import check_database_table
 
         if to_database is None and not is_database(files):
-            raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
+            raise InputError(
+                "--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db"
+            )
         is_same = reading.table is not None and table_parts(reading.table) == table_parts(to_table)
         if is_same and to_database in (None, files[0]):
-            raise InputError(f"{to_table} is read here and would be overwritten; name another table")
+            raise InputError(
+                f"{to_table} is read here and would be overwritten; name another table"
+            )
         check_database_table(to_database or files[0], to_table)
 
-    columns: dict[str, Any] = {"probabilities": probabilities, "scores": reading.ordered is not None}
+    columns: dict[str, Any] = {
+        "probabilities": probabilities,
+        "scores": reading.ordered is not None,
+    }
     written = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
     result: Any = None if every_question else job.run()
     results = job.run_questions() if every_question else {"": result}
@@ -108,7 +140,10 @@ def aggregate(
     if every_question:
         labels = _concatenate(results, lambda each: _labels_of(each, probabilities=probabilities))
         write_labels = out.frame_writer(lambda: labels, raw)
-        summary: dict[str, Any] = {"questions": summaries, "files": {"labels": output, "annotators": annotators}}
+        summary: dict[str, Any] = {
+            "questions": summaries,
+            "files": {"labels": output, "annotators": annotators},
+        }
     else:
         from finegold.io.writers import write_labels as write
 
@@ -120,7 +155,11 @@ def aggregate(
     def table_of_annotators() -> pl.DataFrame:
         from finegold.results.tables import annotators_for_users
 
-        return _concatenate(results, annotators_for_users) if every_question else annotators_for_users(result)
+        return (
+            _concatenate(results, annotators_for_users)
+            if every_question
+            else annotators_for_users(result)
+        )
 
     def write_export(path: Path) -> None:
         from finegold.io.writeback import write_back
@@ -132,7 +171,11 @@ def aggregate(
     def write_table() -> None:
         result.to_table(to_database or files[0], to_table, probabilities=probabilities)
 
-    writers = {write_back: write_export, output: write_labels, annotators: out.frame_writer(table_of_annotators, raw)}
+    writers = {
+        write_back: write_export,
+        output: write_labels,
+        annotators: out.frame_writer(table_of_annotators, raw),
+    }
     writers |= {} if save is None else {save: result.save}
     out.write_all(writers, then=write_table if to_table else None)
     if json and is_printed:
@@ -167,20 +210,35 @@ def _labels_of(result: Result, **columns: bool) -> pl.DataFrame:
     return pl.concat(labels_pieces(result, for_users=True, **columns))
 
 
-def _concatenate(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate tables. Columns that are numbers for one question and text for another become text."""
+def _concatenate(
+    results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]
+) -> pl.DataFrame:
+    """Concatenate tables. Columns that are numbers for one question and text for another become
+    text.
+    """
     import polars as pl
 
     tables = [
-        table_of(result).select(pl.lit(question).alias("question"), pl.all()) for question, result in results.items()
+        table_of(result).select(pl.lit(question).alias("question"), pl.all())
+        for question, result in results.items()
     ]
-    types = {name: {each.schema.get(name) for each in tables} for name in ("task", "annotator", "label")}
+    types = {
+        name: {each.schema.get(name) for each in tables} for name in ("task", "annotator", "label")
+    }
     mixed = [name for name, found in types.items() if len(found) > 1]
-    return pl.concat([table.cast(dict.fromkeys(mixed, pl.String)) for table in tables], how="diagonal")
+    return pl.concat(
+        [table.cast(dict.fromkeys(mixed, pl.String)) for table in tables], how="diagonal"
+    )
 
 
 def _aggregate_into_folder(
-    job: Job, folder: str, annotators: str | None, probabilities: bool, json: bool, raw: bool, refused: dict[str, Any]
+    job: Job,
+    folder: str,
+    annotators: str | None,
+    probabilities: bool,
+    json: bool,
+    raw: bool,
+    refused: dict[str, Any],
 ) -> None:
     """Aggregate votes into a folder of labels, which the workers of a cluster write.
 
@@ -189,10 +247,14 @@ def _aggregate_into_folder(
     from finegold.api.job import run_into_folder
 
     if job.engine != "dask":
-        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
+        raise InputError(
+            "writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a"
+            " file"
+        )
     if given := [flag for flag, value in refused.items() if value]:
         raise InputError(
-            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
+            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o"
+            " labels.parquet)"
         )
     out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
     outcome = run_into_folder(job, folder, probabilities=probabilities)
@@ -208,12 +270,17 @@ def _aggregate_into_folder(
 
 @o.with_groups
 def update(
-    model: str = typer.Argument(metavar="MODEL", help="A model written by finegold aggregate --save."),
+    model: str = typer.Argument(
+        metavar="MODEL", help="A model written by finegold aggregate --save."
+    ),
     files: list[str] | None = typer.Argument(
         None, metavar="FILE", help="New votes, as for finegold aggregate.", show_default=False
     ),
     output: str = o.opt(
-        "The file for the new model; it may replace the old one.", *("--output", "-o"), default=..., metavar="MODEL"
+        "The file for the new model; it may replace the old one.",
+        *("--output", "-o"),
+        default=...,
+        metavar="MODEL",
     ),
     refit: bool = o.opt("Fit all votes again, old and new.", "--refit", default=False),
     labels: str | None = o.opt("Write the labels: .csv, .tsv, .jsonl or .parquet."),
@@ -225,8 +292,8 @@ def update(
 ) -> None:
     """Add new votes to a model. The cost depends on the number of new votes only.
 
-    The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep their labels, unless
-    --refit is given.
+    The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep
+    their labels, unless --refit is given.
     """
     from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
@@ -243,12 +310,16 @@ def update(
         check_no_fit({**execution, "threads": None, "predictions": None})
     if gold is True and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
-    out.check_outputs([labels, annotators], [], [model])  # only the new model may replace the old one
+    # only the new model may replace the old one
+    out.check_outputs([labels, annotators], [], [model])
     out.check_outputs([labels, annotators], [output], files or [], reading, fit)
-    with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
+    # of two updates without a lock, one would be lost
+    with locked(Path(output).expanduser(), wait=say):
         before = Result.of(load(model))
         with on_terminal(f"{before.method} (update)") as on_step:
-            result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
+            result = before.update(
+                files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution
+            )
         summary = out.summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
         table = out.frame_writer(lambda: annotators_for_users(result), raw)

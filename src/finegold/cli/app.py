@@ -46,11 +46,18 @@ PANELS = {
     "Data": {"update": "aggregate", "convert": "data", "export": "data"},
     "Research": {"methods": "show", "simulate": "data", "reproduce": "paper", "datasets": ""},
 }
-DATA_SETS = {"list": "paper:list_data_sets", "info": "paper:data_set_info", "fetch": "paper", "verify": "paper"}
+DATA_SETS = {
+    "list": "paper:list_data_sets",
+    "info": "paper:data_set_info",
+    "fetch": "paper",
+    "verify": "paper",
+}
 
 
 class PlainValues:
-    """Takes texts and defaults as they are. Only other values need Pydantic, whose import takes 40 ms."""
+    """Takes texts and defaults as they are. Only other values need Pydantic, whose import takes 40
+    ms.
+    """
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         kind = param.type_descriptor.annotation
@@ -65,12 +72,15 @@ class PlainValues:
 
 
 class PlainHelp:
-    """A command or a group of commands whose help says what a user types, and nothing about Python's types."""
+    """A command or a group of commands whose help says what a user types, and nothing about
+    Python's types.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
-            if getattr(param, "_runtime_param", self) is None:  # not all versions of Typer have it
+            # not all versions of Typer have it
+            if getattr(param, "_runtime_param", self) is None:
                 param._runtime_param = PlainValues()
             if isinstance(param, TyperArgument):
                 param.display_type_rich = lambda ctx: ""  # type: ignore[method-assign]
@@ -92,22 +102,31 @@ class Command(PlainHelp, TyperCommand):
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, FinegoldWarning):
-                warn(message.worded(line.word) if isinstance(message, FinegoldWarning) else str(message))
+                warn(
+                    message.worded(line.word)
+                    if isinstance(message, FinegoldWarning)
+                    else str(message)
+                )
             else:
                 others(message, category, *where, **more)
 
         WRITTEN.clear()
         for word in line.words:
-            with suppress(OSError, RuntimeError, ValueError):  # not every word can be a path
+            # not every word can be a path
+            with suppress(OSError, RuntimeError, ValueError):
                 if finished := finish_moves(Path(word).expanduser().parent):
-                    say(f"a run that was killed had written {', '.join(map(str, finished))}; they are in place now")
+                    say(
+                        f"a run that was killed had written {', '.join(map(str, finished))}; they"
+                        " are in place now"
+                    )
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", FinegoldWarning)
                 warnings.showwarning = show
                 return super().invoke(ctx)
         except (FinegoldError, KeyboardInterrupt, OSError, EOFError, MemoryError) as error:
-            raise typer.Exit(report_error(error, line)) from error  # Typer would print other messages
+            # Typer would print other messages
+            raise typer.Exit(report_error(error, line)) from error
 
 
 class DataSets(PlainHelp, TyperGroup):
@@ -120,22 +139,34 @@ class DataSets(PlainHelp, TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.homes and cmd_name not in self.commands:
-            panel = next((panel for panel, commands in PANELS.items() if cmd_name in commands), None)
+            panel = next(
+                (panel for panel, commands in PANELS.items() if cmd_name in commands), None
+            )
             module, _, function = self.homes[cmd_name].partition(":")
             if module:
                 callback = getattr(import_module(f"finegold.cli.{module}"), function or cmd_name)
                 # Typer joins the lines of the first paragraph only
-                help = "\n\n".join(part.replace("\n", " ") for part in (inspect.getdoc(callback) or "").split("\n\n"))
-                info = CommandInfo(cmd_name, cls=Command, callback=callback, help=help, rich_help_panel=panel)
-                made: Any = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
+                help = "\n\n".join(
+                    part.replace("\n", " ")
+                    for part in (inspect.getdoc(callback) or "").split("\n\n")
+                )
+                info = CommandInfo(
+                    cmd_name, cls=Command, callback=callback, help=help, rich_help_panel=panel
+                )
+                made: Any = get_command_from_info(
+                    info, pretty_exceptions_short=True, rich_markup_mode="rich"
+                )
             else:
                 words = "List, fetch and verify the public data sets of the paper."
-                made = DataSets(name=cmd_name, help=words, no_args_is_help=True, rich_help_panel=panel)
+                made = DataSets(
+                    name=cmd_name, help=words, no_args_is_help=True, rich_help_panel=panel
+                )
             self.commands[cmd_name] = made
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        ctx.obj = ctx.obj or tuple(args)  # the words that were typed
+        # the words that were typed
+        ctx.obj = ctx.obj or tuple(args)
         if args[0] not in self.homes and args[0].isidentifier():
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.homes)}")
         return super().resolve_command(ctx, args)

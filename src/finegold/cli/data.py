@@ -1,4 +1,6 @@
-"""`finegold convert`, `export` and `simulate`: votes as a plain table, labels for training, drawn votes."""
+"""`finegold convert`, `export` and `simulate`: votes as a plain table, labels for training, drawn
+votes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Shape(StrEnum):
 @o.with_groups
 def convert(
     files: o.Files,
-    output: str = o.opt("The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.", "--output", "-o", default=...),
+    output: str = o.opt(
+        "The table: .csv, .tsv, .jsonl or .parquet; - prints CSV.", "--output", "-o", default=...
+    ),
     to: Shape = o.opt(
         "long: one row per vote. wide: one row per task and one column per annotator.",
         default=Shape.long,
@@ -47,13 +51,15 @@ def convert(
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
-    With --question all, the table has a column with the question; with gold truths, a column with the truth. By
-    default a long table holds all repeated votes and a wide table only the first; --repeated changes this.
+    With --question all, the table has a column with the question; with gold truths, a column with
+    the truth. By default a long table holds all repeated votes and a wide table only the first;
+    --repeated changes this.
     """
     from finegold.io.writers import write_votes
 
     out.check_outputs([output], [], files, reading, known)
-    if to is Shape.wide and reading.repeated == "all":  # a cell holds one vote
+    # a cell holds one vote
+    if to is Shape.wide and reading.repeated == "all":
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
         refuse_for_all_questions({"--query": reading.query, "--table": reading.table})
@@ -79,27 +85,33 @@ def export(
     files: o.Source,
     output: str = o.opt("The Parquet file.", "--output", "-o", default=...),
     purpose: str = o.opt(
-        "huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of fixed length. "
-        "sklearn: labels are names, and every class has a column.",
+        "huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of"
+        " fixed length. sklearn: labels are names, and every class has a column.",
         *("--for",),
         default=...,
         metavar="huggingface|torch|sklearn",
     ),
     validation: float = o.opt(
-        "The approximate share of tasks to validate on; they are the same every time.", default=0.1, metavar="SHARE"
+        "The approximate share of tasks to validate on; they are the same every time.",
+        default=0.1,
+        metavar="SHARE",
     ),
     group: str | None = o.opt(
-        "A column of FILE, or of --items, such as the document of a sentence: a group has one split.", metavar="COLUMN"
+        "A column of FILE, or of --items, such as the document of a sentence: a group has one"
+        " split.",
+        metavar="COLUMN",
     ),
     items: str | None = o.opt("A table with the tasks and their groups.", metavar="FILE"),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
 ) -> None:
-    """Write labels for training: the label of every task, the probability of each class, a weight, and a split.
+    """Write labels for training: the label of every task, the probability of each class, a weight,
+    and a split.
 
-    The weight is 1 where the label is certain and 0 where all classes are equally probable. The column consensus says
-    whether all votes are for the label (unanimous), more than half (majority), or fewer (disputed); the column split,
-    whether to train or to validate on the task. Tasks without votes are left out.
+    The weight is 1 where the label is certain and 0 where all classes are equally probable. The
+    column consensus says whether all votes are for the label (unanimous), more than half
+    (majority), or fewer (disputed); the column split, whether to train or to validate on the task.
+    Tasks without votes are left out.
     """
     from finegold.api.job import given_result
     from finegold.io.truth import read_groups
@@ -118,14 +130,18 @@ def export(
     result = result_of(files, reading, fit)
     out.write_all({output: lambda path: write_training(result, path, purpose, validation, groups)})
     say(f"wrote {count(len(result.label_codes), 'task')} to {output}")
-    say(f"classes, in the order of the probabilities: {', '.join(map(str, to_list(result.class_names)))}")
+    say(
+        "classes, in the order of the probabilities:"
+        f" {', '.join(map(str, to_list(result.class_names)))}"
+    )
     if len(result.unlabelled):
         say(f"left out: {count(len(result.unlabelled), 'task')} without any vote")
 
 
 # ---- Simulation
 
-GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+# gold.csv has the truth of every fourth item
+GOLD_EVERY = 4
 
 
 class Format(StrEnum):
@@ -158,17 +174,24 @@ class Draw:
         metavar="N|FILE",
     )
     prototype_weights: list[str] | None = option(
-        None, "How common the prototypes are; by default equally common.", kind="list", metavar="X,Y"
+        None,
+        "How common the prototypes are; by default equally common.",
+        kind="list",
+        metavar="X,Y",
     )
     annotator_concentration: float = _number(
-        2.0, "If small, each annotator follows one prototype; if large, each is a mixture of all.", "X"
+        2.0,
+        "If small, each annotator follows one prototype; if large, each is a mixture of all.",
+        "X",
     )
-    imbalance: float = _number(1.0, "The frequency of the most frequent class divided by that of the rarest.", "X")
+    imbalance: float = _number(
+        1.0, "The frequency of the most frequent class divided by that of the rarest.", "X"
+    )
     missing: float = _number(0.0, "The share of votes without a label.", "X")
     judges: int | None = _number(
         None,
-        "Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. Only --tasks, "
-        "--seed, --format and --out apply.",
+        "Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and"
+        " costs. Only --tasks, --seed, --format and --out apply.",
     )
     seed: int = _number(0, "The seed. The same seed gives the same files.")
 
@@ -179,14 +202,20 @@ DRAW: Any = o.Group(Draw)
 @o.with_groups
 def simulate(
     target: str = o.opt(
-        "A folder for votes and truths, or the file for the votes.", "--out", default=..., metavar="DIR|FILE"
+        "A folder for votes and truths, or the file for the votes.",
+        "--out",
+        default=...,
+        metavar="DIR|FILE",
     ),
     draw: Draw = DRAW,
     format: Format | None = o.opt(
-        "The format of the tables.  [default: by the extension, otherwise csv]", metavar="csv|parquet|jsonl"
+        "The format of the tables.  [default: by the extension, otherwise csv]",
+        metavar="csv|parquet|jsonl",
     ),
 ) -> None:
-    """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
+    """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges
+    (--judges).
+    """
     import numpy as np
     import polars as pl
 
@@ -208,18 +237,26 @@ def simulate(
         shares = None if weights is None else [float(text) for text in weights]
     except ValueError:
         given = ",".join(weights or ())
-        raise InputError(f"--prototype-weights must be numbers separated by commas, not {given!r}") from None
-    prototypes: dict[str, Any] = {}  # their number, or their matrices if the text names a file
+        raise InputError(
+            f"--prototype-weights must be numbers separated by commas, not {given!r}"
+        ) from None
+    # their number, or their matrices if the text names a file
+    prototypes: dict[str, Any] = {}
     try:
         if draw.prototypes.isdecimal():
             prototypes["n_prototypes"] = int(draw.prototypes)
         else:
             prototypes["prototypes"] = json.loads(Path(draw.prototypes).read_bytes())
     except OSError as error:
-        words = f"--prototypes: {draw.prototypes} is not a number, and there is no readable file of that name"
+        words = (
+            f"--prototypes: {draw.prototypes} is not a number, and there is no readable file of"
+            " that name"
+        )
         raise InputError(f"{words} ({error.strerror})") from None
     except ValueError:
-        raise InputError(f"{draw.prototypes} is not JSON; expected a list of matrices of numbers") from None
+        raise InputError(
+            f"{draw.prototypes} is not JSON; expected a list of matrices of numbers"
+        ) from None
     process = draw_process(
         draw.annotators,
         len(names) if names is not None else 4 if draw.classes is None else draw.classes,
@@ -233,7 +270,8 @@ def simulate(
         seed=draw.seed,
     )
     path = Path(target)
-    if path.is_dir() or path.suffix == "":  # a name without an extension is a folder
+    # a name without an extension is a folder
+    if path.is_dir() or path.suffix == "":
         kind = kind or "csv"
         votes, truth = path / f"votes.{kind}", path / f"truth.{kind}"
     else:
@@ -245,19 +283,28 @@ def simulate(
     n_votes = 0
 
     def series(codes: Codes) -> pl.Series:
-        known = pl.Series(codes).replace(-1, None)  # a missing label is null
+        # a missing label is null
+        known = pl.Series(codes).replace(-1, None)
         return known if names is None else pl.Series(names).gather(known)
 
-    def vote_tables() -> Iterator[pl.DataFrame]:  # pieces, so that memory stays bounded
+    # pieces, so that memory stays bounded
+    def vote_tables() -> Iterator[pl.DataFrame]:
         nonlocal n_votes
         for piece in pieces(process, draw.tasks):
-            table = pl.DataFrame({"task": piece.task, "annotator": piece.annotator, "label": series(piece.label)})
+            table = pl.DataFrame(
+                {"task": piece.task, "annotator": piece.annotator, "label": series(piece.label)}
+            )
             n_votes += table.height
             yield table
 
     def truth_tables() -> Iterator[pl.DataFrame]:
         for first, codes, _ in draw_truth(process, draw.tasks):
-            yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": series(codes)})
+            yield pl.DataFrame(
+                {
+                    "task": np.arange(first, first + len(codes), dtype=np.int32),
+                    "truth": series(codes),
+                }
+            )
 
     with prepared(votes.parent):
         out.check_outputs([], [str(votes), str(truth)], [draw.prototypes])
@@ -279,14 +326,20 @@ def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: 
 
     folder = Path(target)
     if folder.suffix and not folder.is_dir():
-        raise InputError(f"--judges writes several files, so {target} must be a folder; leave out the extension")
+        raise InputError(
+            f"--judges writes several files, so {target} must be a folder; leave out the extension"
+        )
     drawn = simulate_log(n_judges, n_items=n_items, seed=seed)
     truth = pl.DataFrame(drawn.truth)
     frames = {
         "log": pl.DataFrame(drawn.columns),
         "truth": truth,
         "gold": truth.gather_every(GOLD_EVERY),
-        "judges": pl.DataFrame(drawn.judges).with_columns(pl.col("accuracy", "position_bias", "failure_rate").round(4)),
+        "judges": (
+            pl.DataFrame(drawn.judges).with_columns(
+                pl.col("accuracy", "position_bias", "failure_rate").round(4)
+            )
+        ),
         "systems": pl.DataFrame(drawn.systems),
     }
     paths = {name: str(folder / f"{name}.{kind}") for name in frames}
@@ -294,4 +347,7 @@ def _write_judge_log(n_judges: int, n_items: int, target: str, kind: str, seed: 
         out.check_outputs(paths.values(), [], [])
         out.write_tables({path: partial(frames.__getitem__, name) for name, path in paths.items()})
     n_verdicts = len(drawn.columns["item"])
-    say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")
+    say(
+        f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and"
+        " systems beside it"
+    )

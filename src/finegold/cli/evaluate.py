@@ -1,4 +1,6 @@
-"""`finegold evaluate`, `compare`, `agreement` and `coverage`: labels, methods and annotators measured side by side."""
+"""`finegold evaluate`, `compare`, `agreement` and `coverage`: labels, methods and annotators
+measured side by side.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
 
 TRUTHS = "Known truths: a table with a task and a truth column."
 METRICS = (
-    *("exact_match", "micro_f1"),  # of sets of labels
+    # of sets of labels
+    *("exact_match", "micro_f1"),
     *("accuracy", "macro_f1", "log_loss", "calibration_error"),
-    *("mean_absolute_error", "quadratic_kappa"),  # of ordered classes
+    # of ordered classes
+    *("mean_absolute_error", "quadratic_kappa"),
 )
 
 
@@ -35,14 +39,17 @@ def evaluate(
     truth_label: o.TruthLabel = None,
     json: o.Json = False,
 ) -> None:
-    """Evaluate the labels of one or more methods against known truths. The default is that of finegold aggregate.
+    """Evaluate the labels of one or more methods against known truths. The default is that of
+    finegold aggregate.
 
-    If m classes share the highest probability and one of them is the truth, the task adds 1/m to the accuracy.
-    Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities are clipped at 1e-15. The
-    calibration error is the expected calibration error with 15 bins.
+    If m classes share the highest probability and one of them is the truth, the task adds 1/m to
+    the accuracy. Macro-F1 is the mean over the classes of the truths. For the log loss,
+    probabilities are clipped at 1e-15. The calibration error is the expected calibration error with
+    15 bins.
 
-    With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all labels (micro) and
-    over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
+    With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all
+    labels (micro) and over the options (macro). With --ordered, the mean absolute error of the
+    labels and quadratic kappa are added.
     """
     from finegold.api.evaluate import evaluate as score
 
@@ -54,7 +61,9 @@ def evaluate(
         out.print_json(scores if len(chosen) > 1 else scores[0])
         return
     metrics = [name for name in METRICS if name in scores[0]]
-    headings = [name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")]
+    headings = [
+        name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")
+    ]
     rows = [
         [
             score["method"],
@@ -69,7 +78,16 @@ def evaluate(
 
 
 FIGURES = (
-    *("accuracy", "log_loss", "flips", "flips_right", "flips_wrong", "ties", "mean_confidence", "bound"),
+    *(
+        "accuracy",
+        "log_loss",
+        "flips",
+        "flips_right",
+        "flips_wrong",
+        "ties",
+        "mean_confidence",
+        "bound",
+    ),
     *("iterations", "seconds"),
 )
 
@@ -88,11 +106,12 @@ def compare(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Run several methods on the same votes and compare their labels, their accuracy and their cost.
+    """Run several methods on the same votes and compare their labels, their accuracy and their
+    cost.
 
-    By default, all methods run. "flips" counts the tasks whose label has fewer votes than another class, as
-    finegold aggregate and finegold trust do. With truths, "right" counts the flips whose label is right, and "wrong"
-    those where the label of the majority vote is right.
+    By default, all methods run. "flips" counts the tasks whose label has fewer votes than another
+    class, as finegold aggregate and finegold trust do. With truths, "right" counts the flips whose
+    label is right, and "wrong" those where the label of the majority vote is right.
     """
     import polars as pl
 
@@ -107,20 +126,36 @@ def compare(
     rows, names, agreeing = comparison.rows(), comparison.methods, comparison.agreement.tolist()
     out.write_tables({output: lambda: pl.DataFrame(rows), labels: comparison.labels}, raw)
     if json:
-        agreement = {name: dict(zip(names, row, strict=True)) for name, row in zip(names, agreeing, strict=True)}
+        agreement = {
+            name: dict(zip(names, row, strict=True))
+            for name, row in zip(names, agreeing, strict=True)
+        }
         out.print_json({"methods": rows, "agreement": agreement})
         return
 
     def figure(value: Any) -> str:
         if value is None:
             return ""
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+        return (
+            f"{value:,}"
+            if isinstance(value, int)
+            else f"{value:,.3f}"
+            if abs(value) < 1000
+            else f"{value:,.1f}"
+        )
 
     shown = [name for name in FIGURES if name in rows[0]]
-    headings = [name.removeprefix("flips_").removeprefix("mean_").replace("_", " ") for name in shown]
+    headings = [
+        name.removeprefix("flips_").removeprefix("mean_").replace("_", " ") for name in shown
+    ]
     figures = [[row["method"], *(figure(row[name]) for name in shown)] for row in rows]
-    shares = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in zip(names, agreeing, strict=True)]
-    out.print_figures(f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *headings])
+    shares = [
+        [name, *(f"{100 * share:.1f}" for share in row)]
+        for name, row in zip(names, agreeing, strict=True)
+    ]
+    out.print_figures(
+        f"{len(comparison.majority.label_codes):,} tasks", figures, ["method", *headings]
+    )
     out.print_figures("Tasks that two methods give the same label, in %", shares, ["", *names])
 
 
@@ -132,7 +167,8 @@ MEASURES = {
     "observed": "pairs of votes that agree",
     "self_agreement": "repeated votes that agree",
 }
-ROWS_SHOWN = 10  # rows of a table of finegold agreement
+# rows of a table of finegold agreement
+ROWS_SHOWN = 10
 
 
 @o.with_groups
@@ -149,10 +185,11 @@ def agreement(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+    """Measure how much annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's
+    AC1.
 
-    If an annotator voted on a task more than once, their most frequent vote counts. How often such repeated votes
-    agree is shown as well.
+    If an annotator voted on a task more than once, their most frequent vote counts. How often such
+    repeated votes agree is shown as well.
     """
     from finegold.api.evaluate import agreement as measure
     from finegold.results.metrics import level_of_order
@@ -167,31 +204,45 @@ def agreement(
     by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
     if json:
         figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
-        figures |= {"intervals": {name: measured.interval(name) for name in measured.errors}, "notes": measured.notes}
-        out.print_json(figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()})
+        figures |= {
+            "intervals": {name: measured.interval(name) for name in measured.errors},
+            "notes": measured.notes,
+        }
+        out.print_json(
+            figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
+        )
         return
     rows = []
     for name, title in MEASURES.items():
         value: float = getattr(measured, name)
-        is_defined = value == value  # NaN differs from itself
+        # NaN differs from itself
+        is_defined = value == value
         text = f"{value:.3f}" if is_defined else "undefined"
         low, high = measured.interval(name) if name in measured.errors else (value, value)
         if low < high:
             text += f"  ({low:.3f} to {high:.3f})"
         if name == "alpha" and measured.level != "nominal":
             title = f"{title}, {measured.level}"
-        if is_defined or name != "self_agreement":  # undefined without repeated votes
+        # undefined without repeated votes
+        if is_defined or name != "self_agreement":
             rows.append((title, text))
-    title = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two or more votes"
+    title = (
+        f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two"
+        " or more votes"
+    )
     out.print_figures(title, rows)
     out.print_frame("By class, against all others", by_class, ROWS_SHOWN)
-    out.print_frame("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN)
+    out.print_frame(
+        "Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN
+    )
     for note in measured.notes:
         warn(note)
 
 
-ANNOTATORS_SHOWN = 30  # rows of the table of finegold coverage
-CLASSES_SHOWN = 5  # classes per annotator
+# rows of the table of finegold coverage
+ANNOTATORS_SHOWN = 30
+# classes per annotator
+CLASSES_SHOWN = 5
 
 
 @o.with_groups
@@ -204,10 +255,12 @@ def coverage(
     truth_label: o.TruthLabel = None,
     json: o.Json = False,
 ) -> None:
-    """Measure what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
+    """Measure what each annotator or labelling function covers: coverage, polarity, overlaps,
+    conflicts.
 
-    Shares refer to all tasks, including those without votes. For a saved model (finegold aggregate --save), the table
-    also has the expected accuracies; with --truth, it has the share of right votes.
+    Shares refer to all tasks, including those without votes. For a saved model (finegold aggregate
+    --save), the table also has the expected accuracies; with --truth, it has the share of right
+    votes.
     """
     from finegold.insight import coverage as measure
     from finegold.insight.coverage_table import coverage_figures
@@ -222,8 +275,11 @@ def coverage(
     key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
     table, figures = to_polars(measure(given, key)), coverage_figures(votes)
 
-    def write(path: Path) -> None:  # CSV and TSV have no lists
-        write_frame(_classes_as_text(table) if check_table_path(path)[0] in ("csv", "tsv") else table, path)
+    # CSV and TSV have no lists
+    def write(path: Path) -> None:
+        write_frame(
+            _classes_as_text(table) if check_table_path(path)[0] in ("csv", "tsv") else table, path
+        )
 
     out.write_all({output: write})
     if json:
@@ -237,7 +293,9 @@ def coverage(
         "annotators who vote for one class only": f"{figures['n_one_class']:,}",
         "annotators without any vote": f"{len(figures['never_voted']):,}",
     }
-    out.print_figures(", ".join([*sizes, count(len(figures["classes"]), "class", "es")]), rows.items())
+    out.print_figures(
+        ", ".join([*sizes, count(len(figures["classes"]), "class", "es")]), rows.items()
+    )
     widest = table.sort("coverage", descending=True, maintain_order=True)
     out.print_frame("By coverage", _classes_as_text(widest, CLASSES_SHOWN), ANNOTATORS_SHOWN)
 
@@ -248,6 +306,8 @@ def _classes_as_text(table: pl.DataFrame, most: int | None = None) -> pl.DataFra
 
     texts = []
     for classes in table["polarity"].to_list():
-        more = f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
+        more = (
+            f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
+        )
         texts.append(", ".join(map(str, classes[:most])) + more)
     return table.with_columns(pl.Series("polarity", texts, dtype=pl.String))

@@ -1,4 +1,6 @@
-"""`finegold judges` and `rank`: what LLM judges are worth, and how the systems that they compared rank."""
+"""`finegold judges` and `rank`: what LLM judges are worth, and how the systems that they compared
+rank.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         metavar="LOG",
-        help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a folder.",
+        help=(
+            "Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a"
+            " folder."
+        ),
         show_default=False,
     ),
 ]
@@ -42,14 +47,26 @@ JUDGE_LOG: Any = o.Group(LogReading)
 @o.with_groups
 def judges(
     logs: Logs,
-    gold: str | None = o.opt("Known truths of some items: a file, or the name of a column of LOG.", metavar="FILE"),
-    versus: list[str] | None = o.opt(
-        "Compare two judges or panels on the same items. Can be repeated.", "--compare", metavar="A,B:C,D"
+    gold: str | None = o.opt(
+        "Known truths of some items: a file, or the name of a column of LOG.", metavar="FILE"
     ),
-    panels: bool = o.opt("Show the best panels for the money: accuracy against cost.", "--panels", default=False),
-    panel: str | None = o.opt("The judges that give --labels; best: the best for the money.", metavar="best|A,B"),
-    price: list[str] | None = o.opt("The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"),
-    fail_under: list[str] | None = o.opt("End with 1 if a judge has less, such as accuracy=.75.", metavar="FIGURE=X"),
+    versus: list[str] | None = o.opt(
+        "Compare two judges or panels on the same items. Can be repeated.",
+        "--compare",
+        metavar="A,B:C,D",
+    ),
+    panels: bool = o.opt(
+        "Show the best panels for the money: accuracy against cost.", "--panels", default=False
+    ),
+    panel: str | None = o.opt(
+        "The judges that give --labels; best: the best for the money.", metavar="best|A,B"
+    ),
+    price: list[str] | None = o.opt(
+        "The price of an item; for other judges that of the log, or 1.", metavar="JUDGE=X"
+    ),
+    fail_under: list[str] | None = o.opt(
+        "End with 1 if a judge has less, such as accuracy=.75.", metavar="FIGURE=X"
+    ),
     fail_over: list[str] | None = o.opt(
         "End with 1 if a judge has more, such as position_bias=.1.", metavar="FIGURE=X"
     ),
@@ -62,9 +79,10 @@ def judges(
 ) -> None:
     """Find out what each LLM judge is worth: accuracy, position bias, consistency, failures, cost.
 
-    LOG is a raw log with a row per call. Its columns are found by their usual names, verdicts are understood in the
-    usual forms, the swap of the answers is undone, and failed calls are counted. Accuracies need known truths: a column
-    of LOG that is called gold, truth or label, or --gold. --fail-under and --fail-over make a gate of it.
+    LOG is a raw log with a row per call. Its columns are found by their usual names, verdicts are
+    understood in the usual forms, the swap of the answers is undone, and failed calls are counted.
+    Accuracies need known truths: a column of LOG that is called gold, truth or label, or --gold.
+    --fail-under and --fail-over make a gate of it.
     """
     from finegold.insight.judges.panels import plain
     from finegold.insight.judges.scores import AGAINST_GOLD, FIGURES
@@ -73,43 +91,76 @@ def judges(
     check_outputs([output, labels], [report], [*logs, gold])
     pairs, limits = [], []
     for text in versus or []:
-        sides = [[name.strip() for name in side.split(",") if name.strip()] for side in text.split(":")]
+        sides = [
+            [name.strip() for name in side.split(",") if name.strip()] for side in text.split(":")
+        ]
         if len(sides) != 2 or not all(sides):
-            raise InputError(f"--compare needs two judges or panels such as A:B or A,B:C,D, not {text!r}")
+            raise InputError(
+                f"--compare needs two judges or panels such as A:B or A,B:C,D, not {text!r}"
+            )
         pairs.append(sides)
-    for sign, text in [*((1, text) for text in fail_under or []), *((-1, text) for text in fail_over or [])]:
+    for sign, text in [
+        *((1, text) for text in fail_under or []),
+        *((-1, text) for text in fail_over or []),
+    ]:
         name, _, value = text.partition("=")
         try:
             limits.append((name.strip(), float(value), sign))
         except ValueError:
-            raise InputError(f"a gate needs FIGURE=NUMBER such as accuracy=.75, not {text!r}") from None
+            raise InputError(
+                f"a gate needs FIGURE=NUMBER such as accuracy=.75, not {text!r}"
+            ) from None
         if name.strip() not in (figures := [*FIGURES, "cost"]):
-            raise InputError(f"there is no figure {name.strip()!r}; a gate takes {', '.join(figures)}")
+            raise InputError(
+                f"there is no figure {name.strip()!r}; a gate takes {', '.join(figures)}"
+            )
     try:
-        prices = {name: float(value) for name, _, value in (text.rpartition("=") for text in price or ())}
+        prices = {
+            name: float(value) for name, _, value in (text.rpartition("=") for text in price or ())
+        }
     except ValueError:
         raise InputError(f"--price needs JUDGE=NUMBER, not {' '.join(price or ())}") from None
-    assessed = assess(logs, gold=gold, **{name: getattr(reading, name) for name in options_of(reading)})
+    assessed = assess(
+        logs, gold=gold, **{name: getattr(reading, name) for name in options_of(reading)}
+    )
     compared = [assessed.compare(*pair) for pair in pairs]
     best = assessed.panels(prices) if panels or price else []
     steps = assessed.cascade(prices) if panels or price else None
-    broken = []  # a bias counts in either direction; what is not known fails, too
+    # a bias counts in either direction; what is not known fails, too
+    broken = []
     for name, limit, sign in limits:
         for one in assessed.judges():
             value = one[name]["value"] if name == "accuracy" and one[name] else one[name]
             if value is None:
                 why = ": it needs known truths (--gold)" if name in AGAINST_GOLD else ""
                 broken.append(f"{name} of {one['judge']} is not known{why}")
-            elif sign * (abs(value) if name.endswith("bias") or name == "drift" else value) < sign * limit:
+            elif (
+                sign * (abs(value) if name.endswith("bias") or name == "drift" else value)
+                < sign * limit
+            ):
                 side = "under" if sign > 0 else "over"
                 broken.append(f"{name} of {one['judge']} is {value:.3f}, {side} {limit:g}")
-    chosen = assessed.best_panel(prices).judges if panel == "best" else panel.split(",") if panel else None
+    chosen = (
+        assessed.best_panel(prices).judges
+        if panel == "best"
+        else panel.split(",")
+        if panel
+        else None
+    )
     labelled = assessed.labels(chosen) if labels else None
-    tables = {output: frame_writer(assessed.table, raw), labels: frame_writer(lambda: labelled, raw)}
+    tables = {
+        output: frame_writer(assessed.table, raw),
+        labels: frame_writer(lambda: labelled, raw),
+    }
     write_all(tables | {report: assessed.report})
     if json:
-        more: dict[str, Any] = {"comparisons": list(map(plain, compared)), "panels": list(map(plain, best))}
-        more |= {"cascade": None if steps is None else plain(steps)} | ({"failed_gates": broken} if limits else {})
+        more: dict[str, Any] = {
+            "comparisons": list(map(plain, compared)),
+            "panels": list(map(plain, best)),
+        }
+        more |= {"cascade": None if steps is None else plain(steps)} | (
+            {"failed_gates": broken} if limits else {}
+        )
         print_json(assessed.to_dict() | more)
     else:
         _show(assessed, compared, best, steps)
@@ -119,7 +170,9 @@ def judges(
         raise typer.Exit(1)
 
 
-def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Panel], steps: Cascade | None) -> None:
+def _show(
+    assessed: JudgeReport, compared: list[JudgeComparison], best: list[Panel], steps: Cascade | None
+) -> None:
     import polars as pl
 
     from finegold.insight.notebook import figure_of, percent, with_interval
@@ -151,11 +204,14 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
         }
         for one in assessed.judges()
     ]
-    shown = [name for name in rows[0] if name == "undecided" or any(row[name] != "–" for row in rows)]
+    shown = [
+        name for name in rows[0] if name == "undecided" or any(row[name] != "–" for row in rows)
+    ]
     log = assessed.log
     title = (
-        f"{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')} on {count(log.n_items, 'item')}, "
-        f"{log.n_failed:,} failed; the judges are worth {assessed.effective:.1f} independent ones"
+        f"{count(log.n_verdicts, 'verdict')} of {count(log.n_judges, 'judge')} on"
+        f" {count(log.n_items, 'item')}, {log.n_failed:,} failed; the judges are worth"
+        f" {assessed.effective:.1f} independent ones"
     )
     print_frame(title, pl.DataFrame(rows).select(shown), JUDGES_SHOWN)
     if best:
@@ -175,9 +231,13 @@ def _show(assessed: JudgeReport, compared: list[JudgeComparison], best: list[Pan
 def rank(
     logs: Logs,
     weights: str = o.opt(
-        "How much judges count: by what was learned, or alike.", default="learned", metavar="learned|equal"
+        "How much judges count: by what was learned, or alike.",
+        default="learned",
+        metavar="learned|equal",
     ),
-    gold: str | None = o.opt("Preferences of people on some items: a file, or a column of LOG.", metavar="FILE"),
+    gold: str | None = o.opt(
+        "Preferences of people on some items: a file, or a column of LOG.", metavar="FILE"
+    ),
     seed: int = o.opt("The seed of the bootstrap.", default=0, metavar="N"),
     control_length: bool = o.opt(
         "Leave aside what the lengths of the answers explain.", "--control-length", default=False
@@ -188,11 +248,13 @@ def rank(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of ranks.
+    """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of
+    ranks.
 
-    LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position effect, a tie rate and
-    a weight; judges that err alike count less. Intervals are from a bootstrap over items. With --gold, win rates by
-    people's preferences stand beside them, which the judges make more precise (prediction-powered inference).
+    LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position
+    effect, a tie rate and a weight; judges that err alike count less. Intervals are from a
+    bootstrap over items. With --gold, win rates by people's preferences stand beside them, which
+    the judges make more precise (prediction-powered inference).
     """
     from finegold.judges import rank as rank_log
 
@@ -207,6 +269,10 @@ def rank(
     n = len(ranking.standings)
     print_frame(f"Ranking of {n:,} systems", ranking.table(), SYSTEMS_SHOWN)
     if n <= COLUMNS_SHOWN:
-        print_frame("Share of verdicts that the row wins against the column", ranking.matrix(), SYSTEMS_SHOWN)
+        print_frame(
+            "Share of verdicts that the row wins against the column",
+            ranking.matrix(),
+            SYSTEMS_SHOWN,
+        )
     for note in ranking.notes:
         warn(note)

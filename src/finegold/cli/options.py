@@ -1,8 +1,8 @@
 """The options of commands, and the votes or the result that they name.
 
-Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `with_groups` replaces a parameter of a
-command by the options of such a dataclass, and the command gets the dataclass, filled in. Options of the command line
-alone, which several commands share, are declared here.
+Options of reading and fitting are made from `ReadOptions` and `FitOptions`: `with_groups` replaces
+a parameter of a command by the options of such a dataclass, and the command gets the dataclass,
+filled in. Options of the command line alone, which several commands share, are declared here.
 """
 
 from __future__ import annotations
@@ -41,22 +41,36 @@ KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 class Fit(FitOptions):
     """What every fit takes, and the settings that have options of their own here."""
 
-    seed: int | None = fit_option(None, "number", "N", "The seed of methods that draw random numbers.", low=0)
-    paper: bool = fit_option(
-        False, "flag", "", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."
+    seed: int | None = fit_option(
+        None, "number", "N", "The seed of methods that draw random numbers.", low=0
     )
-    given: tuple[str, ...] = ()  # the names of the options that stand on the command line
+    paper: bool = fit_option(
+        False,
+        "flag",
+        "",
+        "Use the settings of the tables in the PTBCC paper instead of the recommended ones.",
+    )
+    # the names of the options that stand on the command line
+    given: tuple[str, ...] = ()
 
 
 class Group:
-    """Options of a command that are the fields of a dataclass. It stands for them in the signature of the command.
+    """Options of a command that are the fields of a dataclass. It stands for them in the signature
+    of the command.
 
-    `only` and `but` name options that the command has or does not have; `defaults` are those that differ here.
+    `only` and `but` name options that the command has or does not have; `defaults` are those that
+    differ here.
     """
 
-    def __init__(self, declared: type, *, only: Iterable[str] = (), but: Iterable[str] = (), **defaults: Any) -> None:
+    def __init__(
+        self, declared: type, *, only: Iterable[str] = (), but: Iterable[str] = (), **defaults: Any
+    ) -> None:
         self.declared, names = declared, options_of(declared, "cli")
-        self.options = {name: about for name, about in names.items() if name not in but and (name in only or not only)}
+        self.options = {
+            name: about
+            for name, about in names.items()
+            if name not in but and (name in only or not only)
+        }
         self.defaults = {each.name: each.default for each in fields(declared)} | defaults
 
     def parameters(self) -> Iterator[inspect.Parameter]:
@@ -67,7 +81,9 @@ class Group:
             default: Any = None
             more: dict[str, Any] = {"help": about.help, "rich_help_panel": about.group or None}
             if about.kind not in ("flag", "switch"):
-                more["metavar"] = "|".join(about.choices) if about.kind == "choice" else about.metavar
+                more["metavar"] = (
+                    "|".join(about.choices) if about.kind == "choice" else about.metavar
+                )
             if about.kind == "flag":
                 kind, default = bool, False
             elif about.kind == "switch":
@@ -85,17 +101,29 @@ class Group:
                     default = usual
             kind = kind if about.kind == "flag" else kind | None
             made = typer.Option(flag, **more)
-            yield inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
+            yield inspect.Parameter(
+                name, KEYWORD_ONLY, default=default, annotation=Annotated[kind, made]
+            )
             for spelling, constant in about.constants.items():
-                made = typer.Option(spelling, help=constant.help, rich_help_panel=constant.group or None)
+                made = typer.Option(
+                    spelling, help=constant.help, rich_help_panel=constant.group or None
+                )
                 name = spelling[2:].replace("-", "_")
-                yield inspect.Parameter(name, KEYWORD_ONLY, default=False, annotation=Annotated[bool, made])
+                yield inspect.Parameter(
+                    name, KEYWORD_ONLY, default=False, annotation=Annotated[bool, made]
+                )
 
     def fill(self, texts: dict[str, Any], context: typer.Context) -> Any:
-        """Return the dataclass with the values that these texts stand for, and remove them from `texts`."""
+        """Return the dataclass with the values that these texts stand for, and remove them from
+        `texts`.
+        """
         values = dict(self.defaults)
         sources = {name: context.get_parameter_source(name) for name in self.options}
-        given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+        given = [
+            name
+            for name, source in sources.items()
+            if source is not None and source.name == "COMMANDLINE"
+        ]
         for name, about in self.options.items():
             text, spelling = texts.pop(name), about.flag_of(name)
             if about.kind == "list":
@@ -116,7 +144,9 @@ class Group:
             for other, constant in about.constants.items():
                 if texts.pop(other[2:].replace("-", "_")):
                     if name in given:
-                        raise InputError(f"{spelling} and {other} cannot be combined; leave one of them out")
+                        raise InputError(
+                            f"{spelling} and {other} cannot be combined; leave one of them out"
+                        )
                     values[name] = constant.value
                     given.append(name)
         if "given" in values:
@@ -129,8 +159,10 @@ class Group:
 READING: Any = Group(ReadOptions)
 EVERY_VOTE: Any = Group(ReadOptions, repeated="all")
 FIT_ONE: Any = Group(Fit)
-FIT_BESIDE_SEED: Any = Group(Fit, but=("seed",))  # commands whose own --seed is that of a draw
-FIT_SEVERAL: Any = Group(Fit, but=("method", "gold"))  # methods that are compared
+# commands whose own --seed is that of a draw
+FIT_BESIDE_SEED: Any = Group(Fit, but=("seed",))
+# methods that are compared
+FIT_SEVERAL: Any = Group(Fit, but=("method", "gold"))
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -140,7 +172,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """
     signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
     groups: dict[str, Group] = {
-        name: each.default for name, each in signature.parameters.items() if isinstance(each.default, Group)
+        name: each.default
+        for name, each in signature.parameters.items()
+        if isinstance(each.default, Group)
     }
 
     @wraps(command)
@@ -167,7 +201,9 @@ def split_commas(text: str) -> list[str]:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that offers these names to the shell, also for the last name of a list with commas."""
+    """Return a function that offers these names to the shell, also for the last name of a list with
+    commas.
+    """
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
@@ -180,34 +216,57 @@ def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def opt(
-    help: str, *flags: str, default: Any = None, metavar: str = "OUT", panel: str | None = None, **more: Any
+    help: str,
+    *flags: str,
+    default: Any = None,
+    metavar: str = "OUT",
+    panel: str | None = None,
+    **more: Any,
 ) -> Any:
-    """Return an option, by default for a file to write. Without flags, the parameter's name is the flag."""
+    """Return an option, by default for a file to write. Without flags, the parameter's name is the
+    flag.
+    """
     return typer.Option(default, *flags, metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
 FILES = (
-    "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder, the address of a "
-    "database, or - for standard input."
+    "Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder,"
+    " the address of a database, or - for standard input."
 )
 VOTES_OR_MODEL = "Votes, as for finegold aggregate, or a model written by --save."
 SOME_METHODS = f"Some of {', '.join(REGISTRY)}. Can be repeated."
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE", help=FILES, show_default=False)]
-Source = Annotated[list[str], typer.Argument(metavar="FILE|MODEL", help=VOTES_OR_MODEL, show_default=False)]
+Source = Annotated[
+    list[str], typer.Argument(metavar="FILE|MODEL", help=VOTES_OR_MODEL, show_default=False)
+]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", "--methods", metavar="A,B,C", help=SOME_METHODS, autocompletion=completing(REGISTRY)),
+    typer.Option(
+        "--method",
+        "--methods",
+        metavar="A,B,C",
+        help=SOME_METHODS,
+        autocompletion=completing(REGISTRY),
+    ),
 ]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
+Truth = Annotated[
+    str | None,
+    typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with."),
+]
 TruthTask = Annotated[
-    str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
+    str | None,
+    typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth."),
 ]
 TruthLabel = Annotated[
-    str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
+    str | None,
+    typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-NO_APOSTROPHE = "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run as a formula."
+NO_APOSTROPHE = (
+    "In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run as a"
+    " formula."
+)
 Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 
@@ -215,7 +274,9 @@ Raw = Annotated[bool, typer.Option("--raw", help=NO_APOSTROPHE)]
 
 
 def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> list[Method]:
-    """Return the methods that an option lists. If there are several, each gets the settings that it has."""
+    """Return the methods that an option lists. If there are several, each gets the settings that it
+    has.
+    """
     listed = [name for text in names or [] for name in split_commas(text)] or default
     methods = [chosen_method(fit, name, only_known=len(listed) > 1) for name in listed]
     for setting in fit.settings or {}:
@@ -227,7 +288,8 @@ def chosen_methods(names: list[str] | None, fit: Fit, default: list[str]) -> lis
 def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False) -> Method:
     """Return a method, by default that of the command line, with the settings of the command line.
 
-    With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only.
+    With only_known, settings that it does not have are left out, and `paper` holds for methods of
+    the paper only.
     """
     from finegold.methods.lookup import in_paper, make_method, method_class, no_setting
 
@@ -238,7 +300,8 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
     if unknown and not only_known:
         raise no_setting(chosen.name, unknown[0])
     values: dict[str, Any] = {}
-    for key, text in given.items():  # a text becomes a value of the type that the setting has
+    # a text becomes a value of the type that the setting has
+    for key, text in given.items():
         default, text = defaults.get(key), text.strip()
         try:
             if isinstance(default, bool):
@@ -248,7 +311,9 @@ def chosen_method(fit: Fit, name: str | None = None, *, only_known: bool = False
             elif key in defaults:
                 values[key] = json.loads(text)
         except (ValueError, KeyError):
-            kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
+            kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(
+                type(default), "JSON"
+            )
             raise InputError(f"--set {key}: expected {kind}, found {text!r}") from None
     if fit.seed is not None:
         values["seed"] = fit.seed
@@ -266,22 +331,34 @@ class CommandLine:
     """The words of a command line, and the flags of its command. Remedies are worded for it."""
 
     words: tuple[str, ...]
-    takes_value: Mapping[str, bool] = field(default_factory=dict)  # by flag
+    # by flag
+    takes_value: Mapping[str, bool] = field(default_factory=dict)
 
     def word(self, name: str, value: Any) -> str:
         """Return an option of Python as this command spells it: ("wide", True) becomes --wide."""
         flag, text = as_flag(name, value)
-        if value is None:  # leave out the spelling that was used
+        # leave out the spelling that was used
+        if value is None:
             used = {word.partition("=")[0] for word in self.words}
             flag = next((spelling for spelling in spellings(name) if spelling in used), flag)
         if flag not in self.takes_value:
             return f"{in_python(name, value)} in Python"
-        return flag if text is None else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
+        return (
+            flag
+            if text is None
+            else f"{flag} {text if isinstance(value, Placeholder) else shlex.quote(text)}"
+        )
 
     def repair(self, remedies: Iterable[Remedy]) -> str:
-        """Return this command line with the first remedy that can be pasted and that the command has, or nothing."""
+        """Return this command line with the first remedy that can be pasted and that the command
+        has, or nothing.
+        """
         for remedy in remedies:
-            added = [as_flag(name, value)[0] for name, value in remedy.options.items() if value is not None]
+            added = [
+                as_flag(name, value)[0]
+                for name, value in remedy.options.items()
+                if value is not None
+            ]
             if remedy.can_be_pasted and self.takes_value.keys() >= set(added):
                 return self.change(remedy.options)
         return ""
@@ -296,12 +373,19 @@ class CommandLine:
                 kept.append(parse(word).name if is_database(word) else word)
             elif not has_value and self.takes_value.get(flag):
                 next(rest, None)
-        added = [part for name, value in options.items() if value is not None for part in as_flag(name, value)]
+        added = [
+            part
+            for name, value in options.items()
+            if value is not None
+            for part in as_flag(name, value)
+        ]
         return shlex.join([*kept, *(part for part in added if part is not None)])
 
 
 def as_flag(name: str, value: Any) -> tuple[str, str | None]:
-    """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0) is --no-header."""
+    """Return the flag of an option of Python, and its value as text, if it takes one: ("header", 0)
+    is --no-header.
+    """
     declared = DECLARED.get(name, Option(""))
     for flag, constant in declared.constants.items():
         if isinstance(value, int) and value == constant.value:
@@ -316,21 +400,30 @@ def as_flag(name: str, value: Any) -> tuple[str, str | None]:
 
 def spellings(name: str) -> list[str]:
     """Return all flags that give an option of Python, the usual one first."""
-    return [as_flag(name, None)[0], *DECLARED.get(name, Option("")).constants, as_flag(name, False)[0]]
+    return [
+        as_flag(name, None)[0],
+        *DECLARED.get(name, Option("")).constants,
+        as_flag(name, False)[0],
+    ]
 
 
 # ---- The input of a command: votes or a saved result
 
-ALL = "all"  # the value of --question that selects all questions
+# the value of --question that selects all questions
+ALL = "all"
 
 
 def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
-    """Return what is to be read, and what is to be fitted to it, with progress if standard error is a terminal."""
+    """Return what is to be read, and what is to be fitted to it, with progress if standard error is
+    a terminal.
+    """
     from finegold.api.job import Job, Progress
     from finegold.fitting.progress import on_terminal
 
     if fit is not None:
-        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": None}
+        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {
+            "settings": None
+        }
         more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
     progress = Progress(reading_progress, on_terminal) if sys.stderr.isatty() else Progress()
     return Job(files, reading, progress=progress, **more)
@@ -338,10 +431,14 @@ def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any
 
 def model_or_job(files: list[str], reading: ReadOptions, fit: Fit) -> Result | Job:
     """Load the saved result, or return what is to be read and fitted."""
-    if (result := _load_model(files, reading, [name for name in fit.given if name != "threads"])) is not None:
+    if (
+        result := _load_model(files, reading, [name for name in fit.given if name != "threads"])
+    ) is not None:
         return result
     if reading.question == ALL:
-        raise InputError("this command works with one question only; choose it with --question NAME")
+        raise InputError(
+            "this command works with one question only; choose it with --question NAME"
+        )
     return job_of(files, reading, fit, on_read=print_left_out)
 
 
@@ -355,7 +452,11 @@ def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
 def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
     result = _load_model(files, reading)
-    return job_of(files, reading, on_read=print_left_out).read(may_be_sets=False) if result is None else result
+    return (
+        job_of(files, reading, on_read=print_left_out).read(may_be_sets=False)
+        if result is None
+        else result
+    )
 
 
 def _load_model(files: list[str], reading: ReadOptions, given: Iterable[str] = ()) -> Result | None:
@@ -364,11 +465,15 @@ def _load_model(files: list[str], reading: ReadOptions, given: Iterable[str] = (
 
     result = given_result(files)
     if result is not None:
-        refuse_for_model(dict.fromkeys([*given, *(name for name in reading.given() if name != "repeated")], True))
+        refuse_for_model(
+            dict.fromkeys([*given, *(name for name in reading.given() if name != "repeated")], True)
+        )
     return result
 
 
-def truths_of(path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-") -> Any:
+def truths_of(
+    path: str | None, task: str | None = None, label: str | None = None, prefix: str = "truth-"
+) -> Any:
     """Read the truths. Commands do this before the fit, so that errors are found early."""
     from finegold.io.truth import read_truth
 

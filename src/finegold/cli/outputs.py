@@ -1,7 +1,8 @@
-"""What commands write: messages and errors on standard error, files (all or none), summaries, JSON, and tables.
+"""What commands write: messages and errors on standard error, files (all or none), summaries, JSON,
+and tables.
 
-Standard output holds results, standard error everything else. Exit codes: 0 success, 1 unexpected error, 2 bad usage,
-bad input or an output that cannot be written, 130 interrupted.
+Standard output holds results, standard error everything else. Exit codes: 0 success, 1 unexpected
+error, 2 bad usage, bad input or an output that cannot be written, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData
     from finegold.votes.annotations import Annotations
 
-Write = Callable[[Any], None]  # writes to a path, or to standard output if it is -
+# writes to a path, or to standard output if it is -
+Write = Callable[[Any], None]
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 OS_ERROR_MESSAGES = {
     errno.ENOSPC: "cannot write: the disk is full; free some space",
     errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
-    errno.EFBIG: "cannot write: the file is too large; raise the limit (ulimit -f), or write elsewhere",
+    errno.EFBIG: (
+        "cannot write: the file is too large; raise the limit (ulimit -f), or write elsewhere"
+    ),
     errno.EIO: "cannot write: the disk failed",
     errno.EBADF: "cannot write: standard output is closed; name a file (-o)",
     errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
@@ -72,7 +76,9 @@ def reading_progress() -> Iterator[Callable[[Progress], None]]:
 
 
 def reading_line(done: Progress) -> str:
-    """Return text such as "reading: 12,000,000 of about 100,000,000 rows, 25.3 million per second, 4 s left"."""
+    """Return text such as "reading: 12,000,000 of about 100,000,000 rows, 25.3 million per second,
+    4 s left".
+    """
     of_all = "" if done.expected is None else f" of about {done.expected:,}"
     left = "" if done.seconds_left is None else f", {done.seconds_left:.0f} s left"
     return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million per second{left}"
@@ -80,26 +86,47 @@ def reading_line(done: Progress) -> str:
 
 def report_error(error: BaseException, line: CommandLine | None = None) -> int:
     """Print the error and return the exit code."""
-    wants_traceback, code = "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG")), BAD_INPUT
+    wants_traceback, code = (
+        "--traceback" in sys.argv or bool(os.environ.get("FINEGOLD_DEBUG")),
+        BAD_INPUT,
+    )
     if isinstance(error, InputError):
         command = line.repair(error.remedies) if line else ""
-        message = (error.worded(line.word) if line else str(error)) + (f"\ntry: {command}" if command else "")
+        message = (error.worded(line.word) if line else str(error)) + (
+            f"\ntry: {command}" if command else ""
+        )
     elif isinstance(error, FinegoldError):
         message = str(error)
-    elif isinstance(error, KeyboardInterrupt):  # where the work is kept, with the command that continues it
+    elif isinstance(error, KeyboardInterrupt):
+        # where the work is kept, with the command that continues it
         again = f": {line.change({'overwrite': None, 'resume': True})}" if line else ""
-        kept = f"{error}{again}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        kept = (
+            f"{error}{again}"
+            if str(error)
+            else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        )
         message, code = f"interrupted; {kept}", INTERRUPTED
     elif isinstance(error, MemoryError):
-        message = "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger machine"
-    elif isinstance(error, OSError) and (isinstance(error, BrokenPipeError) or error.errno in OS_ERROR_MESSAGES):
-        with suppress(OSError, ValueError):  # discard buffered output, so that Python prints no error at exit
+        message = (
+            "the memory does not suffice; free some, raise the limit (ulimit -v), or use a larger"
+            " machine"
+        )
+    elif isinstance(error, OSError) and (
+        isinstance(error, BrokenPipeError) or error.errno in OS_ERROR_MESSAGES
+    ):
+        # discard buffered output, so that Python prints no error at exit
+        with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
+        # the reading process, such as head, has closed the pipe
+        if isinstance(error, BrokenPipeError):
             return 0
         message = OS_ERROR_MESSAGES[error.errno or 0]
     else:
-        how = "" if wants_traceback else "; run `finegold --traceback ...` for details, and please report it"
+        how = (
+            ""
+            if wants_traceback
+            else "; run `finegold --traceback ...` for details, and please report it"
+        )
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message, code = f"failed unexpectedly ({what}){how}", FAILED
     if wants_traceback:
@@ -118,9 +145,11 @@ def check_outputs(
     reading: ReadOptions | None = None,
     fit: Fit | None = None,
 ) -> None:
-    """Check before the fit that every output can be written, is not an input and is not named twice.
+    """Check before the fit that every output can be written, is not an input and is not named
+    twice.
 
-    The files that the options of reading and fitting name are inputs as well, and the checkpoint is an output.
+    The files that the options of reading and fitting name are inputs as well, and the checkpoint is
+    an output.
     """
     from finegold.io.writers import check_table_path
     from finegold.system.files import check_writable
@@ -144,7 +173,9 @@ def check_outputs(
 
 
 def _files_of(name: str) -> list[Path]:
-    """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel sheet."""
+    """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel
+    sheet.
+    """
     from finegold.io.databases import is_database, parse
     from finegold.io.source import EXPORTS, by_extension
 
@@ -154,18 +185,24 @@ def _files_of(name: str) -> list[Path]:
     if path.is_dir():
         for children in (path.iterdir(), path.rglob("*")):
             files = [file for file in children if file.is_file()]
-            data = [file for file in files if by_extension(file)[0] or file.name.lower().endswith(EXPORTS)]
+            data = [
+                file
+                for file in files
+                if by_extension(file)[0] or file.name.lower().endswith(EXPORTS)
+            ]
             if data:
                 return data
         return []
     if path.exists():
         return [path]
     book = Path(str(path).rpartition("#")[0])
-    return [book] if book.is_file() else [Path(file) for file in glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
+    return [book] if book.is_file() else [Path(file) for file in glob(str(path), recursive=True)]  # noqa: PTH207
 
 
 def write_all(files: Mapping[str | None, Write], then: Callable[[], None] | None = None) -> None:
-    """Write all files under temporary names, call `then`, and move them to their final names; None is skipped."""
+    """Write all files under temporary names, call `then`, and move them to their final names; None
+    is skipped.
+    """
     from finegold.system.files import replacing
 
     wanted = {path: write for path, write in files.items() if path is not None}
@@ -193,12 +230,16 @@ def write_tables(tables: Mapping[str | None, Callable[[], Any]], raw: bool = Fal
 
 # ---- The summary of a fit: a few lines on standard error, or one JSON object on standard output
 
-ANNOTATORS_SHOWN = 3  # best and worst annotators in the summary
-NAMES_SHOWN = 10  # annotators without any vote in the summary
+# best and worst annotators in the summary
+ANNOTATORS_SHOWN = 3
+# annotators without any vote in the summary
+NAMES_SHOWN = 10
 
 
 def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dict[str, Any]:
-    """Return the summary of a result; `counted` has the counts that are not known here if its votes are elsewhere."""
+    """Return the summary of a result; `counted` has the counts that are not known here if its votes
+    are elsewhere.
+    """
     from finegold.votes.encoding import MISSING, to_list
 
     votes, combined = result.annotations, result.combined
@@ -238,7 +279,10 @@ def summary_of(result: ResultData, counted: dict[str, int] | None = None) -> dic
         summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
     else:
         summary["tied_votes"] = n_tied_votes(result)
-    summary |= {"differs_from_majority": n_flips(result), "expected_accuracy": expected_accuracy(result)}
+    summary |= {
+        "differs_from_majority": n_flips(result),
+        "expected_accuracy": expected_accuracy(result),
+    }
     return summary | {"warnings": tie_warnings(result, summary.get("tied_votes"))}
 
 
@@ -248,8 +292,16 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     from finegold.votes.encoding import to_list
 
     of_sets = result.label_sets is not None
-    votes = f"{count(summary['n_votes'], 'set')} of labels" if of_sets else count(summary["n_votes"], "vote")
-    classes = count(len(summary["options"]), "option") if of_sets else count(len(summary["classes"]), "class", "es")
+    votes = (
+        f"{count(summary['n_votes'], 'set')} of labels"
+        if of_sets
+        else count(summary["n_votes"], "vote")
+    )
+    classes = (
+        count(len(summary["options"]), "option")
+        if of_sets
+        else count(len(summary["classes"]), "class", "es")
+    )
     say(
         f"{summary['method']}: {votes} by {count(summary['n_annotators'], 'annotator')} "
         f"on {count(summary['n_tasks'], 'task')}, {classes}"
@@ -257,14 +309,19 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
     tied = f"{count(summary['tied'], 'task')} tied"
     if summary.get("tied_votes"):
-        tied = f"votes tied on {count(summary['tied_votes'], 'task')}, labels on {summary['tied']:,}"
+        tied = (
+            f"votes tied on {count(summary['tied_votes'], 'task')}, labels on {summary['tied']:,}"
+        )
     say(
         f"{tied}; {count(summary['differs_from_majority'], 'label')} against the majority vote"
         + (" (finegold trust shows why)" if summary["differs_from_majority"] else "")
         + (f", {summary['gold']:,} given by gold truths" if summary["gold"] else "")
     )
     if of_sets:
-        say(f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none")
+        say(
+            f"{summary['labels_per_task']:.2f} labels per task,"
+            f" {count(summary['without_labels'], 'task')} with none"
+        )
     if summary["expected_accuracy"]:
         say(in_words(summary["expected_accuracy"]))
     for warning in summary["warnings"]:
@@ -276,11 +333,14 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     if summary.get("table"):
         say(f"labels written to {summary['table']}")
     order = (-result.accuracy).argsort(kind="stable").tolist()
-    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)  # at most half of all in each list
+    # at most half of all in each list
+    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
     best, worst = order[:shown], order[::-1][:shown]
     names = to_list(result.annotator_names)
     good, bad = (
-        ", ".join(f"{names[code]} ({100 * result.agreement[code]:.0f} % agreement)" for code in codes)
+        ", ".join(
+            f"{names[code]} ({100 * result.agreement[code]:.0f} % agreement)" for code in codes
+        )
         for codes in (best, worst)
     )
     say(f"best annotators: {good}; worst: {bad}")
@@ -291,12 +351,21 @@ def left_out(summary: Mapping[str, Any]) -> str:
     rows, names = summary["rows"], summary["never_voted"]
     words = [f'{number:,} "{word}"' for word, number in summary["no_vote"].items()]
     no_vote, pairs = f" ({_list_first(words, ' more words')})" if words else "", rows["disagreeing"]
-    clash = f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes that disagree)"
+    clash = (
+        f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes"
+        " that disagree)"
+    )
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label{no_vote}"),
         (rows["repeated"], count(rows["repeated"], "repeated vote") + (clash if pairs else "")),
-        (summary["unlabelled"], f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)"),
-        (len(names), f"{count(len(names), 'annotator')} without any vote: {_list_first(names, ' more')}"),
+        (
+            summary["unlabelled"],
+            f"{count(summary['unlabelled'], 'task')} without any vote (listed without a label)",
+        ),
+        (
+            len(names),
+            f"{count(len(names), 'annotator')} without any vote: {_list_first(names, ' more')}",
+        ),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
@@ -318,7 +387,9 @@ def print_left_out(votes: Annotations) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print JSON; where standard output is not UTF-8, as pipes on Windows are not, other letters are escaped."""
+    """Print JSON; where standard output is not UTF-8, as pipes on Windows are not, other letters
+    are escaped.
+    """
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
     def plain(other: Any) -> Any:
@@ -344,10 +415,12 @@ def console() -> Any:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # report_error ends with exit code 0 then; Rich would end with 1
+            # report_error ends with exit code 0 then; Rich would end with 1
+            raise BrokenPipeError
 
     made = Screen(highlight=False)
-    if not made.is_terminal:  # files and pipes have no width
+    # files and pipes have no width
+    if not made.is_terminal:
         made.width = 140
     return made
 
@@ -359,30 +432,45 @@ def print_frame(title: str, frame: Any, rows: int) -> None:
     from finegold.votes.frames import to_polars
 
     def text(name: str, value: Any) -> str:
-        if value is None or value != value:  # NaN differs from itself
+        # NaN differs from itself
+        if value is None or value != value:
             return "–"
         if isinstance(value, float):
             return f"{value:.3f}"
-        is_number_of = type(value) is int and name.startswith("n_")  # other integers are names of tasks and annotators
+        # other integers are names of tasks and annotators
+        is_number_of = type(value) is int and name.startswith("n_")
         return escape(f"{value:,}" if is_number_of else str(value))
 
     shown = to_polars(frame)
     more = max(len(shown) - rows, 0)
-    texts = [[text(name, value) for name, value in row.items()] for row in shown.head(rows).iter_rows(named=True)]
+    texts = [
+        [text(name, value) for name, value in row.items()]
+        for row in shown.head(rows).iter_rows(named=True)
+    ]
     headings = {name: name.replace("_", " ") for name in shown.columns}
     left = [heading for name, heading in headings.items() if not shown[name].dtype.is_numeric()]
-    _print_table(title, texts, list(headings.values()), left, caption=f"{more:,} more" if more else None)
+    _print_table(
+        title, texts, list(headings.values()), left, caption=f"{more:,} more" if more else None
+    )
 
 
 def print_figures(
-    title: str | None, rows: Iterable[Iterable[str]], columns: Iterable[str] = (), left: Any = None, **more: Any
+    title: str | None,
+    rows: Iterable[Iterable[str]],
+    columns: Iterable[str] = (),
+    left: Any = None,
+    **more: Any,
 ) -> None:
-    """Print a table whose first column, or those in `left`, hold names, and whose other columns hold figures."""
+    """Print a table whose first column, or those in `left`, hold names, and whose other columns
+    hold figures.
+    """
     headings = list(columns) or ["", " "]
     _print_table(title, rows, headings, left or headings[:1], show_header=bool(columns), **more)
 
 
-def _print_table(title: str | None, rows: Iterable[Iterable[str]], headings: list[str], left: Any, **more: Any) -> None:
+def _print_table(
+    title: str | None, rows: Iterable[Iterable[str]], headings: list[str], left: Any, **more: Any
+) -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 

@@ -24,12 +24,16 @@ def list_data_sets() -> None:
     rows = []
     for entry in data_sets().values():
         is_cached = "yes" if find(entry.name, cache_folder()) else "no"
-        rows.append([entry.name, entry.domain, *(f"{number:,}" for number in entry.counts), is_cached])
+        rows.append(
+            [entry.name, entry.domain, *(f"{number:,}" for number in entry.counts), is_cached]
+        )
     columns, left = ["name", "domain", *COUNTS, "cached"], ("name", "domain", "cached")
     out.print_figures(None, rows, columns, left, caption=f"cache: {cache_folder()}")
 
 
-def data_set_info(name: str = typer.Argument(metavar="NAME", help="A name from `finegold datasets list`.")) -> None:
+def data_set_info(
+    name: str = typer.Argument(metavar="NAME", help="A name from `finegold datasets list`."),
+) -> None:
     """Show the details of a data set."""
     from finegold.paper.datasets import COUNTS, cache_folder, data_set, find
 
@@ -38,7 +42,9 @@ def data_set_info(name: str = typer.Argument(metavar="NAME", help="A name from `
     details |= {what: f"{number:,}" for what, number in zip(COUNTS, entry.counts, strict=True)}
     details |= {file: f"{checksum} (SHA-256)" for file, checksum in entry.sha256.items()}
     details["source"] = entry.address or "none"
-    details["in the cache"] = str(find(entry.name, cache_folder()) or f"no; run: finegold datasets fetch {entry.name}")
+    details["in the cache"] = str(
+        find(entry.name, cache_folder()) or f"no; run: finegold datasets fetch {entry.name}"
+    )
     for what, text in details.items():
         typer.echo(f"{what:<13} {text}")
 
@@ -47,13 +53,19 @@ def fetch(
     names: list[str] | None = typer.Argument(
         None, metavar="NAME", help="The data sets to fetch; by default all.", show_default=False
     ),
-    source: str | None = o.opt("Copy the files from this folder instead of downloading them.", "--from", metavar="DIR"),
+    source: str | None = o.opt(
+        "Copy the files from this folder instead of downloading them.", "--from", metavar="DIR"
+    ),
 ) -> None:
     """Fetch data sets into the cache and verify them. Data sets in the cache are not fetched again."""
     from finegold.paper import datasets as library
 
     wanted = names or list(library.data_sets())
-    absent = [] if names or source is None else [name for name in wanted if library.find(name, source) is None]
+    absent = (
+        []
+        if names or source is None
+        else [name for name in wanted if library.find(name, source) is None]
+    )
     if len(absent) == len(wanted):
         raise InputError(f"there is no data set in {source}; expected folders such as {EXPECTED}")
     with _progress() as progress:
@@ -66,7 +78,9 @@ def fetch(
         say(f"not in {source}: {', '.join(absent)}")
 
 
-def verify(folder: str = typer.Argument(metavar="DIR", help="A folder with one subfolder per data set.")) -> None:
+def verify(
+    folder: str = typer.Argument(metavar="DIR", help="A folder with one subfolder per data set."),
+) -> None:
     """Compare the files of a folder with the checksums of the registry."""
     from finegold.paper import datasets as library
 
@@ -116,25 +130,42 @@ def reproduce(
     parts: list[str] | None = typer.Argument(
         None, metavar="PART", help="A part to reproduce, as in --only.", show_default=False
     ),
-    data: str | None = o.opt("A folder with one subfolder per data set; by default the cache.", metavar="DIR"),
-    folder: str = o.opt("The folder for the files.", "--out", default="finegold-paper", metavar="DIR"),
-    only: list[str] | None = o.opt("table2 ... table5, figure2 ... figure5. Can be repeated.", metavar="PART"),
+    data: str | None = o.opt(
+        "A folder with one subfolder per data set; by default the cache.", metavar="DIR"
+    ),
+    folder: str = o.opt(
+        "The folder for the files.", "--out", default="finegold-paper", metavar="DIR"
+    ),
+    only: list[str] | None = o.opt(
+        "table2 ... table5, figure2 ... figure5. Can be repeated.", metavar="PART"
+    ),
     methods: list[str] | None = o.opt(
         "A method to run, besides majority vote. Can be repeated.", "--method", metavar="M"
     ),
     jobs: int | None = o.opt(
-        "The number of fits at a time, each with one thread; by default one per core.", metavar="N", min=1
+        "The number of fits at a time, each with one thread; by default one per core.",
+        metavar="N",
+        min=1,
     ),
     allow_unverified: bool = o.opt(
-        "Accept data files with other checksums; the output says so.", "--allow-unverified", default=False
+        "Accept data files with other checksums; the output says so.",
+        "--allow-unverified",
+        default=False,
     ),
 ) -> None:
-    """Compute the tables and figures of the PTBCC paper and compare them with the published numbers."""
+    """Compute the tables and figures of the PTBCC paper and compare them with the published
+    numbers.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
     from finegold.paper.reproduce import reproduce as make
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with _progress(*columns) as progress:
         bar = None if progress is None else progress.add_task("reading", total=None)
 

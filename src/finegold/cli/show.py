@@ -20,7 +20,11 @@ from finegold.system.memory import did_you_mean
 BYTES_PER_MIB = 2**20
 
 
-def demo(folder: str = o.opt("The folder for the files.", "--out", default="finegold-demo", metavar="DIR")) -> None:
+def demo(
+    folder: str = o.opt(
+        "The folder for the files.", "--out", default="finegold-demo", metavar="DIR"
+    ),
+) -> None:
     """Try Finegold on a small real sample: read votes, compute labels, compare them with the truth."""
     from finegold.io.read import read
     from finegold.io.truth import match_truth
@@ -32,15 +36,28 @@ def demo(folder: str = o.opt("The folder for the files.", "--out", default="fine
     target = Path(folder)
     earlier = target / "votes.csv"
     if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
-        raise OutputError(f"{earlier} exists and is not the sample of the demo; choose another folder with --out")
+        raise OutputError(
+            f"{earlier} exists and is not the sample of the demo; choose another folder with --out"
+        )
     votes = read(VOTES)
-    result, majority = (job_of(votes, ReadOptions(), method=name).run() for name in (DEFAULT_METHOD, "mv"))
+    result, majority = (
+        job_of(votes, ReadOptions(), method=name).run() for name in (DEFAULT_METHOD, "mv")
+    )
     files: dict[str, tuple[str, out.Write]] = {
         "votes.csv": ("who said what", lambda path: write_bytes(path, VOTES.read_bytes())),
         "tasks.csv": ("the texts of the tasks", lambda path: write_bytes(path, TASKS.read_bytes())),
-        "truth.csv": ("what a third person said", lambda path: write_bytes(path, TRUTH.read_bytes())),
-        "labels.csv": ("a label and its probability for every task", lambda path: write_frame(result.labels(), path)),
-        "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
+        "truth.csv": (
+            "what a third person said",
+            lambda path: write_bytes(path, TRUTH.read_bytes()),
+        ),
+        "labels.csv": (
+            "a label and its probability for every task",
+            lambda path: write_frame(result.labels(), path),
+        ),
+        "annotators.csv": (
+            "how good each annotator is",
+            lambda path: write_frame(result.annotators(), path),
+        ),
         "model.finegold": ("the whole result, for finegold.load", result.save),
     }
     with prepared(target):
@@ -82,11 +99,12 @@ def report(
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
 ) -> None:
-    """Write one HTML file about the labels. It needs no network and no server, and it can be printed.
+    """Write one HTML file about the labels. It needs no network and no server, and it can be
+    printed.
 
-    It shows how good the labels are, which tasks a person should check, how good each annotator is, the prototypes,
-    the classes, agreement, calibration, and how the labels were computed. For sets of labels it shows the options, the
-    tasks in doubt, and how good annotators are at each option.
+    It shows how good the labels are, which tasks a person should check, how good each annotator is,
+    the prototypes, the classes, agreement, calibration, and how the labels were computed. For sets
+    of labels it shows the options, the tasks in doubt, and how good annotators are at each option.
     """
     from finegold.report import require_libraries, write_report
 
@@ -109,7 +127,9 @@ def title_of(files: list[str]) -> str:
 @o.with_groups
 def plot(
     file: str = typer.Argument(metavar="FILE|MODEL", help=o.VOTES_OR_MODEL),
-    kind: str = typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=o.completing(KINDS)),
+    kind: str = typer.Argument(
+        metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=o.completing(KINDS)
+    ),
     output: str = o.opt("The image file: .svg, .png or .pdf.", "--output", "-o", default=...),
     who: str | None = o.opt("The annotator to show, for the chart annotator.", metavar="NAME"),
     truth: o.Truth = None,
@@ -122,9 +142,14 @@ def plot(
 
     require_libraries()
     if kind not in KINDS:
-        raise InputError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}{did_you_mean(kind, KINDS)}")
+        raise InputError(
+            f"there is no chart {kind!r}; choose one of"
+            f" {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+        )
     if (kind == "annotator") != (who is not None):
-        raise InputError("--who NAME is required for the chart annotator and not allowed for other charts")
+        raise InputError(
+            "--who NAME is required for the chart annotator and not allowed for other charts"
+        )
     if Path(output).suffix.lower().removeprefix(".") not in FORMATS:
         raise InputError(f"{output} must end in .svg, .png or .pdf")
     out.check_outputs([], [output], [file, truth], reading, fit)
@@ -139,22 +164,40 @@ plot.__doc__ = "Save one chart of the report.\n\n" + "\n\n".join(
 
 def studio(
     file: str | None = typer.Argument(
-        None, metavar="[FILE]", help="Votes in any format. Further files can be opened in the studio."
+        None,
+        metavar="[FILE]",
+        help="Votes in any format. Further files can be opened in the studio.",
     ),
-    project: str | None = o.opt("The project file; by default in the folder of the votes.", metavar="FILE"),
+    project: str | None = o.opt(
+        "The project file; by default in the folder of the votes.", metavar="FILE"
+    ),
     port: int | None = o.opt("The port; by default any free one.", metavar="N", min=1, max=65535),
     host: str = o.opt(
-        "The address to listen on. An address that is not local needs --token.", default="127.0.0.1", metavar="ADDRESS"
+        "The address to listen on. An address that is not local needs --token.",
+        default="127.0.0.1",
+        metavar="ADDRESS",
     ),
-    public_name: str | None = o.opt("The host name under which a proxy serves the studio.", metavar="NAME"),
+    public_name: str | None = o.opt(
+        "The host name under which a proxy serves the studio.", metavar="NAME"
+    ),
     token: str | None = o.opt(
-        "The access token; by default a new random one.", metavar="TEXT", envvar="FINEGOLD_STUDIO_TOKEN"
+        "The access token; by default a new random one.",
+        metavar="TEXT",
+        envvar="FINEGOLD_STUDIO_TOKEN",
     ),
-    reviewer: list[str] | None = o.opt("Print a link for a person who judges tasks. Can be repeated.", metavar="NAME"),
-    upload_limit: int = o.opt("The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1),
-    browser: bool = o.opt("Open the studio in the browser.", "--browser/--no-browser", default=True),
+    reviewer: list[str] | None = o.opt(
+        "Print a link for a person who judges tasks. Can be repeated.", metavar="NAME"
+    ),
+    upload_limit: int = o.opt(
+        "The largest file that can be uploaded, in MiB.", default=1024, metavar="MIB", min=1
+    ),
+    browser: bool = o.opt(
+        "Open the studio in the browser.", "--browser/--no-browser", default=True
+    ),
     install_shortcut: bool = o.opt(
-        "Create an icon that starts the studio in this folder, and exit.", "--install-shortcut", default=False
+        "Create an icon that starts the studio in this folder, and exit.",
+        "--install-shortcut",
+        default=False,
     ),
 ) -> None:
     """Open the studio: a local web application for votes, labels and adjudication."""
@@ -162,7 +205,9 @@ def studio(
         from finegold.studio.serve import install_shortcut as install
         from finegold.studio.serve import plan, serve
     except ModuleNotFoundError as error:
-        raise InputError(f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'") from None
+        raise InputError(
+            f"the studio needs {error.name}; install it with: pip install 'finegold[studio]'"
+        ) from None
     if install_shortcut:
         folder = Path.cwd() if file is None else Path(file).expanduser().resolve().parent
         typer.echo(install(folder))
@@ -173,7 +218,10 @@ def studio(
     say(f"project file: {wanted.project}")
     say(f"files to open: {wanted.folder}")
     if not wanted.is_local:
-        warn("other computers can reach the studio: whoever has the token can read and change this project")
+        warn(
+            "other computers can reach the studio: whoever has the token can read and change this"
+            " project"
+        )
     for person, link in wanted.links.items():
         typer.echo(f"{person}: {link}" if person else link)
     say("press Ctrl-C to stop")

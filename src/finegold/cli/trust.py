@@ -1,4 +1,6 @@
-"""`finegold sample`, `certify`, `trust`, `audit` and `next`: how far labels can be trusted, and what to do about it."""
+"""`finegold sample`, `certify`, `trust`, `audit` and `next`: how far labels can be trusted, and
+what to do about it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,10 @@ from finegold.cli.outputs import count, say, warn
 from finegold.errors import InputError
 from finegold.io.options import ReadOptions
 
-ROWS_SHOWN = 5  # rows of a table of finegold trust
-TASKS_SHOWN = 20  # rows of a table of finegold next
+# rows of a table of finegold trust
+ROWS_SHOWN = 5
+# rows of a table of finegold next
+TASKS_SHOWN = 20
 TABLES = "Tables to write"
 
 
@@ -25,28 +29,43 @@ TABLES = "Tables to write"
 def sample(
     files: o.Source,
     output: str = o.opt(
-        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.", "--output", "-o", default=...
+        "The sheet to fill in, .csv or .xlsx; its plan is written beside it.",
+        "--output",
+        "-o",
+        default=...,
     ),
     n: int = o.opt("How many tasks to check.", "-n", "--checks", default=100, min=1, metavar="N"),
     purpose: str = o.opt(
-        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept unchecked, "
-        "or to choose a method.",
+        "What the checks are for: to estimate the accuracy of all labels, to find labels to accept"
+        " unchecked, or to choose a method.",
         *("--for",),
         default="accuracy",
         metavar="accuracy|acceptance|choice",
     ),
-    risk: str = o.opt("The share of accepted labels that may be wrong, e.g. 5%.", default="5%", metavar="SHARE"),
-    looks: int = o.opt("How often you will look at the results.", default=1, min=1, max=20, metavar="N"),
+    risk: str = o.opt(
+        "The share of accepted labels that may be wrong, e.g. 5%.", default="5%", metavar="SHARE"
+    ),
+    looks: int = o.opt(
+        "How often you will look at the results.", default=1, min=1, max=20, metavar="N"
+    ),
     draw: int = o.opt("The seed of the draw.", "--seed", default=0, min=0, metavar="N"),
-    truth_column: str = o.opt("The name of the empty column for the truths.", default="truth", metavar="NAME"),
-    items: str | None = o.opt("What is shown of each task: a table with a task column.", metavar="FILE"),
-    show_labels: bool = o.opt("Show the labels; this biases the person who checks.", "--show-labels", default=False),
+    truth_column: str = o.opt(
+        "The name of the empty column for the truths.", default="truth", metavar="NAME"
+    ),
+    items: str | None = o.opt(
+        "What is shown of each task: a table with a task column.", metavar="FILE"
+    ),
+    show_labels: bool = o.opt(
+        "Show the labels; this biases the person who checks.", "--show-labels", default=False
+    ),
     fit: o.Fit = o.FIT_BESIDE_SEED,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Draw tasks for a person to check, so that finegold certify can estimate how accurate all labels are."""
+    """Draw tasks for a person to check, so that finegold certify can estimate how accurate all
+    labels are.
+    """
     from finegold.api import sample as api
 
     plan = str(api.plan_path(output))
@@ -56,18 +75,35 @@ def sample(
     except ValueError:
         share = -1.0
     if not 0 < share < 0.5:
-        raise InputError(f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}")
-    options: dict[str, Any] = {"purpose": purpose, "risk": share, "seed": draw, "looks": looks, "items": items}
+        raise InputError(
+            f"--risk takes a share between 0 and 50 %, such as 5% or 0.05, not {risk!r}"
+        )
+    options: dict[str, Any] = {
+        "purpose": purpose,
+        "risk": share,
+        "seed": draw,
+        "looks": looks,
+        "items": items,
+    }
     source = o.model_or_job(files, reading, fit)
     drawn = api.sample(source, n, **options, truth_column=truth_column, show_labels=show_labels)
     out.write_all({output: out.frame_writer(lambda: drawn.sheet, raw), plan: drawn.plan.write})
     if json:
-        figures = {"sheet": output, "plan": plan, "sample": drawn.plan.id, "n": drawn.plan.n, **drawn.plan.expected}
+        figures = {
+            "sheet": output,
+            "plan": plan,
+            "sample": drawn.plan.id,
+            "n": drawn.plan.n,
+            **drawn.plan.expected,
+        }
         out.print_json(figures)
         return
     for sentence in drawn.promise:
         say(sentence)
-    say(f'fill in the column "{truth_column}" of {output}, then run finegold certify with --checks {output}')
+    say(
+        f'fill in the column "{truth_column}" of {output}, then run finegold certify with --checks'
+        f" {output}"
+    )
 
 
 @o.with_groups
@@ -75,15 +111,23 @@ def certify(
     files: o.Source,
     checks: str = o.opt("The completed sheet.", default=..., metavar="SHEET"),
     plan: str | None = o.opt("The plan of the sheet, if it is in another folder.", metavar="FILE"),
-    output: str | None = o.opt("Write the labels, recalibrated, and which of them are accepted.", "--output", "-o"),
-    certificate: str | None = o.opt("Write the certificate: a page (.html), or data that can be verified (.json)."),
-    verify: str | None = o.opt("Recompute a certificate (.json) and compare.", metavar="CERTIFICATE"),
+    output: str | None = o.opt(
+        "Write the labels, recalibrated, and which of them are accepted.", "--output", "-o"
+    ),
+    certificate: str | None = o.opt(
+        "Write the certificate: a page (.html), or data that can be verified (.json)."
+    ),
+    verify: str | None = o.opt(
+        "Recompute a certificate (.json) and compare.", metavar="CERTIFICATE"
+    ),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Estimate the accuracy of all labels from a completed sheet, and find those that can be accepted unchecked."""
+    """Estimate the accuracy of all labels from a completed sheet, and find those that can be
+    accepted unchecked.
+    """
     from finegold.api import certify as api
 
     out.check_outputs([output], [certificate], [*files, checks, plan, verify], reading, fit)
@@ -95,7 +139,10 @@ def certify(
     result = result_of(files, reading, fit)
     made = api.certify(result, checks, plan=drawn)
     if verify is not None and (wrong := made.differences(verify)):
-        raise InputError(f"the certificate does not hold: by these votes and checks, {wrong[0]} is different", verify)
+        raise InputError(
+            f"the certificate does not hold: by these votes and checks, {wrong[0]} is different",
+            verify,
+        )
     labels = made.labels(result) if output is not None else None
     out.write_all({output: out.frame_writer(lambda: labels, raw), certificate: made.save})
     if json:
@@ -104,35 +151,59 @@ def certify(
     for sentence in made.sentences():
         typer.echo(sentence)
     if verify is not None:
-        say(f"{verify} holds: computed again from the votes and the checks, every number is the same")
+        say(
+            f"{verify} holds: computed again from the votes and the checks, every number is the"
+            " same"
+        )
 
 
 @o.with_groups
 def trust(
     files: o.Source,
-    truth: str | None = o.opt("Known truths: measure the calibration and fit a temperature.", metavar="FILE"),
+    truth: str | None = o.opt(
+        "Known truths: measure the calibration and fit a temperature.", metavar="FILE"
+    ),
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
-    flips: str | None = o.opt("Write the labels that differ from the majority vote, with the reasons.", panel=TABLES),
-    contested: str | None = o.opt("Write the labels that are barely more probable than the next class.", panel=TABLES),
-    spammers: str | None = o.opt("Write how much the votes of each annotator depend on the truth.", panel=TABLES),
-    pairs: str | None = o.opt("Write all pairs of annotators, those with correlated errors first.", panel=TABLES),
+    flips: str | None = o.opt(
+        "Write the labels that differ from the majority vote, with the reasons.", panel=TABLES
+    ),
+    contested: str | None = o.opt(
+        "Write the labels that are barely more probable than the next class.", panel=TABLES
+    ),
+    spammers: str | None = o.opt(
+        "Write how much the votes of each annotator depend on the truth.", panel=TABLES
+    ),
+    pairs: str | None = o.opt(
+        "Write all pairs of annotators, those with correlated errors first.", panel=TABLES
+    ),
     calibration: str | None = o.opt("Write the reliability curve (needs --truth).", panel=TABLES),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Show how far labels can be trusted: labels against the majority, spammers, correlated annotators, calibration."""
+    """Show how far labels can be trusted: labels against the majority, spammers, correlated
+    annotators, calibration.
+    """
     from finegold.insight.expected import caution, in_words
 
     if calibration is not None and truth is None:
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
-    out.check_outputs([flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit)
+    out.check_outputs(
+        [flips, contested, spammers, pairs, calibration], [], [*files, truth], reading, fit
+    )
     result = result_of(files, reading, fit)
-    checked = result.trust(truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)
+    checked = result.trust(
+        truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
+    )
     panel, measured = checked.correlated, checked.calibration
-    tables = {flips: result.flips, contested: result.contested, spammers: result.spammers, pairs: panel.pairs}
+    tables = {
+        flips: result.flips,
+        contested: result.contested,
+        spammers: result.spammers,
+        pairs: panel.pairs,
+    }
     if measured is not None:
         tables[calibration] = measured.curve
     out.write_tables(tables, raw)
@@ -140,14 +211,16 @@ def trust(
         out.print_json(checked.figures())
         return
     rows = {
-        "agreement beyond chance (alpha)": f"{checked.agreement.alpha:.3f}"
-        if isfinite(checked.agreement.alpha)
-        else "undefined",
+        "agreement beyond chance (alpha)": (
+            f"{checked.agreement.alpha:.3f}" if isfinite(checked.agreement.alpha) else "undefined"
+        ),
         "labels against the majority vote": f"{checked.n_flips:,}",
         "labels barely more probable than the next class": f"{checked.n_contested:,}",
         "ties": f"{checked.n_tied:,}",
         "annotators whose votes do not depend on the truth": f"{checked.n_spammers:,}",
-        "effective number of independent annotators": f"{panel.effective:,.1f} of {panel.n_annotators:,}",
+        "effective number of independent annotators": (
+            f"{panel.effective:,.1f} of {panel.n_annotators:,}"
+        ),
     }
     if measured is not None:
         rows |= {
@@ -160,12 +233,19 @@ def trust(
             "log loss at this temperature": f"{measured.log_loss_after:.4f}",
         }
     what = "task" if result.label_sets is None else "question"
-    title = f"{checked.method}: {count(checked.n_tasks, what)}, {count(checked.agreement.n_annotators, 'annotator')}"
+    title = (
+        f"{checked.method}: {count(checked.n_tasks, what)},"
+        f" {count(checked.agreement.n_annotators, 'annotator')}"
+    )
     out.print_figures(title, rows.items())
     if checked.n_flips:
-        out.print_frame("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)
+        out.print_frame(
+            "Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN
+        )
     if checked.n_spammers:
-        out.print_frame("Votes that do not depend on the truth", result.spammers(), checked.n_spammers)
+        out.print_frame(
+            "Votes that do not depend on the truth", result.spammers(), checked.n_spammers
+        )
     if panel.n_groups:
         out.print_frame("Annotators with correlated errors", panel.groups(), ROWS_SHOWN)
     for warning in checked.warnings:
@@ -179,7 +259,8 @@ def trust(
 def _refuse_truth(given: str | None) -> None:
     if given is not None:
         words = (
-            "audit judges labels in use, not the truth; name them by --labels FILE (finegold evaluate takes --truth)"
+            "audit judges labels in use, not the truth; name them by --labels FILE (finegold"
+            " evaluate takes --truth)"
         )
         raise typer.BadParameter(words)
 
@@ -187,7 +268,9 @@ def _refuse_truth(given: str | None) -> None:
 @o.with_groups
 def audit(
     files: o.Source,
-    labels: str = o.opt("The labels in use: a table with a task and a label column.", default=..., metavar="FILE"),
+    labels: str = o.opt(
+        "The labels in use: a table with a task and a label column.", default=..., metavar="FILE"
+    ),
     output: str | None = o.opt(
         "The table: .csv, .tsv, .jsonl or .parquet. By default, CSV is printed.", "--output", "-o"
     ),
@@ -199,7 +282,9 @@ def audit(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """List how likely each label in use is to be wrong, judged by votes and predictions, the worst first."""
+    """List how likely each label in use is to be wrong, judged by votes and predictions, the worst
+    first.
+    """
     from finegold.api.evaluate import audit as judge
     from finegold.io.writers import write_frame
     from finegold.votes.frames import to_polars
@@ -210,24 +295,40 @@ def audit(
     table = to_polars(judge(result_of(files, reading, fit), current))
     out.write_tables({output: lambda: table}, raw)
     if json:
-        out.print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
+        out.print_json(
+            {
+                "n_labels": len(table),
+                "expected_wrong": table["p_wrong"].sum(),
+                "labels": table.to_dicts(),
+            }
+        )
     elif output is None:
         write_frame(table, "-", escape_formulas=not raw)
     judges = "votes and predictions" if "predicted" in table.columns else "votes"
-    say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by {judges}")
+    say(
+        f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong,"
+        f" judged by {judges}"
+    )
 
 
 @o.with_groups
 def next_votes(
     files: o.Source,
-    budget: int | None = o.opt("The largest number of votes to plan; by default no limit.", min=1, metavar="N"),
-    output: str | None = o.opt("The file for the tasks: .csv, .tsv, .jsonl or .parquet.", "--output", "-o"),
+    budget: int | None = o.opt(
+        "The largest number of votes to plan; by default no limit.", min=1, metavar="N"
+    ),
+    output: str | None = o.opt(
+        "The file for the tasks: .csv, .tsv, .jsonl or .parquet.", "--output", "-o"
+    ),
     safe_tasks: str | None = o.opt("Write the tasks that need no further vote."),
     annotators: str | None = o.opt("Write the annotators to retrain or drop."),
     available: str | None = o.opt(
-        "The annotators who may vote next; by default all, in proportion to their votes so far.", metavar="A,B"
+        "The annotators who may vote next; by default all, in proportion to their votes so far.",
+        metavar="A,B",
     ),
-    safe: float = o.opt("A label with at least this probability needs no further vote.", default=0.95, metavar="P"),
+    safe: float = o.opt(
+        "A label with at least this probability needs no further vote.", default=0.95, metavar="P"
+    ),
     fit: o.Fit = o.FIT_ONE,
     reading: ReadOptions = o.READING,
     json: o.Json = False,
@@ -241,25 +342,40 @@ def next_votes(
     out.check_outputs([output, safe_tasks, annotators], [], files, reading, fit)
     result = result_of(files, reading, fit)
     voters = None
-    if available is not None:  # with the types that the names have in the model; values of options are text
+    # with the types that the names have in the model; values of options are text
+    if available is not None:
         known = {str(name): name for name in to_list(result.annotator_names)}
         voters = [known.get(name, name) for name in o.split_commas(available)]
     plan = plan_next(result, budget, annotators=voters, safe=safe)
-    out.write_tables({output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}, raw)
+    out.write_tables(
+        {output: plan.tasks, safe_tasks: plan.safe_tasks, annotators: plan.annotators}, raw
+    )
     n_exhausted = int(plan.exhausted.sum())
     if json:
         frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
         rows: dict[str, Any] = {name: to_polars(frame).to_dicts() for name, frame in frames.items()}
         out.print_json(rows | {"safe": int(plan.safe.sum()), "exhausted": n_exhausted})
     elif output is None:
-        for title, frame in (("Ask about", plan.tasks()), ("Annotators to retrain or drop", plan.annotators())):
+        for title, frame in (
+            ("Ask about", plan.tasks()),
+            ("Annotators to retrain or drop", plan.annotators()),
+        ):
             if len(frame):
                 out.print_frame(f"{title} ({len(frame):,})", frame, TASKS_SHOWN)
     say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
     if budget is not None and 0 < len(plan.ask) < budget:
-        say(f"a budget of {budget:,} is more than is needed now: collect these votes, run finegold update, plan again")
+        say(
+            f"a budget of {budget:,} is more than is needed now: collect these votes, run finegold"
+            " update, plan again"
+        )
     if n_exhausted:
-        say(f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new annotators")
+        say(
+            f"{count(n_exhausted, 'task')} not safe, but everybody has voted on them: find new"
+            " annotators"
+        )
     if plan.advice:
         drop = sum(advice.action == "drop" for advice in plan.advice)
-        say(f"annotators: {drop:,} to drop, {len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)")
+        say(
+            f"annotators: {drop:,} to drop, {len(plan.advice) - drop:,} to retrain (--annotators"
+            " OUT lists all)"
+        )

@@ -1,7 +1,9 @@
-"""crowd-kit's classification, pairwise comparisons, metrics and postprocessing: change the import, keep the rest.
+"""crowd-kit's classification, pairwise comparisons, metrics and postprocessing: change the import,
+keep the rest.
 
-`from crowdkit.aggregation import DawidSkene` becomes `from finegold.crowdkit.aggregation import DawidSkene`. The
-modules have the names that they have there; this one has all of their names, too. It needs pandas.
+`from crowdkit.aggregation import DawidSkene` becomes `from finegold.crowdkit.aggregation import
+DawidSkene`. The modules have the names that they have there; this one has all of their names, too.
+It needs pandas.
 
 Examples
 --------
@@ -20,5 +22,11 @@ from finegold.crowdkit.metrics.data import alpha_krippendorff, consistency, unce
 from finegold.crowdkit.metrics.workers import accuracy_on_aggregates
 from finegold.crowdkit.postprocessing import entropy_threshold
 
-__all__ = ["accuracy_on_aggregates", "alpha_krippendorff", "consistency", "entropy_threshold", "uncertainty"]
+__all__ = [
+    "accuracy_on_aggregates",
+    "alpha_krippendorff",
+    "consistency",
+    "entropy_threshold",
+    "uncertainty",
+]
 __all__ += aggregation.__all__

@@ -13,7 +13,9 @@ __all__ = ["entropy_threshold"]
 
 
 @documented
-def entropy_threshold(answers: Any, workers_skills: Any = None, percentile: int = 10, min_answers: int = 2) -> Any:
+def entropy_threshold(
+    answers: Any, workers_skills: Any = None, percentile: int = 10, min_answers: int = 2
+) -> Any:
     """Leave out the votes of workers whose labels have a low entropy.
 
     workers_skills: The skill of each worker.

@@ -1,4 +1,6 @@
-"""The interface of engines. An engine divides the votes into blocks and sums what a method computes on each block."""
+"""The interface of engines. An engine divides the votes into blocks and sums what a method computes
+on each block.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Engine(Protocol):
         ...
 
     def records(self) -> tuple[NDArray[Any], ...] | None:
-        """Return labels, ties, and counts by annotator as `summarise` takes them, or None to compute them here."""
+        """Return labels, ties, and counts by annotator as `summarise` takes them, or None to
+        compute them here.
+        """
         return None
 
     def notes(self) -> list[str]:
@@ -53,9 +57,12 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _controller() -> Any:
-    """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is cached."""
+    """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is
+    cached.
+    """
     try:
         from threadpoolctl import ThreadpoolController
-    except ImportError:  # the core also runs if only NumPy, SciPy, Numba and Polars are installed
+    except ImportError:
+        # the core also runs if only NumPy, SciPy, Numba and Polars are installed
         return None
     return ThreadpoolController()

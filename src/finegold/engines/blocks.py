@@ -1,7 +1,7 @@
 """Blocks: ranges of tasks that are processed together, and the sum of their statistics.
 
-Blocks depend on the data, not on the number of threads, and are always summed along the same tree. Therefore any
-number of threads or machines gives bitwise identical results.
+Blocks depend on the data, not on the number of threads, and are always summed along the same tree.
+Therefore any number of threads or machines gives bitwise identical results.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from finegold.kernels.jit import fixed_length
 from finegold.kernels.sort_votes import MAX_VOTES
 from finegold.votes.annotations import Annotations, kernel_votes
 
-FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
-VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
+# per block; smaller blocks are not worth a thread
+FEWEST_VOTES = 2**16
+# per block at least, so that sums by annotator cost little in comparison
+VOTES_PER_ANNOTATOR = 32
 MAX_BLOCKS = 64
-MIN_UNROLLED_VOTES = 60_000  # per block; below, versions for one number of classes are not worth their compilation
-TABLE = 2**10  # rows that are summed apart first on a GPU
-MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
+# per block; below, versions for one number of classes are not worth their compilation
+MIN_UNROLLED_VOTES = 60_000
+# rows that are summed apart first on a GPU
+TABLE = 2**10
+# larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
+MAX_VOTES_PER_BLOCK = 2**22
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -37,17 +42,24 @@ def kernels_of_cpu(name: str) -> Any:
 
 @dataclass
 class Block:
-    """The votes of a range of tasks (read-only), and the state that the method keeps for them between sweeps."""
+    """The votes of a range of tasks (read-only), and the state that the method keeps for them
+    between sweeps.
+    """
 
     index: int
     votes: Votes
-    gold: NDArray[np.int32]  # [n]
+    # [n]
+    gold: NDArray[np.int32]
     n_annotators: int
-    total_votes: int  # of all blocks
-    posterior: NDArray[np.float64]  # [n, K]
+    # of all blocks
+    total_votes: int
+    # [n, K]
+    posterior: NDArray[np.float64]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
-    kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
-    zeros: Callable[..., Any] = np.zeros  # makes arrays for sums by annotator where these are computed
+    # returns the kernel module of this name for the arrays' device
+    kernels: Callable[[str], Any] = kernels_of_cpu
+    # makes arrays for sums by annotator where these are computed
+    zeros: Callable[..., Any] = np.zeros
 
     @property
     def n_tasks(self) -> int:
@@ -67,15 +79,24 @@ class Block:
         return self.total_votes <= MAX_VOTES
 
     def length(self, n: int) -> Any:
-        """Return an object of length n: for few votes an array, so that one version of a kernel serves any length."""
-        # Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
+        """Return an object of length n: for few votes an array, so that one version of a kernel
+        serves any length.
+        """
+        # Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES
+        # votes or more.
         if self.kernels is not kernels_of_cpu:
             return fixed_length(n)
         task_ptr, cell_ptr, _, _ = self.votes
-        return np.arange(n) if cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]] < MIN_UNROLLED_VOTES else fixed_length(n)
+        return (
+            np.arange(n)
+            if cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]] < MIN_UNROLLED_VOTES
+            else fixed_length(n)
+        )
 
     def own_votes(self) -> Votes:
-        """Return the votes of these tasks only. Pointers still count from the first cell and vote of all."""
+        """Return the votes of these tasks only. Pointers still count from the first cell and vote
+        of all.
+        """
         task_ptr, cell_ptr, cell_class, annotator = self.votes
         cells = slice(int(task_ptr[0]), int(task_ptr[-1]))
         ends = cell_ptr[cells.start : cells.stop + 1]
@@ -88,43 +109,70 @@ class Block:
 def sum_tasks(table: Any) -> NDArray[np.float64]:
     """[K] Sum a table [n, K] where it is, and return the sum on the host."""
     n, rest = table.shape[1], 0.0
-    if not isinstance(table, np.ndarray):  # CuPy has a block of threads per sum: let there be many sums
+    # CuPy has a block of threads per sum: let there be many sums
+    if not isinstance(table, np.ndarray):
         rows = len(table) // TABLE * TABLE
-        table, rest = table[:rows].reshape(-1, TABLE * n), on_host(table[rows:].sum(axis=0, dtype=np.float64))
+        table, rest = (
+            table[:rows].reshape(-1, TABLE * n),
+            on_host(table[rows:].sum(axis=0, dtype=np.float64)),
+        )
     sums: NDArray[np.float64] = np.asarray(on_host(table.sum(axis=0, dtype=np.float64)))
     return sums.reshape(-1, n).sum(axis=0) + rest if sums.size > n else sums + rest
 
 
 def on_host(value: Any) -> Any:
-    """Return an array, or a named tuple with its arrays, in the memory of the host; a GPU may have computed them."""
+    """Return an array, or a named tuple with its arrays, in the memory of the host; a GPU may have
+    computed them.
+    """
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(on_host, value))
     return value.get() if hasattr(value, "__cuda_array_interface__") else value
 
 
 def beside(values: NDArray[Any], array: Any) -> Any:
-    """Return the values in the memory where the array is: NumPy and CuPy do not add arrays of each other."""
+    """Return the values in the memory where the array is: NumPy and CuPy do not add arrays of each
+    other.
+    """
     return values if isinstance(array, np.ndarray) else cupy().asarray(values)
 
 
-def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
+def split(
+    annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES
+) -> list[Block]:
     """Return blocks with about the same number of votes, all views of the same arrays."""
     wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
     return cut(annotations, posterior, wanted)
 
 
-def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
-    """Return blocks that begin at the first task with at least the wanted number of votes before it."""
-    inner = np.searchsorted(annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int)))
+def cut(
+    annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]
+) -> list[Block]:
+    """Return blocks that begin at the first task with at least the wanted number of votes before
+    it.
+    """
+    inner = np.searchsorted(
+        annotations.task_ptr, np.searchsorted(annotations.cell_ptr, np.ceil(wanted).astype(int))
+    )
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     blocks = []
     for index, (first, end) in enumerate(pairwise(bounds)):
         votes, gold = kernel_votes(annotations, first, end), annotations.gold[first:end]
-        blocks.append(Block(index, votes, gold, annotations.n_annotators, annotations.n_votes, posterior[first:end]))
+        blocks.append(
+            Block(
+                index,
+                votes,
+                gold,
+                annotations.n_annotators,
+                annotations.n_votes,
+                posterior[first:end],
+            )
+        )
     return blocks
 
 
-def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
+def cuts(
+    n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES
+) -> NDArray[np.float64]:
     """Return the wanted number of votes before each block except the first."""
     smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
     most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
@@ -133,20 +181,24 @@ def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWE
 
 
 class Tree:
-    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit."""
+    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change
+    any bit.
+    """
 
-    # Node (level, position) is the sum of the 2^level blocks from position * 2^level on. Two siblings are added as soon
-    # as both are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from
-    # the right.
+    # Node (level, position) is the sum of the 2^level blocks from position * 2^level on. Two
+    # siblings are added as soon as both are known, and a node that cannot have a sibling moves one
+    # level up. The remaining nodes are added from the right.
 
     def __init__(self, n_blocks: int | None = None) -> None:
-        self.n_blocks = n_blocks  # None: not known yet, so no node moves up without a sibling
+        # None: not known yet, so no node moves up without a sibling
+        self.n_blocks = n_blocks
         self.nodes: dict[tuple[int, int], Any] = {}
 
     def add(self, node: tuple[int, int], part: Any) -> None:
         level, position = node
         while (sibling := (level, position ^ 1)) in self.nodes or (
-            self.n_blocks is not None  # without a sibling: no blocks are to the right, but some to the left
+            # without a sibling: no blocks are to the right, but some to the left
+            self.n_blocks is not None
             and position > 0
             and position % 2 == 0
             and (position + 1) << level >= self.n_blocks

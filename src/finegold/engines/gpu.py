@@ -1,10 +1,11 @@
 """The engine for one GPU of this machine (CUDA, through CuPy).
 
-Votes are copied to the device once, as the smallest integers that hold them, and posteriors stay there until they are
-gathered. If they do not fit, the blocks stay in host memory and are copied to the device one after another.
+Votes are copied to the device once, as the smallest integers that hold them, and posteriors stay
+there until they are gathered. If they do not fit, the blocks stay in host memory and are copied to
+the device one after another.
 
-PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS and IBCC use
-float64, because their posteriors are products of many small numbers. The final
+PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS
+and IBCC use float64, because their posteriors are products of many small numbers. The final
 posteriors are within 1e-4 of the CPU's (measured by bench/speed/gpu.py).
 """
 
@@ -28,14 +29,20 @@ from finegold.kernels.cuda import by_annotator, cupy
 from finegold.kernels.votes import preference_of
 from finegold.votes.annotations import Annotations
 
-PRECISION: dict[str, Any] = {"mv": np.float32, "ptbcc": np.float32}  # type of the posteriors
+# type of the posteriors
+PRECISION: dict[str, Any] = {"mv": np.float32, "ptbcc": np.float32}
 PRECISION |= dict.fromkeys(("anchored", "ds", "hds", "ibcc"), np.float64)
-MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
-MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
-MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
+# per block: pointers have 32 bits
+MAX_VOTES_PER_BLOCK = 2**31
+# of the free memory, for votes and posteriors; kernels need the rest for their sums
+MEMORY_SHARE = 0.7
+# memory of a block relative to its votes and posteriors, with the state that methods keep per vote
+MEMORY_FACTOR = 3.0
 
-PARAMETERS = 6  # arrays of a matrix per annotator that are on the device at one time
-PIECE = 2**25  # bytes of a copy between host and device
+# arrays of a matrix per annotator that are on the device at one time
+PARAMETERS = 6
+# bytes of a copy between host and device
+PIECE = 2**25
 COPYING_THREADS = 8
 
 
@@ -43,7 +50,8 @@ class Device:
     pointer = np.uint32
 
     def __init__(self) -> None:
-        cupy()  # raises an error that says what is missing
+        # raises an error that says what is missing
+        cupy()
         self.local = threading.local()
 
     def free_memory(self) -> int:
@@ -83,9 +91,13 @@ class Device:
         return here
 
     def _in_pieces(self, copy: Callable[[slice], None], array: NDArray[Any]) -> None:
-        """Copy pieces of an array in several threads: one of them would wait for the host's memory most of the time."""
+        """Copy pieces of an array in several threads: one of them would wait for the host's memory
+        most of the time.
+        """
         step = PIECE // array.itemsize
-        pieces = [slice(first, min(first + step, array.size)) for first in range(0, array.size, step)]
+        pieces = [
+            slice(first, min(first + step, array.size)) for first in range(0, array.size, step)
+        ]
         if len(pieces) < 2:
             for piece in pieces:
                 copy(piece)
@@ -94,11 +106,16 @@ class Device:
                 list(pool.map(copy, pieces))
 
     def _staging(self, dtype: Any) -> tuple[Any, NDArray[Any]]:
-        """Return a stream, and memory that the device reads and writes at full speed, of this thread."""
+        """Return a stream, and memory that the device reads and writes at full speed, of this
+        thread.
+        """
         if not hasattr(self.local, "stream"):
             from cupyx import empty_pinned
 
-            self.local.stream, self.local.memory = cupy().cuda.Stream(non_blocking=True), empty_pinned(PIECE, np.uint8)
+            self.local.stream, self.local.memory = (
+                cupy().cuda.Stream(non_blocking=True),
+                empty_pinned(PIECE, np.uint8),
+            )
         return self.local.stream, self.local.memory.view(dtype)
 
     def kernels(self, name: str) -> Any:
@@ -110,14 +127,18 @@ class Device:
 
 
 class GPUEngine:
-    """Run blocks on the GPU: all blocks stay there if they fit (`resident`), else they are copied one after another."""
+    """Run blocks on the GPU: all blocks stay there if they fit (`resident`), else they are copied
+    one after another.
+    """
 
     def __init__(
         self,
-        threads: int | None = None,  # threads of the host; not used
+        # threads of the host; not used
+        threads: int | None = None,
         *,
         single: bool = False,
-        memory: int | None = None,  # bytes of device memory to use
+        # bytes of device memory to use
+        memory: int | None = None,
         device: Device | None = None,
     ) -> None:
         self.device = device or Device()
@@ -130,32 +151,47 @@ class GPUEngine:
     def accept(self, method: Any) -> None:
         if method.name not in PRECISION:
             able = ", ".join(PRECISION)
-            raise InputError(f"{method.name} cannot run on the GPU, only {able} can", remedies=[use(engine="local")])
+            raise InputError(
+                f"{method.name} cannot run on the GPU, only {able} can",
+                remedies=[use(engine="local")],
+            )
         self.precision = PRECISION[method.name]
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         self.blocks = []
-        self.device.clear()  # frees the memory of an earlier fit
+        # frees the memory of an earlier fit
+        self.device.clear()
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
         budget = MEMORY_SHARE * self.device.free_memory() if self.memory is None else self.memory
         cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
         parameters = PARAMETERS * annotations.n_annotators * annotations.n_classes**2
-        needed = 8 * (annotations.n_votes + annotations.n_tasks + parameters) + cells + 2 * self.posterior.nbytes
+        needed = (
+            8 * (annotations.n_votes + annotations.n_tasks + parameters)
+            + cells
+            + 2 * self.posterior.nbytes
+        )
         self.resident, pieces = needed <= budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
         if not self.resident:
             pieces = max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces)
-        blocks = cut(annotations, self.posterior, np.linspace(0, annotations.n_votes, pieces + 1)[1:-1])
-        self.blocks = [self._upload(block, fresh=True) for block in blocks] if self.resident else blocks
+        blocks = cut(
+            annotations, self.posterior, np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
+        )
+        self.blocks = (
+            [self._upload(block, fresh=True) for block in blocks] if self.resident else blocks
+        )
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         parts = []
         for block in self.blocks:
-            block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another
+            # a warm start may have used another
+            block.posterior = block.posterior.astype(self.precision, copy=False)
             there = block if self.resident else self._upload(block)
             parts.append(step(there, *arguments))
             if not self.resident:
                 block.posterior[:] = self.device.download(there.posterior)
-                block.state = {name: self.device.download(values) for name, values in there.state.items()}
+                block.state = {
+                    name: self.device.download(values) for name, values in there.state.items()
+                }
                 del there
                 self.device.clear()
         return add_up(parts)
@@ -170,21 +206,32 @@ class GPUEngine:
             block,
             votes=votes,
             gold=upload(block.gold),
-            posterior=zeros(block.posterior.shape, self.precision) if fresh else upload(block.posterior),
+            posterior=zeros(block.posterior.shape, self.precision)
+            if fresh
+            else upload(block.posterior),
             state={name: upload(values) for name, values in block.state.items()},
             kernels=self.device.kernels,
             zeros=zeros if self.resident else np.zeros,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        kept = {f"{b.index}.{name}": self._to_host(values) for b in self.blocks for name, values in b.state.items()}
-        return {"posterior": _join([self._to_host(block.posterior) for block in self.blocks]).copy(), **kept}
+        kept = {
+            f"{b.index}.{name}": self._to_host(values)
+            for b in self.blocks
+            for name, values in b.state.items()
+        }
+        return {
+            "posterior": _join([self._to_host(block.posterior) for block in self.blocks]).copy(),
+            **kept,
+        }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         first = 0
         for block in self.blocks:
             block.posterior[:] = self._to_device(state["posterior"][first : first + block.n_tasks])
-            block.state = {name: self._to_device(state[f"{block.index}.{name}"]) for name in block.state}
+            block.state = {
+                name: self._to_device(state[f"{block.index}.{name}"]) for name in block.state
+            }
             first += block.n_tasks
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
@@ -196,28 +243,42 @@ class GPUEngine:
     def _normalise(self, block: Block) -> Any:
         if self.precision == np.float64:
             return block.posterior
-        rows = block.posterior.astype(np.float64)  # on the device, if the block is there
+        # on the device, if the block is there
+        rows = block.posterior.astype(np.float64)
         return rows / rows.sum(axis=1, keepdims=True)
 
     def records(self) -> tuple[NDArray[Any], ...] | None:
         """Compute labels, ties, and counts by annotator on the device, if the blocks are there."""
         if not self.resident:
             return None
-        kernels, posteriors = self.device.kernels("votes"), [self._normalise(block) for block in self.blocks]
+        kernels, posteriors = (
+            self.device.kernels("votes"),
+            [self._normalise(block) for block in self.blocks],
+        )
         preference = preference_of(np.sum([sum_tasks(rows) for rows in posteriors], axis=0))
         n = self.blocks[0].n_annotators
-        cast, agreed, expected = (self.device.zeros((n,), dtype) for dtype in (np.int64, np.int64, np.float64))
+        cast, agreed, expected = (
+            self.device.zeros((n,), dtype) for dtype in (np.int64, np.int64, np.float64)
+        )
         labels = []
         for block, rows in zip(self.blocks, posteriors, strict=True):
-            label, tied = (self.device.zeros((block.n_tasks,), dtype) for dtype in (np.int32, np.bool_))
+            label, tied = (
+                self.device.zeros((block.n_tasks,), dtype) for dtype in (np.int32, np.bool_)
+            )
             kernels.decide(rows, preference, label, tied)
             kernels.agreement(block.votes, rows, label, cast, agreed, expected)
             labels.append((label, tied))
-        per_task = (_join([self._to_host(part) for part in parts]) for parts in zip(*labels, strict=True))
+        per_task = (
+            _join([self._to_host(part) for part in parts]) for parts in zip(*labels, strict=True)
+        )
         return *per_task, *map(self._to_host, (cast, agreed, expected))
 
     def notes(self) -> list[str]:
-        return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
+        return (
+            []
+            if self.resident
+            else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
+        )
 
     def close(self) -> None:
         self.blocks = []

@@ -18,11 +18,16 @@ from finegold.votes.annotations import Annotations
 class LocalEngine(Engine):
     """Run blocks on the threads of this machine; kernels release the interpreter lock."""
 
-    def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False) -> None:
+    def __init__(
+        self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False
+    ) -> None:
         self.threads = thread_count(threads)
-        self.single = single  # posteriors have 32 bits; sums always have 64
-        self.fewest_votes = fewest_votes  # per block
-        self.pool = ThreadPoolExecutor(self.threads)  # threads start when they are first needed
+        # posteriors have 32 bits; sums always have 64
+        self.single = single
+        # per block
+        self.fewest_votes = fewest_votes
+        # threads start when they are first needed
+        self.pool = ThreadPoolExecutor(self.threads)
         self.blocks: list[Block] = []
         self.posterior: NDArray[Any] = np.empty((0, 0))
 
@@ -40,7 +45,11 @@ class LocalEngine(Engine):
         return add_up(self.pool.map(lambda block: step(block, *arguments), self.blocks))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        kept = {f"{b.index}.{name}": values.copy() for b in self.blocks for name, values in b.state.items()}
+        kept = {
+            f"{b.index}.{name}": values.copy()
+            for b in self.blocks
+            for name, values in b.state.items()
+        }
         return {"posterior": self.posterior.copy(), **kept}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:

@@ -1,10 +1,11 @@
 """Checkpoints: a fit can be interrupted and resumed later, with bitwise identical results.
 
-A checkpoint is a zip of a manifest and arrays, like a saved result. It holds everything that the next sweep depends on:
-the parameters, the state of the blocks and the steps so far. It can be used only with the same votes and settings.
+A checkpoint is a zip of a manifest and arrays, like a saved result. It holds everything that the
+next sweep depends on: the parameters, the state of the blocks and the steps so far. It can be used
+only with the same votes and settings.
 
-The file is removed when the fit is done. No other file is replaced or removed: a file that is not a checkpoint, or that
-holds unfinished work without `resume` or `overwrite`, raises an error.
+The file is removed when the fit is done. No other file is replaced or removed: a file that is not a
+checkpoint, or that holds unfinished work without `resume` or `overwrite`, raises an error.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ from finegold.methods.base import Method
 from finegold.results.archive import steps_of, to_json, write_archive
 from finegold.results.data import Step
 from finegold.system.files import locked
-from finegold.system.unpacking import check_alike, check_rows, check_steps, opened, read_arrays, read_manifest
+from finegold.system.unpacking import (
+    check_alike,
+    check_rows,
+    check_steps,
+    opened,
+    read_arrays,
+    read_manifest,
+)
 from finegold.votes.annotations import Annotations
 
 FORMAT, VERSION = "finegold-checkpoint", 1
-SECONDS_BETWEEN_SAVES = 60.0  # a killed process loses at most this much work
+# a killed process loses at most this much work
+SECONDS_BETWEEN_SAVES = 60.0
 
 State = dict[str, NDArray[Any]]
 
@@ -40,8 +49,10 @@ class Checkpoint:
     def __init__(self, path: str | Path, *, resume: bool = False, overwrite: bool = False) -> None:
         self.path = Path(path).expanduser()
         self.resume, self.overwrite = resume, overwrite
-        self.held = False  # whether this process has locked the file
-        self.owned = False  # whether the file belongs to this fit, not to an earlier one
+        # whether this process has locked the file
+        self.held = False
+        # whether the file belongs to this fit, not to an earlier one
+        self.owned = False
         self.last = time.monotonic()
         self.manifest: dict[str, Any] = {}
 
@@ -61,15 +72,24 @@ class Checkpoint:
         if _manifest(self.path).get("format") != FORMAT:
             raise InputError(_not_ours(self.path))
         if not (self.resume or self.overwrite):
-            options = [use(text="to continue it", resume=True), use(text="to discard it", overwrite=True)]
+            options = [
+                use(text="to continue it", resume=True),
+                use(text="to discard it", overwrite=True),
+            ]
             remedies = [*options, use(text="name another file")]
-            raise InputError(f"{self.path} holds the unfinished work of an earlier run", remedies=remedies)
+            raise InputError(
+                f"{self.path} holds the unfinished work of an earlier run", remedies=remedies
+            )
 
     def bind(self, method: Method, annotations: Annotations) -> None:
         """Set the method and the votes; raise an error if an existing file does not match them."""
         names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
         votes = _checksums([getattr(annotations, name) for name in names])
-        fields = {"votes": votes, "prior": _checksums(leaves(method.earlier)), "method": method.name}
+        fields = {
+            "votes": votes,
+            "prior": _checksums(leaves(method.earlier)),
+            "method": method.name,
+        }
         settings = json.loads(json.dumps(method.settings, default=to_json))
         self.manifest = {"format": FORMAT, "version": VERSION, **fields, "settings": settings}
         self.inspect()
@@ -87,26 +107,41 @@ class Checkpoint:
         arrays = {f"state.{name}": values for name, values in state.items()}
         arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
         arrays["steps"] = np.array(steps, dtype=float)
-        write_archive(self.path, self.manifest, arrays)  # the file of an earlier fit is replaced only now
+        # the file of an earlier fit is replaced only now
+        write_archive(self.path, self.manifest, arrays)
         self.owned, self.last = True, time.monotonic()
 
-    def load(self, template: Any, state: Callable[[], State]) -> tuple[Any, State, list[Step]] | None:
-        """Return parameters, state and steps, shaped like those given; None if there is nothing to resume."""
+    def load(
+        self, template: Any, state: Callable[[], State]
+    ) -> tuple[Any, State, list[Step]] | None:
+        """Return parameters, state and steps, shaped like those given; None if there is nothing to
+        resume.
+        """
         if not self.owned:
             return None
         with opened(self.path, _not_ours(self.path)) as archive:
             arrays = read_arrays(archive)
             current = state()
-            expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
+            expected = {
+                f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))
+            }
             expected |= {f"state.{name}": values for name, values in current.items()}
-            if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
+            if any(
+                name in arrays and arrays[name].shape != values.shape
+                for name, values in expected.items()
+            ):
                 raise self._of_another_fit("it has other numbers of tasks, annotators or classes")
             for name, values in expected.items():
                 check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
             check_steps(arrays["steps"])
             check_rows("posterior", arrays["state.posterior"])
-        parameters = rebuild(template, iter([arrays[f"parameter.{i}"] for i in range(len(leaves(template)))]))
-        kept = {name: arrays[f"state.{name}"].astype(values.dtype, copy=False) for name, values in current.items()}
+        parameters = rebuild(
+            template, iter([arrays[f"parameter.{i}"] for i in range(len(leaves(template)))])
+        )
+        kept = {
+            name: arrays[f"state.{name}"].astype(values.dtype, copy=False)
+            for name, values in current.items()
+        }
         return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
@@ -126,7 +161,10 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def _not_ours(path: Path) -> str:
-    return f"{path} is not a checkpoint of Finegold, or it is damaged; name another file, or delete it to start again"
+    return (
+        f"{path} is not a checkpoint of Finegold, or it is damaged; name another file, or delete it"
+        " to start again"
+    )
 
 
 def leaves(tree: Any) -> list[NDArray[Any]]:
@@ -145,7 +183,8 @@ def rebuild(template: Any, values: Iterator[NDArray[Any]]) -> Any:
     value = next(values)
     if not isinstance(template, np.ndarray):
         return value.item()
-    alike = np.empty_like(template)  # of the same memory order, on which the last bit of a sum depends
+    # of the same memory order, on which the last bit of a sum depends
+    alike = np.empty_like(template)
     alike[...] = value
     return alike
 

@@ -1,10 +1,12 @@
-"""Fit votes that are sets of labels: every option is a question of yes or no on each task that an annotator saw.
+"""Fit votes that are sets of labels: every option is a question of yes or no on each task that an
+annotator saw.
 
-Annotator j chooses option o with the probability s_jo where it is right (sensitivity) and f_jo where it is wrong. Both
-are made of what j does over all options and what everybody does with o: logit s_jo = logit s_j + logit s_o - logit s.
-s_j and s_o are shares with a prior worth `PRIOR_ANSWERS` answers of everybody's average. Expectation maximisation
-starts from the shares of votes. Options that nobody chose for a task count too: their posterior depends on who saw it.
-Known sets stay as they are.
+Annotator j chooses option o with the probability s_jo where it is right (sensitivity) and f_jo
+where it is wrong. Both are made of what j does over all options and what everybody does with o:
+logit s_jo = logit s_j + logit s_o - logit s. s_j and s_o are shares with a prior worth
+`PRIOR_ANSWERS` answers of everybody's average. Expectation maximisation starts from the shares of
+votes. Options that nobody chose for a task count too: their posterior depends on who saw it. Known
+sets stay as they are.
 
 Any other method is fitted to the answers about each option alone.
 """
@@ -29,20 +31,30 @@ from finegold.votes.annotations import Annotations
 
 Floats = NDArray[np.float64]
 
-PRIOR_ANSWERS = 20.0  # of everybody's average, in the shares of an annotator and of an option
-PRIOR_TASKS = 2.0  # of the average prevalence, in that of an option
+# of everybody's average, in the shares of an annotator and of an option
+PRIOR_ANSWERS = 20.0
+# of the average prevalence, in that of an option
+PRIOR_TASKS = 2.0
 TOLERANCE, MAX_ITERATIONS = 1e-4, 300
-MOST_PAIRS = 2**25  # annotators x options; a few arrays of this size are in memory
-MOST_PROBABILITIES = 2**27  # tasks x options, if a method is fitted to each option
-LEAST = 1e-4  # no probability of a choice is closer to 0 or 1
+# annotators x options; a few arrays of this size are in memory
+MOST_PAIRS = 2**25
+# tasks x options, if a method is fitted to each option
+MOST_PROBABILITIES = 2**27
+# no probability of a choice is closer to 0 or 1
+LEAST = 1e-4
 
 
 class OptionModel(NamedTuple):
-    """How common each option is, and how often each annotator chooses it where it is right and where it is wrong."""
+    """How common each option is, and how often each annotator chooses it where it is right and
+    where it is wrong.
+    """
 
-    prevalence: Floats  # [O]
-    sensitivity: Floats  # [W, O]
-    false_choice: Floats  # [W, O]
+    # [O]
+    prevalence: Floats
+    # [W, O]
+    sensitivity: Floats
+    # [W, O]
+    false_choice: Floats
 
 
 def fit_sets(
@@ -52,31 +64,49 @@ def fit_sets(
     on_step: Callable[[Step], None] | None = None,
 ) -> ResultData:
     """Return the set of options of each task that are more likely right than wrong."""
-    # The default method is the model of options, and "mv" a vote on each option. Any other method is fitted by `fit` to
-    # the answers about each option.
+    # The default method is the model of options, and "mv" a vote on each option. Any other method
+    # is fitted by `fit` to the answers about each option.
     began, answers = time.perf_counter(), Answers(votes)
     needed = 32 * answers.n_tasks * answers.n_options
     if needed > available_memory():
         raise InputError(
-            f"{votes.n_tasks:,} tasks and {answers.n_options:,} options need {in_words(needed)} of memory, which is "
-            "more than there is",
-            remedies=[use(text="merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the environment")],
+            f"{votes.n_tasks:,} tasks and {answers.n_options:,} options need {in_words(needed)} of"
+            " memory, which is more than there is",
+            remedies=[
+                use(
+                    text=(
+                        "merge rare options, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the"
+                        " environment"
+                    )
+                )
+            ],
         )
     name, converged = method.name, True
     settings: dict[str, Any] = {}
     statistics: dict[str, Floats] | None = None
     if name == "mv":
-        posterior, steps, stopped = _all(answers, answers.shares), [Step(0, 0, 0.0, float("nan"))], "not iterative"
+        posterior, steps, stopped = (
+            _all(answers, answers.shares),
+            [Step(0, 0, 0.0, float("nan"))],
+            "not iterative",
+        )
     elif name == DEFAULT_METHOD:
         if votes.n_annotators * votes.n_classes > MOST_PAIRS:
             raise InputError(
-                f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many for sets of labels",
+                f"{votes.n_annotators:,} annotators and {answers.n_options:,} options are too many"
+                " for sets of labels",
                 remedies=[use(text="check the columns of annotators and labels"), use(method="mv")],
             )
         model, steps = _learned(answers, answers.shares), list[Step]()
         while len(steps) < MAX_ITERATIONS and (not steps or steps[-1].change >= TOLERANCE):
-            before, model = model, _learned(answers, lambda block: _posterior(answers, block, model))  # noqa: B023
-            change = max(float(np.abs(old - new).max(initial=0)) for old, new in zip(before, model, strict=True))
+            before, model = (
+                model,
+                _learned(answers, lambda block: _posterior(answers, block, model)),  # noqa: B023
+            )
+            change = max(
+                float(np.abs(old - new).max(initial=0))
+                for old, new in zip(before, model, strict=True)
+            )
             steps.append(Step(0, len(steps) + 1, change, float("nan")))
             if on_step is not None:
                 on_step(steps[-1])
@@ -88,19 +118,25 @@ def fit_sets(
         settings, n_options = method.settings, answers.n_options
         if votes.n_tasks * n_options > MOST_PROBABILITIES:
             raise InputError(
-                f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option",
+                f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each"
+                " option",
                 remedies=[leave_out("method"), use(method="mv")],
             )
         posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
         for option in range(n_options):
             fitted = fit(question_votes(votes, answers, slice(option, option + 1)))
             posterior[:, option] = fitted.posterior[:, 1]
-            iterations, unfinished = max(iterations, fitted.iterations), unfinished + (not fitted.converged)
+            iterations, unfinished = (
+                max(iterations, fitted.iterations),
+                unfinished + (not fitted.converged),
+            )
         steps, converged = [Step(0, iterations, 0.0, float("nan"))], not unfinished
         ended = f"of {n_options:,} fits did not converge"
         stopped = f"{unfinished:,} {ended}" if unfinished else f"{n_options:,} fits converged"
     result = summarise_sets(name, settings, votes, answers, posterior, steps, statistics)
-    return replace(result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began)
+    return replace(
+        result, converged=converged, stopped=stopped, seconds=time.perf_counter() - began
+    )
 
 
 def _all(answers: Answers, posterior_of: Callable[[slice], Floats]) -> Floats:
@@ -140,7 +176,11 @@ def _shares(chosen: Floats, asked: Floats) -> Floats:
 
     mean = np.clip((chosen.sum() + 1) / (asked.sum() + 2), LEAST, 1 - LEAST)
     by_annotator, by_option = (
-        np.clip((chosen.sum(axis) + PRIOR_ANSWERS * mean) / (asked.sum(axis) + PRIOR_ANSWERS), LEAST, 1 - LEAST)
+        np.clip(
+            (chosen.sum(axis) + PRIOR_ANSWERS * mean) / (asked.sum(axis) + PRIOR_ANSWERS),
+            LEAST,
+            1 - LEAST,
+        )
         for axis in (1, 0)
     )
     shares = expit(logit(by_annotator)[:, None] + logit(by_option) - logit(mean))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     OnStep = Callable[[Step], None]
 
-SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
+# most fits have ended by then
+SECONDS_BEFORE_FIRST_LINE = 0.5
 SECONDS_BETWEEN_LINES = 0.2
 
 
@@ -70,6 +71,7 @@ def on_terminal(name: str) -> Iterator[OnStep | None]:
 
 
 def _line(name: str, step: Step) -> str:
-    bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
+    # NaN differs from itself
+    bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"
     restart = f"restart {step.restart + 1}, " if step.restart else ""
     return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"

@@ -40,47 +40,71 @@ def fit(
     checkpoint: Checkpoint | None = None,
 ) -> ResultData:
     """Fit the method to these annotations."""
-    # `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves
-    # the current state first.
+    # `on_step` is called after each sweep; it can raise an exception to stop the fit. With a
+    # checkpoint, Ctrl-C saves the current state first.
     if checkpoint is not None and not checkpoint.held:
         with checkpoint.hold():
-            return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
+            return fit(
+                method,
+                annotations,
+                threads=threads,
+                engine=engine,
+                on_step=on_step,
+                checkpoint=checkpoint,
+            )
     check_gold(method, (annotations.gold != MISSING).any())
     if checkpoint is not None:
         check_resumable(method)
-    check_memory(method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes)
+    check_memory(
+        method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes
+    )
     with time_without_compiling() as seconds:
         if checkpoint is not None:
             checkpoint.bind(method, annotations)
         engine = engine or LocalEngine(threads, single=method.single)
         engine.accept(method)
         order = order_by_votes(annotations) if method.unstable else None
-        engine.scatter(annotations if order is None else reordered(annotations, order), divisible=method.divisible)
+        engine.scatter(
+            annotations if order is None else reordered(annotations, order),
+            divisible=method.divisible,
+        )
         with one_blas_thread():
             best: Descent | None = None
-            for restart in range(method.n_restarts):  # the one with the highest bound wins
+            # the one with the highest bound wins
+            for restart in range(method.n_restarts):
                 descent = descend(method, engine, restart, on_step, checkpoint)
                 if best is None or descent.steps[-1].bound > best.steps[-1].bound:
                     best, posterior = descent, engine.gather()
-                    posterior = posterior.copy() if method.n_restarts > 1 else posterior  # the next one overwrites it
+                    # the next one overwrites it
+                    posterior = posterior.copy() if method.n_restarts > 1 else posterior
                     per_task = {name: engine.gather(name) for name in method.learned_per_task}
             assert best is not None
             records = engine.records()
             if not np.isfinite(posterior.sum()):
                 defaults, settings = method.defaults(), method.settings.items()
-                changed = [f"{name}={value}" for name, value in settings if str(value) != str(defaults[name])]
+                changed = [
+                    f"{name}={value}"
+                    for name, value in settings
+                    if str(value) != str(defaults[name])
+                ]
                 given = f" with {', '.join(changed)}" if changed else ""
                 reason = "ended in probabilities that are not numbers (NaN); choose other settings"
                 raise InputError(f"{method.name}{given} {reason}")
             learned = method.learned(on_host(best.parameters))
         if order is not None:
-            learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
+            learned.statistics.update(
+                {name: learned.statistics[name][np.argsort(order)] for name in method.unstable}
+            )
         learned.statistics.update(per_task)
-        result = summarise(method.name, method.settings, annotations, posterior, best.steps, learned, records)
+        result = summarise(
+            method.name, method.settings, annotations, posterior, best.steps, learned, records
+        )
         if checkpoint is not None:
             checkpoint.done()
         notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
-        return replace(result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes)
+        return replace(
+            result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes
+        )
 
 
 class Descent(NamedTuple):
@@ -98,7 +122,10 @@ class Descent(NamedTuple):
             return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
         if self.converged:
             return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
-        return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
+        return (
+            f"stopped at max_iterations = {self.method.max_iterations} (last change"
+            f" {last.change:.2g})"
+        )
 
 
 def descend(
@@ -108,11 +135,16 @@ def descend(
     on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Descent:
-    """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors in the blocks."""
+    """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors
+    in the blocks.
+    """
     steps: list[Step] = []
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
-    if checkpoint is not None and (saved := checkpoint.load(on_host(parameters), engine.state)) is not None:
+    if (
+        checkpoint is not None
+        and (saved := checkpoint.load(on_host(parameters), engine.state)) is not None
+    ):
         parameters, state, steps = saved
         engine.restore(state)
         done = bool(steps) and method.converged(steps)
@@ -134,11 +166,16 @@ def descend(
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one interrupts."""
+    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish; a second one
+    interrupts.
+    """
     # A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
     pressed = threading.Event()
     before = signal.getsignal(signal.SIGINT)
-    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
+    if (
+        before in (signal.SIG_IGN, None)
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield pressed
         return
 
@@ -175,16 +212,24 @@ def check_takes_prior(method: Method) -> None:
 
 def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:
     """Raise an error before allocating anything if the fit needs more memory than there is."""
-    # votes: an object with the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: how
-    # many numbers of the posterior are on this machine.
-    needed, available = method.n_parameters(votes) * 8 + n_posterior * (4 if method.single else 8), available_memory()
+    # votes: an object with the sizes of Annotations. label: the column of the labels, if it is
+    # known. n_posterior: how many numbers of the posterior are on this machine.
+    needed, available = (
+        method.n_parameters(votes) * 8 + n_posterior * (4 if method.single else 8),
+        available_memory(),
+    )
     if needed > available:
-        column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
+        column = (
+            f'the column "{label}", which was taken for the labels,'
+            if label
+            else "the label column"
+        )
         raise InputError(
-            f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,} classes, "
-            f"{votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but {in_words(available)} are available; "
-            f"check that {column} holds classes, merge rare ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, "
-            "in bytes, in the environment"
+            f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,}"
+            f" classes, {votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but"
+            f" {in_words(available)} are available; check that {column} holds classes, merge rare"
+            " ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, in bytes, in the"
+            " environment"
         )
 
 

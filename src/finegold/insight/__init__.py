@@ -1,11 +1,14 @@
-"""Whether votes and labels can be trusted: agreement, flips, spammers, correlated annotators, calibration."""
+"""Whether votes and labels can be trusted: agreement, flips, spammers, correlated annotators,
+calibration.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-# The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
+# The module of each name. Modules are loaded on first use, so that counting flips does not load
+# SciPy's optimisers.
 _MODULES = {
     **dict.fromkeys(("Agreement", "agreement"), "measures"),
     **dict.fromkeys(("Calibration", "calibration", "expected_accuracy"), "expected"),

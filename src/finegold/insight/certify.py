@@ -1,13 +1,16 @@
-"""What a person who checks some tasks can know about all of them: accuracy, acceptance, and calibrated confidences.
+"""What a person who checks some tasks can know about all of them: accuracy, acceptance, and
+calibrated confidences.
 
 Three designs, with the figures in docs/evidence/trust.md (`bench/trust/certify.py` measures them):
 
-- *Accuracy*: tasks are sorted by confidence and cut into strata of equal uncertainty; the same number of tasks is
-  checked in each. The interval is that of Clopper and Pearson for the effective number of checks (Korn and Graubard
-  1998, Survey Methodology 24).
-- *Acceptance*: the largest set of most confident labels whose error is at most a wanted risk. The sets to test are
-  chosen before any check, and tested from small to large until one fails (a fixed sequence, as in Learn then Test).
-- *Calibration*: confidences through sigmoid(A + B logit c), with the most probable A and B given the checks.
+- *Accuracy*: tasks are sorted by confidence and cut into strata of equal uncertainty; the same
+  number of tasks is checked in each. The interval is that of Clopper and Pearson for the effective
+  number of checks (Korn and Graubard 1998, Survey Methodology 24).
+- *Acceptance*: the largest set of most confident labels whose error is at most a wanted risk. The
+  sets to test are chosen before any check, and tested from small to large until one fails (a fixed
+  sequence, as in Learn then Test).
+- *Calibration*: confidences through sigmoid(A + B logit c), with the most probable A and B given
+  the checks.
 
 Everything here is arrays; `finegold.api.certify` makes sheets and certificates of it.
 """
@@ -28,11 +31,16 @@ from finegold.votes.encoding import MISSING
 
 CERTAINTY = 0.95
 N_STRATA = 8
-LEAST, MOST = 0.05, 0.95  # confidences beyond are not believed when checks are planned
-PRIOR_CHECKS = 2.0  # what the confidence of a stratum weighs in its variance, in checks
-GRID = 20  # nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
-N_WORLDS = 400  # ways in which confidences may be wrong that a plan of acceptance is tried on
-SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0  # standard deviations of A around 0 and of B around 1
+# confidences beyond are not believed when checks are planned
+LEAST, MOST = 0.05, 0.95
+# what the confidence of a stratum weighs in its variance, in checks
+PRIOR_CHECKS = 2.0
+# nested sets of labels that may be accepted: the most confident 5 %, 10 %, ... 100 %
+GRID = 20
+# ways in which confidences may be wrong that a plan of acceptance is tried on
+N_WORLDS = 400
+# standard deviations of A around 0 and of B around 1
+SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 1.0
 
 
 class Interval(NamedTuple):
@@ -45,7 +53,9 @@ class Interval(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """The first and the last of the nested sets that are tested (1 to GRID), and the share that is expected to pass."""
+    """The first and the last of the nested sets that are tested (1 to GRID), and the share that is
+    expected to pass.
+    """
 
     first: int
     last: int
@@ -60,22 +70,31 @@ class Recalibration(NamedTuple):
 
     def apply(self, confidence: Floats) -> Floats:
         """Return the confidences that the checks support."""
-        return np.asarray(expit(self.shift + self.slope * logit(np.clip(confidence, 1e-9, 1 - 1e-9))))
+        return np.asarray(
+            expit(self.shift + self.slope * logit(np.clip(confidence, 1e-9, 1 - 1e-9)))
+        )
 
 
 def stratify(confidence: Floats, n_strata: int = N_STRATA) -> Integers:
-    """[T] Return the stratum of each task: runs of tasks in order of confidence with equal sums of sqrt(c (1 - c))."""
+    """[T] Return the stratum of each task: runs of tasks in order of confidence with equal sums of
+    sqrt(c (1 - c)).
+    """
     order = np.argsort(confidence, kind="stable")
     c = np.clip(confidence[order], LEAST, MOST)
     uncertainty = np.sqrt(c * (1 - c))
     middle = np.cumsum(uncertainty) - uncertainty / 2
     stratum = np.empty(len(order), np.int64)
-    stratum[order] = np.minimum((n_strata * middle / uncertainty.sum()).astype(np.int64), n_strata - 1)
-    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)  # without strata that are empty
+    stratum[order] = np.minimum(
+        (n_strata * middle / uncertainty.sum()).astype(np.int64), n_strata - 1
+    )
+    # without strata that are empty
+    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
 
 
 def allocate(sizes: Integers, n: int) -> Integers:
-    """Return the number of checks in each stratum: the same in all, as far as a stratum has so many tasks."""
+    """Return the number of checks in each stratum: the same in all, as far as a stratum has so many
+    tasks.
+    """
     checks = np.zeros(len(sizes), np.int64)
     left = min(n, int(sizes.sum()))
     while left:
@@ -92,13 +111,15 @@ def accuracy_interval(
     sizes: Integers, checks: Integers, right: Floats, confidence: Floats, alpha: float = 0.05
 ) -> Interval:
     """Return the share of right labels among all tasks."""
-    # For each stratum [H]: its tasks, those checked, those whose label is right, and its mean confidence.
+    # For each stratum [H]: its tasks, those checked, those whose label is right, and its mean
+    # confidence.
     used = checks > 0
     weight = sizes[used] / sizes[used].sum()
     n, k = checks[used].astype(float), right[used].astype(float)
     estimate = float(weight @ (k / n))
     smooth = (k + PRIOR_CHECKS * np.clip(confidence[used], LEAST, MOST)) / (n + PRIOR_CHECKS)
-    open_ = n < sizes[used]  # a stratum that is checked completely has no error
+    # a stratum that is checked completely has no error
+    open_ = n < sizes[used]
     variance = float((weight**2 * smooth * (1 - smooth) / n)[open_].sum())
     total = int(n.sum())
     if variance == 0.0:
@@ -121,7 +142,9 @@ def expected_width(confidence: Floats, n: int, alpha: float = 0.05) -> float:
     sizes = np.bincount(stratum)
     mean = np.bincount(stratum, confidence) / sizes
     checks = allocate(sizes, n)
-    low, high = accuracy_interval(sizes, checks, np.clip(mean, LEAST, MOST) * checks, mean, alpha)[1:3]
+    low, high = accuracy_interval(sizes, checks, np.clip(mean, LEAST, MOST) * checks, mean, alpha)[
+        1:3
+    ]
     return high - low
 
 
@@ -132,8 +155,11 @@ def strata_for(n: int) -> int:
 
 @cache
 def allowed_errors(n: int, risk: float, certainty: float = CERTAINTY) -> int:
-    """Return how many of n checked labels may be wrong so that the error is at most `risk`; -1 if none may."""
-    return int((bdtr(np.arange(n + 1), n, risk) <= 1 - certainty).sum()) - 1  # the binomial distribution
+    """Return how many of n checked labels may be wrong so that the error is at most `risk`; -1 if
+    none may.
+    """
+    # the binomial distribution
+    return int((bdtr(np.arange(n + 1), n, risk) <= 1 - certainty).sum()) - 1
 
 
 def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
@@ -142,7 +168,9 @@ def fewest_checks(risk: float, certainty: float = CERTAINTY) -> int:
 
 
 def by_confidence(confidence: Floats) -> Integers:
-    """Return the tasks in order of falling confidence; ties are in the order of `stratify`, reversed."""
+    """Return the tasks in order of falling confidence; ties are in the order of `stratify`,
+    reversed.
+    """
     return np.argsort(confidence, kind="stable")[::-1]
 
 
@@ -151,8 +179,12 @@ def set_sizes(n_tasks: int) -> Integers:
     return np.ceil(np.arange(1, GRID + 1) * n_tasks / GRID).astype(np.int64)
 
 
-def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, certainty: float = CERTAINTY) -> Acceptance:
-    """Choose the sets to test before any check, so that the share accepted is largest over likely miscalibrations."""
+def plan_acceptance(
+    confidence: Floats, n: int, risk: float, seed: int = 0, certainty: float = CERTAINTY
+) -> Acceptance:
+    """Choose the sets to test before any check, so that the share accepted is largest over likely
+    miscalibrations.
+    """
     if n < fewest_checks(risk, certainty):
         return Acceptance(1, GRID, 0.0)
     generator = np.random.default_rng(seed)
@@ -160,14 +192,19 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
     errors = _worlds(confidence[by_confidence(confidence)], ends, generator)
     allowed = np.array([allowed_errors(m, risk, certainty) for m in range(n + 1)])
     best = Acceptance(1, GRID, -1.0)
-    for last in range(1, GRID + 1):  # the set that checks are drawn from
+    # the set that checks are drawn from
+    for last in range(1, GRID + 1):
         sizes = np.diff(ends[:last], prepend=0)
         checks = generator.multinomial(n, sizes / sizes.sum(), size=len(errors))
         wrong = generator.binomial(checks, errors[:, :last])
         passes = np.cumsum(wrong, axis=1) <= allowed[np.cumsum(checks, axis=1)]
-        share = np.zeros((len(errors), last + 1))  # that is accepted, for every first set
-        for first in range(last - 1, -1, -1):  # the largest set of an unbroken run that begins at `first`
-            share[:, first] = np.where(passes[:, first], np.maximum((first + 1) / GRID, share[:, first + 1]), 0.0)
+        # that is accepted, for every first set
+        share = np.zeros((len(errors), last + 1))
+        # the largest set of an unbroken run that begins at `first`
+        for first in range(last - 1, -1, -1):
+            share[:, first] = np.where(
+                passes[:, first], np.maximum((first + 1) / GRID, share[:, first + 1]), 0.0
+            )
         shares = share[:, :-1].mean(axis=0)
         first = int(np.argmax(shares))
         if shares[first] > best.expected:
@@ -176,20 +213,36 @@ def plan_acceptance(confidence: Floats, n: int, risk: float, seed: int = 0, cert
 
 
 def _worlds(ranked: Floats, ends: Integers, generator: np.random.Generator) -> Floats:
-    """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off in many ways."""
+    """[N_WORLDS, GRID] Return the share of wrong labels in each slice, for confidences that are off
+    in many ways.
+    """
     slices = [ranked[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-    middles = np.array([np.quantile(part, (0.1, 0.3, 0.5, 0.7, 0.9)) if len(part) else [0.5] * 5 for part in slices])
+    middles = np.array(
+        [
+            np.quantile(part, (0.1, 0.3, 0.5, 0.7, 0.9)) if len(part) else [0.5] * 5
+            for part in slices
+        ]
+    )
     shift = generator.normal(0.0, SHIFT_SPREAD, N_WORLDS)[:, None, None]
     slope = np.maximum(generator.normal(1.0, SLOPE_SPREAD, N_WORLDS), 0.0)[:, None, None]
-    return np.asarray(1 - expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4))).mean(axis=2))
+    return np.asarray(
+        1 - expit(shift + slope * logit(np.clip(middles, 1e-4, 1 - 1e-4))).mean(axis=2)
+    )
 
 
 def accepted_share(
-    rank: Integers, wrong: Flags, plan: Acceptance, ends: Integers, risk: float, certainty: float = CERTAINTY
+    rank: Integers,
+    wrong: Flags,
+    plan: Acceptance,
+    ends: Integers,
+    risk: float,
+    certainty: float = CERTAINTY,
 ) -> int:
-    """Return how many of the most confident tasks are accepted: nested sets are tested until one fails."""
-    # `rank` is the position of each checked task in the order of falling confidence, from 0, `wrong` says whether its
-    # label is wrong, and `ends` [GRID] is the number of tasks in each set.
+    """Return how many of the most confident tasks are accepted: nested sets are tested until one
+    fails.
+    """
+    # `rank` is the position of each checked task in the order of falling confidence, from 0,
+    # `wrong` says whether its label is wrong, and `ends` [GRID] is the number of tasks in each set.
     accepted = 0
     for number in range(plan.first - 1, plan.last):
         inside = rank < ends[number]
@@ -200,7 +253,9 @@ def accepted_share(
 
 
 def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
-    """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1), by Newton's method."""
+    """Return the most probable shift and slope, with A ~ N(0, 1) and B ~ N(1, 1), by Newton's
+    method.
+    """
     x = np.column_stack([np.ones(len(confidence)), logit(np.clip(confidence, 1e-9, 1 - 1e-9))])
     prior = np.array([0.0, 1.0])
     precision = np.diag([SHIFT_SPREAD**-2, SLOPE_SPREAD**-2])
@@ -225,30 +280,49 @@ def recalibrate(confidence: Floats, right: Floats) -> Recalibration:
 
 
 def recalibrated(result: ResultData, mapping: Recalibration) -> ResultData:
-    """Return the same labels with these confidences; the other classes share what is left. Known truths stay."""
+    """Return the same labels with these confidences; the other classes share what is left. Known
+    truths stay.
+    """
 
     def with_confidence(posterior: Floats, label: NDArray[np.integer]) -> Floats:
         at = label.astype(np.int64)[:, None]
         before = np.take_along_axis(posterior, at, axis=1).astype(np.float64)
         after = mapping.apply(before)
         shared = (1 - after) / max(posterior.shape[1] - 1, 1)
-        rows: Floats = np.where(before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared)
+        rows: Floats = np.where(
+            before < 1, posterior * (1 - after) / np.maximum(1 - before, 1e-300), shared
+        )
         np.put_along_axis(rows, at, after, axis=1)
         return rows
 
-    posterior, tasks, combined = result.posterior.copy(), np.flatnonzero(result.gold == MISSING), result.combined
+    posterior, tasks, combined = (
+        result.posterior.copy(),
+        np.flatnonzero(result.gold == MISSING),
+        result.combined,
+    )
     posterior[tasks] = with_confidence(posterior[tasks], result.label_codes[tasks])
     if combined is not None:
-        combined = replace(combined, posterior=with_confidence(combined.posterior, combined.posterior.argmax(axis=1)))
+        combined = replace(
+            combined,
+            posterior=with_confidence(combined.posterior, combined.posterior.argmax(axis=1)),
+        )
     return replace(result, posterior=posterior, combined=combined)
 
 
 def accepted_strata(
-    sizes: Integers, stratum: Integers, wrong: Flags, confidence: Floats, risk: float, alpha: float = 0.05
+    sizes: Integers,
+    stratum: Integers,
+    wrong: Flags,
+    confidence: Floats,
+    risk: float,
+    alpha: float = 0.05,
 ) -> int:
-    """Return how many of the most confident tasks are accepted by checks of strata, of which the last are surest."""
-    # Unions of strata are tested, growing by a stratum, until the upper limit of their share of wrong labels exceeds
-    # the risk. The first has half of the tasks and as many checks as an exact test needs at least.
+    """Return how many of the most confident tasks are accepted by checks of strata, of which the
+    last are surest.
+    """
+    # Unions of strata are tested, growing by a stratum, until the upper limit of their share of
+    # wrong labels exceeds the risk. The first has half of the tasks and as many checks as an exact
+    # test needs at least.
     checks = np.bincount(stratum, minlength=len(sizes))
     errors = np.bincount(stratum[wrong], minlength=len(sizes)).astype(float)
     share, checked = np.cumsum(sizes[::-1])[::-1] / sizes.sum(), np.cumsum(checks[::-1])[::-1]
@@ -257,7 +331,10 @@ def accepted_strata(
     for least in large[::-1].tolist():
         top = slice(least, None)
         right = checks[top] - errors[top]
-        if 1 - accuracy_interval(sizes[top], checks[top], right, confidence[top], 2 * alpha).low > risk:
+        if (
+            1 - accuracy_interval(sizes[top], checks[top], right, confidence[top], 2 * alpha).low
+            > risk
+        ):
             break
         accepted = int(sizes[top].sum())
     return accepted
@@ -271,8 +348,12 @@ def weighted_interval(weight: Floats, right: Flags, alpha: float = 0.05) -> Inte
 
 
 def calibration_error(confidence: Floats, right: Flags, weight: Floats, bins: int = 5) -> float:
-    """Return the weighted mean distance of confidence and share of right labels over groups of equal weight."""
+    """Return the weighted mean distance of confidence and share of right labels over groups of
+    equal weight.
+    """
     order = np.argsort(confidence, kind="stable")
     w = weight[order] / weight.sum()
     group = np.minimum((bins * (np.cumsum(w) - w / 2)).astype(np.int64), bins - 1)
-    return float(np.abs(np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)).sum())
+    return float(
+        np.abs(np.bincount(group, w * (right[order] - confidence[order]), minlength=bins)).sum()
+    )

@@ -29,7 +29,8 @@ class Comparison:
 
     results: list[ResultData]
     majority: ResultData
-    truth: Codes | None  # [T] codes of K or more are classes without votes
+    # [T] codes of K or more are classes without votes
+    truth: Codes | None
 
     @property
     def methods(self) -> list[str]:
@@ -42,7 +43,9 @@ class Comparison:
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dict per method: flips of the majority vote, bound, time, and accuracy if truths are known."""
+        """Return a dict per method: flips of the majority vote, bound, time, and accuracy if truths
+        are known.
+        """
         rows = []
         for result in self.results:
             bound = result.steps[-1].bound
@@ -60,15 +63,23 @@ class Comparison:
                 flips = flipped_tasks(result) & (self.truth >= 0)
                 row["accuracy"] = metrics.accuracy(result.posterior, self.truth)
                 row["log_loss"] = metrics.log_loss(result.posterior, self.truth)
-                row["flips_right"] = int(np.count_nonzero(flips & (result.label_codes == self.truth)))
-                row["flips_wrong"] = int(np.count_nonzero(flips & (self.majority.label_codes == self.truth)))
+                row["flips_right"] = int(
+                    np.count_nonzero(flips & (result.label_codes == self.truth))
+                )
+                row["flips_wrong"] = int(
+                    np.count_nonzero(flips & (self.majority.label_codes == self.truth))
+                )
             rows.append(row)
         return rows
 
     def labels(self) -> Any:
         """Return a data frame with a row per task and a column per method, with the labels."""
-        names = {result.method: result.class_names.take(result.label_codes) for result in self.results}
-        return make_frame({"task": self.majority.task_names, **names}, like=self.majority.task_names)
+        names = {
+            result.method: result.class_names.take(result.label_codes) for result in self.results
+        }
+        return make_frame(
+            {"task": self.majority.task_names, **names}, like=self.majority.task_names
+        )
 
     def _repr_html_(self) -> str:
         from finegold.insight.notebook import comparison_html
@@ -76,7 +87,9 @@ class Comparison:
         return comparison_html(self)
 
 
-def compare(votes: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit) -> Comparison:
+def compare(
+    votes: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
+) -> Comparison:
     """Fit each method to the votes. `run` can be a fit function that shows progress."""
     majority = fit(method_class("mv")(), votes)
     return Comparison([run(method, votes) for method in methods], majority, truth)
@@ -84,7 +97,8 @@ def compare(votes: Annotations, methods: Iterable[Method], *, truth: Codes | Non
 
 def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
     """Return one row per task with a label in use, the least probable label first."""
-    # `everything` is the result with the tasks that have predictions only; `key` holds the labels in use of its tasks.
+    # `everything` is the result with the tasks that have predictions only; `key` holds the labels
+    # in use of its tasks.
     tasks = np.flatnonzero(key.codes != MISSING)
     p_wrong = 1 - _probability(everything.posterior[tasks], key.codes[tasks])
     order = np.lexsort((tasks, -p_wrong))
@@ -101,7 +115,8 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
         "votes_for": agreeing,
         "votes_against": everything.votes_per_task[tasks] - agreeing,
     }
-    if result.combined:  # what the models predict, on average and as they gave it; null without a prediction
+    # what the models predict, on average and as they gave it; null without a prediction
+    if result.combined:
         predictions = result.combined.predictions
         n_models = predictions.known[:, tasks].sum(axis=0)
         mean = predictions.probabilities[:, tasks].sum(axis=0) / np.maximum(n_models, 1)[:, None]
@@ -113,6 +128,10 @@ def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
 
 
 def _probability(probabilities: Floats, codes: Codes) -> Floats:
-    """[n] Return the probability of the class in each row; 0 for a class that the votes do not have."""
+    """[n] Return the probability of the class in each row; 0 for a class that the votes do not
+    have.
+    """
     last = probabilities.shape[1] - 1
-    return np.where(codes <= last, probabilities[np.arange(len(codes)), np.minimum(codes, last)], 0.0)
+    return np.where(
+        codes <= last, probabilities[np.arange(len(codes)), np.minimum(codes, last)], 0.0
+    )

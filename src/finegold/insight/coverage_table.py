@@ -1,4 +1,5 @@
-"""Measure what each annotator or labelling function covers: its votes, overlaps and conflicts, as shares of all tasks.
+"""Measure what each annotator or labelling function covers: its votes, overlaps and conflicts, as
+shares of all tasks.
 
 Only sums over votes and cells are computed, never a dense table of tasks and annotators.
 """
@@ -22,15 +23,16 @@ from finegold.votes.annotations import Annotations, kernel_votes
 from finegold.votes.encoding import MISSING, to_list
 from finegold.votes.frames import make_frame
 
-UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")  # of annotators who never voted
+# of annotators who never voted
+UNKNOWN = ("accuracy", "accuracy_low", "accuracy_high", "empirical_accuracy")
 
 
 @documented
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     """Return what each annotator covers, like Snorkel's LFAnalysis for labelling functions.
 
-    votes (path, data frame, Annotations or ResultData): What `finegold.read` takes, or a result, which adds expected
-        accuracies.
+    votes (path, data frame, Annotations or ResultData): What `finegold.read` takes, or a result,
+        which adds expected accuracies.
     truth (path, data frame, mapping or array of class codes): Known truths of some or all tasks.
     **reading: Keywords of `finegold.read`, such as ``wide=True, missing=[-1]`` for a label matrix.
 
@@ -44,9 +46,10 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
         - polarity: list of the classes that the annotator ever votes for
         - overlaps: share of all tasks on which the annotator and another vote
         - conflicts: share of all tasks on which another annotator votes differently
-        - accuracy: with a result, the expected accuracy; with gold, accuracy_low and accuracy_high, its 95 % interval
-        - n_truths, empirical_accuracy: with truths, the number of votes on tasks whose truth is known, and the share
-          of these that is right
+        - accuracy: with a result, the expected accuracy; with gold, accuracy_low and accuracy_high,
+          its 95 % interval
+        - n_truths, empirical_accuracy: with truths, the number of votes on tasks whose truth is
+          known, and the share of these that is right
 
         Annotators who never voted come last.
 
@@ -66,21 +69,29 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     ([[0, 1], [0], [1]], [1.0, 0.5, 1.0])
     """
     if isinstance(votes, ResultData) and reading:
-        raise InputError(f"{', '.join(reading)} cannot be applied to a result, whose votes are read already")
+        raise InputError(
+            f"{', '.join(reading)} cannot be applied to a result, whose votes are read already"
+        )
     annotations = votes_of(votes if isinstance(votes, ResultData) else read(votes, **reading))
     if annotations.multi:
         truth = None if truth is None else true_answers(annotations, truth)
         annotations = single_votes(annotations)
     voted, shared, disputed, _ = _count(annotations)
-    n_tasks, absent = annotations.n_tasks + len(annotations.unlabelled), len(annotations.never_voted)
+    n_tasks, absent = (
+        annotations.n_tasks + len(annotations.unlabelled),
+        len(annotations.never_voted),
+    )
     seen = _classes_of(annotations)
     class_names = to_list(annotations.class_names)
     if len({type(name) for name in class_names}) > 1:
-        class_names = [str(name) for name in class_names]  # the lists of a data frame hold values of one type
+        # the lists of a data frame hold values of one type
+        class_names = [str(name) for name in class_names]
     columns: dict[str, Any] = {
         "n_votes": np.bincount(annotations.annotator, minlength=annotations.n_annotators),
         "coverage": voted / n_tasks,
-        "polarity": [[class_names[k] for k in seen.indices[a:b]] for a, b in pairwise(seen.indptr.tolist())],
+        "polarity": [
+            [class_names[k] for k in seen.indices[a:b]] for a, b in pairwise(seen.indptr.tolist())
+        ],
         "overlaps": shared / n_tasks,
         "conflicts": disputed / n_tasks,
     }
@@ -98,7 +109,8 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     names = annotations.annotator_names
     if absent:
         names = names.of([*names, *annotations.never_voted])
-        for name, values in columns.items():  # rows of the same type for annotators who never voted
+        # rows of the same type for annotators who never voted
+        for name, values in columns.items():
             nothing: Any = None if name in UNKNOWN else [] if name == "polarity" else 0
             if isinstance(values, np.ndarray) and nothing is not None:
                 columns[name] = np.append(values, np.full(absent, nothing, values.dtype))
@@ -109,7 +121,9 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
 
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:
-    """Return the same shares for all annotators together: tasks with votes, with several annotators, in conflict."""
+    """Return the same shares for all annotators together: tasks with votes, with several
+    annotators, in conflict.
+    """
     votes = single_votes(votes)
     n_shared, n_disputed = _count(votes)[3]
     n_tasks, n_voted_for = votes.n_tasks + len(votes.unlabelled), np.diff(_classes_of(votes).indptr)
@@ -127,12 +141,18 @@ def coverage_figures(votes: Annotations) -> dict[str, Any]:
 
 
 def _count(votes: Annotations) -> tuple[Integers, Integers, Integers, tuple[int, int]]:
-    """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are shared and disputed."""
+    """[W] Count the tasks that each annotator votes on, shares and disputes, and those that are
+    shared and disputed.
+    """
     voted, shared, disputed = (np.zeros(votes.n_annotators, np.int64) for _ in range(3))
     return voted, shared, disputed, count_tasks(kernel_votes(votes), voted, shared, disputed)
 
 
 def _classes_of(votes: Annotations) -> csr_array:
-    """[W, K] Return a sparse matrix that is True where the annotator votes for the class at least once."""
+    """[W, K] Return a sparse matrix that is True where the annotator votes for the class at least
+    once.
+    """
     _, who, label = votes.votes()
-    return csr_array((np.ones(len(who), np.bool_), (who, label)), shape=(votes.n_annotators, votes.n_classes))
+    return csr_array(
+        (np.ones(len(who), np.bool_), (who, label)), shape=(votes.n_annotators, votes.n_classes)
+    )

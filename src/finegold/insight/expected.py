@@ -20,9 +20,11 @@ AnyResult = TypeVar("AnyResult", bound=ResultData)
 
 
 def expected_accuracy(result: ResultData) -> float | None:
-    """Return the share of right labels by the method's own confidences; None if every label is a known truth.
+    """Return the share of right labels by the method's own confidences; None if every label is a
+    known truth.
 
-    Also None for sets of labels: there are no real data on which to show that their confidences hold.
+    Also None for sets of labels: there are no real data on which to show that their confidences
+    hold.
     """
     unknown = result.gold == MISSING
     if result.label_sets is not None or not unknown.any():
@@ -43,18 +45,29 @@ def expected_accuracy(result: ResultData) -> float | None:
 
 def in_words(expected: float) -> str:
     """Return a sentence with the expected share of right labels, and how to measure it."""
-    share = f"{100 * expected:.0f} of 100" if expected < 0.985 else f"{min(1000 * expected, 999):.0f} of 1,000"
-    return f"About {share} labels are right by the method's own confidences; to know, check 50 tasks (finegold sample)."
+    share = (
+        f"{100 * expected:.0f} of 100"
+        if expected < 0.985
+        else f"{min(1000 * expected, 999):.0f} of 1,000"
+    )
+    return (
+        f"About {share} labels are right by the method's own confidences; to know, check 50 tasks"
+        " (finegold sample)."
+    )
 
 
 def caution(result: ResultData) -> str:
-    """Return a warning if the result has few tasks; empty for results of methods other than the default."""
+    """Return a warning if the result has few tasks; empty for results of methods other than the
+    default.
+    """
     return small_data_caution(len(result.label_codes)) if result.method == DEFAULT_METHOD else ""
 
 
 N_FOLDS = 5
-MAX_LOG_TEMPERATURE = np.log(20.0)  # temperatures lie between 1/20 and 20
-MIN_PROBABILITY = 1e-15  # smaller probabilities are raised to this, so that a temperature can raise them further
+# temperatures lie between 1/20 and 20
+MAX_LOG_TEMPERATURE = np.log(20.0)
+# smaller probabilities are raised to this, so that a temperature can raise them further
+MIN_PROBABILITY = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +76,27 @@ class Calibration:
 
     n: int
     accuracy: float
-    confidence: float  # mean probability of the labels
-    ece: float  # expected calibration error, 15 bins
+    # mean probability of the labels
+    confidence: float
+    # expected calibration error, 15 bins
+    ece: float
     log_loss: float
     temperature: float
     ece_after: float
     log_loss_after: float
-    posterior: Floats = field(repr=False)  # [n, K] of the tasks with a truth
-    truth: Codes = field(repr=False)  # [n]
-    names: Names = field(repr=False)  # of the tasks; the curve is a data frame of their kind
+    # [n, K] of the tasks with a truth
+    posterior: Floats = field(repr=False)
+    # [n]
+    truth: Codes = field(repr=False)
+    # of the tasks; the curve is a data frame of their kind
+    names: Names = field(repr=False)
 
     def curve(self) -> Any:
-        """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
-        from finegold.insight.certify import exact_interval  # loads scipy.special
+        """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its
+        95 % interval.
+        """
+        # loads scipy.special
+        from finegold.insight.certify import exact_interval
 
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
@@ -105,11 +126,24 @@ class Calibration:
             combined = replace(combined, posterior=temper(combined.posterior, self.temperature))
         tempered = temper(np.maximum(result.posterior, MIN_PROBABILITY), self.temperature)
         posterior = np.where((result.gold == MISSING)[:, None], tempered, result.posterior)
-        made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
-        note = f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
+        made = summarise(
+            result.method,
+            result.settings,
+            votes_of(result),
+            posterior,
+            result.steps,
+            result.learned,
+        )
+        note = (
+            f"Confidences have the temperature {self.temperature:.3g}, fitted to {self.n:,} known"
+            " truths."
+        )
         return replace(
             result,
-            **{name: getattr(made, name) for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")},
+            **{
+                name: getattr(made, name)
+                for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")
+            },
             temperature=self.temperature * result.temperature,
             combined=combined,
             notes=[*result.notes, note],
@@ -120,7 +154,8 @@ def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
     """Measure the calibration of a result with known truths (a path, a data frame or a mapping)."""
     codes = truth_codes(result, truth)
     known, n_classes = codes != MISSING, len(result.class_names)
-    # One column stands for all classes that nobody voted for: their number must not change the temperature.
+    # One column stands for all classes that nobody voted for: their number must not change the
+    # temperature.
     truths = np.minimum(codes[known], np.int32(n_classes))
     posterior = metrics.pad_classes(result.posterior[known], n_classes + 1)
     after = _cross_fitted(posterior, truths, np.random.default_rng(seed))
@@ -140,17 +175,22 @@ def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
 
 
 def _best_temperature(posterior: Floats, truth: Codes) -> float:
-    from scipy.optimize import minimize_scalar  # importing it takes a quarter of a second
+    # importing it takes a quarter of a second
+    from scipy.optimize import minimize_scalar
 
     rows = np.maximum(posterior, MIN_PROBABILITY)
 
     def loss(log_temperature: float) -> float:
-        """Return the log loss plus a normal prior on the log temperature, which a few right labels do not bound."""
+        """Return the log loss plus a normal prior on the log temperature, which a few right labels
+        do not bound.
+        """
         prior = log_temperature**2 / (2 * len(truth))
         return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
 
     ends = (-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE)
-    return float(np.exp(minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-3}).x))
+    return float(
+        np.exp(minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-3}).x)
+    )
 
 
 def _cross_fitted(posterior: Floats, truth: Codes, rng: np.random.Generator) -> Floats:

@@ -1,12 +1,13 @@
 """Compare labels with the majority vote: flipped tasks and the reasons, and contested tasks.
 
-A task is flipped if its label has fewer votes than another class. A label that shares the most votes with other classes
-is not a flip, and neither is a gold truth. Every count of flips uses this definition
-(`finegold.kernels.votes.outvoted`).
+A task is flipped if its label has fewer votes than another class. A label that shares the most
+votes with other classes is not a flip, and neither is a gold truth. Every count of flips uses this
+definition (`finegold.kernels.votes.outvoted`).
 
-The weight of a vote says how strongly it supports one class over another: log P(vote | one) - log P(vote | other), from
-what the method learned about the annotator. Methods use votes in different ways (PTBCC weighs prototypes for each
-task), so the weights explain the posterior of a task but need not add up to it.
+The weight of a vote says how strongly it supports one class over another: log P(vote | one) - log
+P(vote | other), from what the method learned about the annotator. Methods use votes in different
+ways (PTBCC weighs prototypes for each task), so the weights explain the posterior of a task but
+need not add up to it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from finegold.votes.encoding import MISSING, Codes, look_up, to_list
 from finegold.votes.frames import make_frame
 from finegold.votes.pairs import rows_of
 
-TIED_SHARE = 0.3  # of the tasks, from which a warning says how many labels depend on the rule for ties
-CLOSE = 0.2  # a label is contested if it leads the next class by less
-MAX_NAMED = 3  # number of annotators named on each side of a flip
+# of the tasks, from which a warning says how many labels depend on the rule for ties
+TIED_SHARE = 0.3
+# a label is contested if it leads the next class by less
+CLOSE = 0.2
+# number of annotators named on each side of a flip
+MAX_NAMED = 3
 
 
 def n_flips(result: ResultData) -> int:
@@ -37,7 +41,9 @@ def n_flips(result: ResultData) -> int:
 
 
 def flipped_tasks(result: ResultData) -> Flags:
-    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth."""
+    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold
+    truth.
+    """
     # A set of labels is flipped if this holds for any of its options.
     if result.label_sets is not None:
         return outvoted_sets(result)
@@ -57,7 +63,9 @@ def flips(result: ResultData) -> Any:
     n, first = np.diff(votes.cell_ptr), votes.task_ptr[:-1]
     task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
     most = np.maximum.reduceat(n, first)
-    own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], n, 0), minlength=votes.n_tasks)
+    own = np.bincount(
+        task, np.where(votes.cell_class == result.label_codes[task], n, 0), minlength=votes.n_tasks
+    )
     leading = np.flatnonzero(n == most[task])
     majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
     tasks = np.flatnonzero(flipped_tasks(result))
@@ -69,9 +77,18 @@ def flips(result: ResultData) -> Any:
     for row, j, w in zip(position, who, weight, strict=True):
         sides_of[row].append((w, names[j]))
     reasons = []
-    for parts, shares in zip(sides_of, _prior_weight(result, label, majority[tasks]).tolist(), strict=True):
-        pro, contra = sorted((p for p in parts if p[0] > 0), reverse=True), sorted(p for p in parts if p[0] <= 0)
-        sides = [f"{side}: {_list_parts(some)}" for side, some in (("for", pro), ("against", contra)) if some]
+    for parts, shares in zip(
+        sides_of, _prior_weight(result, label, majority[tasks]).tolist(), strict=True
+    ):
+        pro, contra = (
+            sorted((p for p in parts if p[0] > 0), reverse=True),
+            sorted(p for p in parts if p[0] <= 0),
+        )
+        sides = [
+            f"{side}: {_list_parts(some)}"
+            for side, some in (("for", pro), ("against", contra))
+            if some
+        ]
         reasons.append("; ".join([*sides, f"class shares {shares:+.1f}"]))
     return make_frame(
         {
@@ -89,7 +106,9 @@ def flips(result: ResultData) -> Any:
 
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
-    """Return a data frame of the tasks whose label leads the next class by less than `below`, closest first."""
+    """Return a data frame of the tasks whose label leads the next class by less than `below`,
+    closest first.
+    """
     result = single_labels(result)
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
@@ -109,10 +128,12 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
 
 
 def why(result: ResultData, task: Any, against: Any = None) -> Any:
-    """Return a data frame with one row per vote on this task: how strongly it supports the label over another class.
+    """Return a data frame with one row per vote on this task: how strongly it supports the label
+    over another class.
 
-    The other class is `against`. By default it is the class with the most votes, or the second most probable class if
-    the label has the most votes. The first row, without an annotator, compares how frequent both classes are.
+    The other class is `against`. By default it is the class with the most votes, or the second most
+    probable class if the label has the most votes. The first row, without an annotator, compares
+    how frequent both classes are.
     """
     result = single_labels(result)
     code = int(look_up([task], result.task_names)[0])
@@ -141,12 +162,17 @@ def margins(result: ResultData) -> tuple[Codes, Floats]:
     rest = result.posterior.copy()
     np.put_along_axis(rest, result.label_codes[:, None].astype(np.int64), -1.0, axis=1)
     runner_up = rest.argmax(axis=1).astype(np.int32)
-    second = np.maximum(rest.max(axis=1), 0.0)  # with a single class there is no other
+    # with a single class there is no other
+    second = np.maximum(rest.max(axis=1), 0.0)
     return runner_up, result.confidence - second
 
 
-def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> tuple[Integers, Codes, Codes, Floats]:
-    """Return the votes on these tasks: which task, annotator, class, and how strongly it supports the task's label."""
+def _weights(
+    result: ResultData, tasks: Integers, label: Codes, other: Codes
+) -> tuple[Integers, Codes, Codes, Floats]:
+    """Return the votes on these tasks: which task, annotator, class, and how strongly it supports
+    the task's label.
+    """
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
     row = np.repeat(np.arange(len(tasks)), n)
@@ -163,7 +189,9 @@ def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
 def _list_parts(parts: list[tuple[float, str]]) -> str:
     shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
     rest = parts[MAX_NAMED:]
-    return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")
+    return shown + (
+        f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else ""
+    )
 
 
 def n_tied_votes(result: ResultData) -> int:
@@ -179,12 +207,14 @@ def n_tied_votes(result: ResultData) -> int:
 
 def tie_warnings(result: ResultData, n_tied: int | None = None) -> list[str]:
     """Warn if the votes of many tasks are tied: their labels depend on how the method breaks ties."""
-    if result.annotations is None or result.annotations.multi:  # the labels of one set have equally many votes
+    # the labels of one set have equally many votes
+    if result.annotations is None or result.annotations.multi:
         return []
     tied = n_tied_votes(result) if n_tied is None else n_tied
     if tied < max(TIED_SHARE * len(result.label_codes), 2):
         return []
     return [
-        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels depend on which annotators "
-        "the method trusts, so ask for one more vote on each, or check some (finegold sample)"
+        f"the votes of {tied:,} of {len(result.label_codes):,} tasks are tied: these labels depend"
+        " on which annotators the method trusts, so ask for one more vote on each, or check some"
+        " (finegold sample)"
     ]

@@ -1,17 +1,22 @@
 """Measure agreement beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-All but Cohen's kappa depend only on the number of votes for each class on each task (pi_k is the share of class k):
+All but Cohen's kappa depend only on the number of votes for each class on each task (pi_k is the
+share of class k):
 
-    alpha   Krippendorff 1970: differing pairs of votes on a task, compared with pairs drawn from all votes; optionally
+    alpha   Krippendorff 1970: differing pairs of votes on a task, compared with pairs drawn from
+    all votes; optionally
             weighted by their distance if classes are ordered (ordinal) or numbers (interval)
     fleiss  Fleiss 1971 and, for tasks with different numbers of votes, Gwet 2014: pe = sum_k pi_k^2
-    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which stays meaningful if one class is very frequent
-    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each on the tasks of both
+    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which stays meaningful if one class is
+    very frequent cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each on
+    the tasks of both
 
-Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote counts;
-`self_agreement` says how often repeated votes agree. Standard errors come from the infinitesimal jackknife over tasks.
+Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote
+counts; `self_agreement` says how often repeated votes agree. Standard errors come from the
+infinitesimal jackknife over tasks.
 
-Only the cells of `Annotations` are visited. The tests compare the results with those of other libraries.
+Only the cells of `Annotations` are visited. The tests compare the results with those of other
+libraries.
 """
 
 from __future__ import annotations
@@ -35,10 +40,14 @@ from finegold.votes.pairs import sample_vote_pairs
 
 Level = Literal["nominal", "ordinal", "interval"]
 
-CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a normal distribution
-MIN_TASKS = 100  # of one real set, 60 % of the intervals of fewer contained the agreement: bench/trust/promises.py
-MIN_SHARED_TASKS = 10  # kappa of fewer tasks is mostly noise, and of one task it is 0 or NaN
-MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (finegold.votes.pairs)
+# on either side of the mean, 95 % of a normal distribution
+CONFIDENCE_STANDARD_ERRORS = 1.959964
+# of one real set, 60 % of the intervals of fewer contained the agreement: bench/trust/promises.py
+MIN_TASKS = 100
+# kappa of fewer tasks is mostly noise, and of one task it is 0 or NaN
+MIN_SHARED_TASKS = 10
+# if there are more, a sample of the tasks is used (finegold.votes.pairs)
+MAX_VOTE_PAIRS = 2_000_000
 
 
 class AnnotatorPairs(NamedTuple):
@@ -46,10 +55,13 @@ class AnnotatorPairs(NamedTuple):
 
     one: Integers
     other: Integers
-    shared: Integers  # number of tasks
+    # number of tasks
+    shared: Integers
     observed: Floats
-    kappa: Floats  # NaN if both always voted for the same class
-    note: str  # says which pairs of votes were left out; empty if none were
+    # NaN if both always voted for the same class
+    kappa: Floats
+    # says which pairs of votes were left out; empty if none were
+    note: str
 
 
 @documented
@@ -57,15 +69,17 @@ class AnnotatorPairs(NamedTuple):
 class Agreement:
     """How far annotators agree: the result of `finegold.agreement`.
 
-    A figure is NaN if the votes do not determine it, for example if there are votes for one class only.
+    A figure is NaN if the votes do not determine it, for example if there are votes for one class
+    only.
 
-    level ({"nominal", "ordinal", "interval"}): How alpha interprets classes. The other figures treat them as names.
-    alpha, fleiss, cohen, ac1: Krippendorff's alpha, Fleiss' kappa, the mean of Cohen's kappa over pairs of annotators,
-        Gwet's AC1.
-    observed, self_agreement: The share of pairs of votes on a task that agree, as a mean over tasks; the same for
-        repeated votes of one annotator.
-    n_tasks, n_votes, n_annotators: The tasks with votes of two annotators or more, the votes on them, and all
-        annotators.
+    level ({"nominal", "ordinal", "interval"}): How alpha interprets classes. The other figures
+        treat them as names.
+    alpha, fleiss, cohen, ac1: Krippendorff's alpha, Fleiss' kappa, the mean of Cohen's kappa over
+        pairs of annotators, Gwet's AC1.
+    observed, self_agreement: The share of pairs of votes on a task that agree, as a mean over
+        tasks; the same for repeated votes of one annotator.
+    n_tasks, n_votes, n_annotators: The tasks with votes of two annotators or more, the votes on
+        them, and all annotators.
     errors: Standard errors of alpha, fleiss and ac1.
     votes: The votes, one per annotator and task.
     pairs_found: The figures behind `pairs`.
@@ -106,12 +120,14 @@ class Agreement:
         """Return the 95 % confidence interval of a figure.
 
         name ({"alpha", "fleiss", "ac1"}): The figure.
-        Returns (tuple of two floats): The lower and the upper end; NaN if fewer than 100 tasks have votes of two
-            annotators, of which an interval would often be wrong.
+        Returns (tuple of two floats): The lower and the upper end; NaN if fewer than 100 tasks have
+            votes of two annotators, of which an interval would often be wrong.
         """
         if name not in self.errors:
             raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
-        half = CONFIDENCE_STANDARD_ERRORS * self.errors[name] if self.n_tasks >= MIN_TASKS else np.nan
+        half = (
+            CONFIDENCE_STANDARD_ERRORS * self.errors[name] if self.n_tasks >= MIN_TASKS else np.nan
+        )
         return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
 
     def classes(self) -> Any:
@@ -129,7 +145,8 @@ class Agreement:
         """
         names, figures = self.votes.annotator_names, by_annotator(self.votes)
         if self.level != "nominal":
-            del figures["alpha_without"]  # it treats classes as names, so it cannot be compared with alpha here
+            # it treats classes as names, so it cannot be compared with alpha here
+            del figures["alpha_without"]
         return own_name(make_frame({"annotator": names, **figures}, like=names), self.votes, 1)
 
     def pairs(self) -> Any:
@@ -154,11 +171,13 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     """Measure how much annotators agree beyond chance; `finegold.agreement` documents it."""
     single = single_votes(read(votes, **{"repeated": "all", **reading}))
     repeats = count_repeats(*single.votes())
-    if repeats.pairs:  # one vote per annotator and task
+    # one vote per annotator and task
+    if repeats.pairs:
         names = (single.task_names, single.annotator_names, single.class_names)
         single = Annotations.from_codes(*majority_of_repeats(*single.votes()), *names)
     cells, pairs = cells_of(single), annotator_pairs(single)
-    scale = None  # the position of each class on its scale; None if classes are names
+    # the position of each class on its scale; None if classes are names
+    scale = None
     if level not in get_args(Level):
         raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
     if level == "ordinal":
@@ -168,7 +187,9 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         try:
             scale = np.array([float(name) for name in classes])
         except (TypeError, ValueError):
-            raise InputError(f"level interval needs classes that are numbers, not {classes}; try ordinal") from None
+            raise InputError(
+                f"level interval needs classes that are numbers, not {classes}; try ordinal"
+            ) from None
     fleiss, ac1 = coefficients.fleiss(cells), coefficients.ac1(cells)
     estimates = {"alpha": coefficients.alpha(cells, scale), "fleiss": fleiss, "ac1": ac1}
     several, kappa = cells.per_task >= 2, pairs.kappa[~np.isnan(pairs.kappa)]
@@ -176,7 +197,11 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         level=level,
         **{name: estimate.value for name, estimate in estimates.items()},
         # Light's kappa: pairs of annotators are weighted by the number of shared tasks.
-        cohen=float(np.average(kappa, weights=pairs.shared[~np.isnan(pairs.kappa)])) if kappa.size else np.nan,
+        cohen=(
+            float(np.average(kappa, weights=pairs.shared[~np.isnan(pairs.kappa)]))
+            if kappa.size
+            else np.nan
+        ),
         observed=coefficients.observed_agreement(cells),
         self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
         n_tasks=int(several.sum()),
@@ -193,15 +218,20 @@ def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
     who, label = votes.annotator.astype(np.int64), votes.votes()[2].astype(np.int64)
     swap = who[one] > who[other]
     one, other = np.where(swap, other, one), np.where(swap, one, other)
-    key, pair, shared = np.unique(who[one] * votes.n_annotators + who[other], return_inverse=True, return_counts=True)
+    key, pair, shared = np.unique(
+        who[one] * votes.n_annotators + who[other], return_inverse=True, return_counts=True
+    )
     enough = shared >= MIN_SHARED_TASKS
     rows = enough[pair]
     pair = (np.cumsum(enough) - 1)[pair[rows]]
     n, K, one, other = int(enough.sum()), votes.n_classes, label[one[rows]], label[other[rows]]
     n_shared = np.maximum(np.bincount(pair, minlength=n), 1)
     observed = np.bincount(pair, one == other, minlength=n) / n_shared
-    # chance: the product of both annotators' vote counts, summed over classes without an array [n, K]
-    (code, counts), (other_code, other_counts) = (np.unique(pair * K + x, return_counts=True) for x in (one, other))
+    # chance: the product of both annotators' vote counts, summed over classes without an array [n,
+    # K]
+    (code, counts), (other_code, other_counts) = (
+        np.unique(pair * K + x, return_counts=True) for x in (one, other)
+    )
     both, i, j = np.intersect1d(code, other_code, assume_unique=True, return_indices=True)
     chance = np.bincount(both // K, counts[i] * other_counts[j], minlength=n) / n_shared**2
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,11 +1,13 @@
 """Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
 
-The gain of a task is the expected increase, with one more vote, of the probability that a label drawn from its
-posterior is right (kernels/insight.py). The next annotator is drawn in proportion to the votes cast so far, among
-those who have not voted on the task. The probability of the most probable label is not an alternative: it does not
-change if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
+The gain of a task is the expected increase, with one more vote, of the probability that a label
+drawn from its posterior is right (kernels/insight.py). The next annotator is drawn in proportion to
+the votes cast so far, among those who have not voted on the task. The probability of the most
+probable label is not an alternative: it does not change if one vote cannot change the label,
+although two could, so nearly all tasks would have the same gain.
 
-Annotators are combined into a few groups of similar accuracy, so a million tasks take about a second.
+Annotators are combined into a few groups of similar accuracy, so a million tasks take about a
+second.
 """
 
 from __future__ import annotations
@@ -28,19 +30,30 @@ from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, look_up, to_list
 from finegold.votes.frames import make_frame
 
-N_GROUPS = 8  # of annotators
-MIN_VOTES = 20  # annotators with fewer votes get no advice: bench/trust/promises.py
-MIN_GAP = 0.05  # between what their votes suggest at most and the usual accuracy
-MIN_CASES = 10  # expected votes on tasks of a class, below which its confusion is not named
-MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless
-MAX_P_VALUE = 0.05  # p-value above which votes may be independent of the truth
-MIN_SEEN_VOTES = 0.5  # expected votes from which a class counts as seen
-MIN_PROBABILITY = 1e-12  # smaller probabilities are rounding errors
-CHUNK_NUMBERS = 2**22  # of the confusion matrices that are processed at a time
+# of annotators
+N_GROUPS = 8
+# annotators with fewer votes get no advice: bench/trust/promises.py
+MIN_VOTES = 20
+# between what their votes suggest at most and the usual accuracy
+MIN_GAP = 0.05
+# expected votes on tasks of a class, below which its confusion is not named
+MIN_CASES = 10
+# a vote with less than this share of the average gain is useless
+MIN_RELATIVE_GAIN = 0.1
+# p-value above which votes may be independent of the truth
+MAX_P_VALUE = 0.05
+# expected votes from which a class counts as seen
+MIN_SEEN_VOTES = 0.5
+# smaller probabilities are rounding errors
+MIN_PROBABILITY = 1e-12
+# of the confusion matrices that are processed at a time
+CHUNK_NUMBERS = 2**22
 
 
 class Advice(NamedTuple):
-    """Advice on an annotator: drop if their votes are useless, retrain if they are clearly less accurate than usual."""
+    """Advice on an annotator: drop if their votes are useless, retrain if they are clearly less
+    accurate than usual.
+    """
 
     annotator: int
     action: str
@@ -53,10 +66,10 @@ class Plan:
     """Where the next votes are worth most: the result of `Result.next`.
 
     result (Result): The result that the plan is for.
-    gain (ndarray of shape (T,)): How much one more vote is expected to raise the chance that a label drawn from the
-        posterior is right.
-    ask (ndarray of int): Positions of the tasks to ask about, those with the largest gain first, no more than the
-        budget.
+    gain (ndarray of shape (T,)): How much one more vote is expected to raise the chance that a
+        label drawn from the posterior is right.
+    ask (ndarray of int): Positions of the tasks to ask about, those with the largest gain first, no
+        more than the budget.
     safe (ndarray of shape (T,)): Whether the label of a task has the required probability.
     exhausted (ndarray of shape (T,)): Whether everybody has voted on a task that is not safe.
     advice: Annotators to retrain or to drop, and why.
@@ -71,7 +84,10 @@ class Plan:
 
     def __repr__(self) -> str:
         ask, safe, look_after = len(self.ask), int(self.safe.sum()), len(self.advice)
-        return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look after)"
+        return (
+            f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look"
+            " after)"
+        )
 
     def _repr_html_(self) -> str:
         from finegold.insight.notebook import plan_html
@@ -81,8 +97,8 @@ class Plan:
     def tasks(self) -> Any:
         """Return the tasks to ask about.
 
-        Returns (DataFrame): With the columns task, label (so far), confidence, n_votes and gain, the largest gain
-            first.
+        Returns (DataFrame): With the columns task, label (so far), confidence, n_votes and gain,
+            the largest gain first.
         """
         return self._table(self.ask)
 
@@ -99,7 +115,10 @@ class Plan:
 
         Returns (DataFrame): With one row per annotator: their votes, their accuracy and the reason.
         """
-        result, who = self.result, np.array([each.annotator for each in self.advice], dtype=np.int64)
+        result, who = (
+            self.result,
+            np.array([each.annotator for each in self.advice], dtype=np.int64),
+        )
         columns = {
             "annotator": result.annotator_names.take(who.astype(np.int32)),
             "advice": [each.action for each in self.advice],
@@ -114,7 +133,11 @@ class Plan:
         of_sets = result.label_sets is not None
         columns = {
             "task": result.task_names[tasks],
-            "label": result.label[tasks] if of_sets else result.class_names.take(result.label_codes[tasks]),
+            "label": (
+                result.label[tasks]
+                if of_sets
+                else result.class_names.take(result.label_codes[tasks])
+            ),
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],
@@ -123,7 +146,11 @@ class Plan:
 
 
 def plan(
-    result: ResultData, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95
+    result: ResultData,
+    budget: int | None = None,
+    *,
+    annotators: Sequence[Any] | None = None,
+    safe: float = 0.95,
 ) -> Plan:
     """Plan the next votes, as `finegold.Result.next` does."""
     if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
@@ -133,27 +160,39 @@ def plan(
     result = with_predicted_tasks(result)
     asked = single_labels(result)
     gain, nobody = expected_gains(asked, annotators)
-    if asked is not result:  # one more annotator answers all options of a task
+    # one more annotator answers all options of a task
+    if asked is not result:
         shape = result.posterior.shape
-        gain, nobody = gain.reshape(shape).sum(axis=1), np.asarray(nobody.reshape(shape).any(axis=1))
+        gain, nobody = (
+            gain.reshape(shape).sum(axis=1),
+            np.asarray(nobody.reshape(shape).any(axis=1)),
+        )
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     tasks = np.flatnonzero(~(is_safe | nobody))
     if budget is not None and budget < len(tasks):
         tasks = np.sort(tasks[np.argpartition(-gain[tasks], budget - 1)[:budget]])
-    tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))]  # equal gains by their number of votes
+    # equal gains by their number of votes
+    tasks = tasks[np.lexsort((result.votes_per_task[tasks], -gain[tasks]))]
     return Plan(result, gain, tasks, is_safe, nobody & ~is_safe, _advice(asked))
 
 
-def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, Flags]:
-    """[T] Return the gain of one more vote on each task, and whether every annotator has voted on it."""
+def expected_gains(
+    result: ResultData, annotators: Sequence[Any] | None = None
+) -> tuple[Floats, Flags]:
+    """[T] Return the gain of one more vote on each task, and whether every annotator has voted on
+    it.
+    """
     activity = _activity(result, annotators)
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
-    matrices = np.ascontiguousarray(group_matrices(result, activity, group, n_groups).transpose(0, 2, 1))
+    matrices = np.ascontiguousarray(
+        group_matrices(result, activity, group, n_groups).transpose(0, 2, 1)
+    )
     task, annotator, _ = votes_of(result).votes()
     n_tasks, cell = len(result.posterior), task * np.int64(n_groups) + group[annotator]
     voted = np.bincount(cell, activity[annotator], n_tasks * n_groups).reshape(n_tasks, n_groups)
-    left: Floats = np.bincount(group, activity, n_groups).astype(np.float64) - voted  # [T, G] of a vote from each group
+    # [T, G] of a vote from each group
+    left: Floats = np.bincount(group, activity, n_groups).astype(np.float64) - voted
     left[left < MIN_PROBABILITY] = 0.0
     gain = np.empty(n_tasks)
 
@@ -166,13 +205,17 @@ def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) 
 
 
 def _less_confident(posterior: Floats) -> Floats:
-    """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/guides/next.md)."""
+    """Return a less confident posterior: methods are overconfident on tasks with few votes
+    (docs/guides/next.md).
+    """
     roots = np.sqrt(posterior, dtype=np.float64)
     return np.asarray(roots / roots.sum(axis=1, keepdims=True))
 
 
 def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
-    """[W] Return the probability that each annotator votes next, in proportion to their votes so far."""
+    """[W] Return the probability that each annotator votes next, in proportion to their votes so
+    far.
+    """
     votes: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
     if annotators is None:
         return votes
@@ -188,29 +231,40 @@ def _groups(accuracy: Floats, activity: Floats) -> Integers:
     """[W] Group annotators by accuracy; groups are about equally likely to vote."""
     order = np.argsort(accuracy, kind="stable")
     before = np.cumsum(activity[order]) - activity[order] / 2
-    _, numbered = np.unique(np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1), return_inverse=True)
+    _, numbered = np.unique(
+        np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1), return_inverse=True
+    )
     group = np.empty(len(order), np.int64)
     group[order] = numbered
     return group
 
 
 def _advice(result: ResultData) -> list[Advice]:
-    """Return advice on annotators who are clearly less accurate than the median; votes with little gain are useless."""
+    """Return advice on annotators who are clearly less accurate than the median; votes with little
+    gain are useless.
+    """
     judged = result.votes_per_annotator >= MIN_VOTES
     usual = float(np.median(result.accuracy[judged])) if judged.any() else 0.0
     worse = np.flatnonzero(judged & (suggested_accuracies(result)[1] < usual - MIN_GAP))
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
-    everybody = group_matrices(result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1)
+    everybody = group_matrices(
+        result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1
+    )
     least = MIN_RELATIVE_GAIN * float(_gain_without_votes(everybody, result)[0])
     step = max(CHUNK_NUMBERS // len(result.class_names) ** 2, 1)
     advice = []
     for first in range(0, len(worse), step):
         some = worse[first : first + step]
         counts = votes_by_truth(result, some)
-        useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
-        advice += [_advice_on(result, j, n, usual, no) for j, n, no in zip(some.tolist(), counts, useless, strict=True)]
+        useless = _may_be_independent(counts) | (
+            _gain_without_votes(_shares(counts), result) < least
+        )
+        advice += [
+            _advice_on(result, j, n, usual, no)
+            for j, n, no in zip(some.tolist(), counts, useless, strict=True)
+        ]
     return advice
 
 
@@ -218,8 +272,12 @@ def _may_be_independent(counts: Floats) -> Flags:
     """[n] Return whether a chi-squared test cannot reject that votes are independent of the truth."""
     n, rows, columns = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
     expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]
-    distance = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
-    freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * ((columns > MIN_SEEN_VOTES).sum(axis=1) - 1)
+    distance = np.divide(
+        (counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0
+    )
+    freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * (
+        (columns > MIN_SEEN_VOTES).sum(axis=1) - 1
+    )
     p_value = chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2)))
     return np.asarray((freedom < 1) | (p_value > MAX_P_VALUE))
 
@@ -233,12 +291,16 @@ def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
 
 
 def _shares(counts: Floats) -> Floats:
-    """Return confusion matrices; rows with few votes are close to the annotator's votes over all truths."""
+    """Return confusion matrices; rows with few votes are close to the annotator's votes over all
+    truths.
+    """
     blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
     return np.asarray((counts + blind) / (counts.sum(axis=2, keepdims=True) + 1))
 
 
-def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool) -> Advice:
+def _advice_on(
+    result: ResultData, j: int, counts: Floats, usual: float, useless: np.bool_ | bool
+) -> Advice:
     votes = f"{result.accuracy[j]:.0%} of {result.votes_per_annotator[j]:,} votes"
     right = f"judged by the labels, right in {votes}, where {usual:.0%} is usual"
     if useless:
@@ -250,4 +312,8 @@ def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless
     k, vote = np.unravel_index(int(errors.argmax()), errors.shape)
     names, seen = to_list(result.class_names), counts[k].sum()
     share = errors[k, vote] / max(seen, 1e-300)
-    return Advice(j, "retrain", f"{right}; votes {names[vote]} in {share:.0%} of about {seen:.0f} cases of {names[k]}")
+    return Advice(
+        j,
+        "retrain",
+        f"{right}; votes {names[vote]} in {share:.0%} of about {seen:.0f} cases of {names[k]}",
+    )

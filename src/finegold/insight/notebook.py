@@ -34,8 +34,8 @@ def agreement_html(found: Agreement) -> str:
         interval = f"{low:.3f} to {high:.3f}" if isfinite(low) else ""
         rows.append([words, cell_html(_number(getattr(found, name))), cell_html(interval)])
     return page_html(
-        f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with two votes or more, "
-        f"{found.n_annotators:,} annotators",
+        f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with"
+        f" two votes or more, {found.n_annotators:,} annotators",
         table_html(["", "", "95 % interval"], rows, len(rows)),
         *(escape(note) for note in found.notes),
     )
@@ -53,10 +53,16 @@ def trust_html(found: Trust) -> str:
     ]
     if tested is not None:
         figures += [(f"accuracy on {tested.n:,} truths", f"{tested.accuracy:.1%}")]
-        figures += [("calibration error", f"{tested.ece:.4f}"), ("best temperature", f"{tested.temperature:.2f}")]
+        figures += [
+            ("calibration error", f"{tested.ece:.4f}"),
+            ("best temperature", f"{tested.temperature:.2f}"),
+        ]
     return page_html(
-        f"<b>Trust</b> in {escape(found.method)}: {found.n_tasks:,} tasks, {found.agreement.n_annotators:,} annotators",
-        table_html(["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures)),
+        f"<b>Trust</b> in {escape(found.method)}: {found.n_tasks:,} tasks,"
+        f" {found.agreement.n_annotators:,} annotators",
+        table_html(
+            ["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures)
+        ),
         *(escape(warning) for warning in found.warnings),
     )
 
@@ -68,14 +74,26 @@ def plan_html(plan: Plan) -> str:
             name_html(result.task_names, i),
             name_html(result.class_names, int(result.label_codes[i])),
             meter_html(result.confidence[i]),
-            *map(cell_html, (f"{result.confidence[i]:.3f}", f"{result.votes_per_task[i]:,}", f"{plan.gain[i]:.4f}")),
+            *map(
+                cell_html,
+                (
+                    f"{result.confidence[i]:.3f}",
+                    f"{result.votes_per_task[i]:,}",
+                    f"{plan.gain[i]:.4f}",
+                ),
+            ),
         ]
         for i in plan.ask[:TASKS_SHOWN].tolist()
     ]
-    advice = [f"{each.action} {name_html(who, each.annotator)}: {escape(each.why)}" for each in plan.advice]
+    advice = [
+        f"{each.action} {name_html(who, each.annotator)}: {escape(each.why)}"
+        for each in plan.advice
+    ]
     return page_html(
         f"<b>Plan</b>: {len(plan.ask):,} tasks to ask about, {int(plan.safe.sum()):,} safe",
-        table_html(["task", "label so far", "", "confidence", "votes", "gain"], rows, len(plan.ask)),
+        table_html(
+            ["task", "label so far", "", "confidence", "votes", "gain"], rows, len(plan.ask)
+        ),
         *advice[:TASKS_SHOWN],
     )
 
@@ -84,11 +102,16 @@ def comparison_html(found: Comparison) -> str:
     figures = {"accuracy": ".4f", "log_loss": ".4f"} if found.truth is not None else {}
     figures |= {"flips": ",", "mean_confidence": ".3f", "seconds": ".2f"}
     rows = [
-        [escape(row["method"]), *(cell_html(f"{row[name]:{digits}}") for name, digits in figures.items())]
+        [
+            escape(row["method"]),
+            *(cell_html(f"{row[name]:{digits}}") for name, digits in figures.items()),
+        ]
         for row in found.rows()
     ]
     heads = ["method", *(name.replace("_", " ") for name in figures)]
-    title = f"<b>Comparison</b> of {len(rows):,} methods on {len(found.majority.label_codes):,} tasks"
+    title = (
+        f"<b>Comparison</b> of {len(rows):,} methods on {len(found.majority.label_codes):,} tasks"
+    )
     return page_html(title, table_html(heads, rows, len(rows)))
 
 
@@ -97,7 +120,16 @@ def _number(value: float) -> str:
 
 
 ROWS_SHOWN = 20
-HEADS = ("judge", "", "accuracy", "undecided", "position bias", "same after swap", "failed", "cost per verdict")
+HEADS = (
+    "judge",
+    "",
+    "accuracy",
+    "undecided",
+    "position bias",
+    "same after swap",
+    "failed",
+    "cost per verdict",
+)
 
 
 def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[str]) -> str:
@@ -106,7 +138,14 @@ def judges_html(title: str, judges: Sequence[dict[str, Any]], notes: Sequence[st
         [
             escape(row["judge"]),
             meter_html(row["accuracy"]["value"]) if row["accuracy"] else "",
-            *map(cell_html, (figure_of(row, "accuracy"), percent(row["undecided"]), figure_of(row, "position_bias"))),
+            *map(
+                cell_html,
+                (
+                    figure_of(row, "accuracy"),
+                    percent(row["undecided"]),
+                    figure_of(row, "position_bias"),
+                ),
+            ),
             *(cell_html(percent(row[name])) for name in ("swap_consistency", "failed")),
             cell_html("–" if row["cost"] is None else f"{row['cost']:.2g}"),
         ]
@@ -130,8 +169,14 @@ def ranking_html(ranking: Ranking) -> str:
         [
             cell_html(str(row.rank)),
             escape(row.system),
-            cell_html(f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high}"),
-            cell_html(f"{row.strength.value:+.2f} ({row.strength.low:+.2f} to {row.strength.high:+.2f})"),
+            cell_html(
+                f"{row.rank_low}"
+                if row.rank_low == row.rank_high
+                else f"{row.rank_low}-{row.rank_high}"
+            ),
+            cell_html(
+                f"{row.strength.value:+.2f} ({row.strength.low:+.2f} to {row.strength.high:+.2f})"
+            ),
             meter_html(row.win_rate.value),
             cell_html(percent(row.win_rate.value)),
         ]
@@ -139,11 +184,14 @@ def ranking_html(ranking: Ranking) -> str:
     ]
     heads = ("rank", "system", "possible ranks", "strength", "", "wins against the average")
     table = table_html(heads, rows, len(ranking.standings))
-    return page_html(f"<b>Ranking</b> of {len(ranking.standings):,} systems", table, *map(escape, ranking.notes))
+    return page_html(
+        f"<b>Ranking</b> of {len(ranking.standings):,} systems", table, *map(escape, ranking.notes)
+    )
 
 
 def with_interval(share: Share) -> str:
-    if share.value != share.value:  # NaN
+    # NaN
+    if share.value != share.value:
         return "–"
     return f"{share.value:z.2f} [{share.low:z.2f}, {share.high:z.2f}]"
 

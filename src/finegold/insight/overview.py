@@ -18,10 +18,14 @@ from finegold.results.data import ResultData
 from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING, to_list
 
-MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
-MIN_ALPHA = 0.2  # below, annotators agree little more than by chance
-OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommends calibration
-MAX_NAMED = 5  # number of spammers named in a warning
+# with fewer votes per task, methods can hardly learn how good annotators are
+MIN_VOTES_PER_TASK = 3
+# below, annotators agree little more than by chance
+MIN_ALPHA = 0.2
+# from this temperature on, a warning recommends calibration
+OVERCONFIDENT_TEMPERATURE = 1.5
+# number of spammers named in a warning
+MAX_NAMED = 5
 
 
 @documented
@@ -30,13 +34,15 @@ class Trust:
     """How far labels can be trusted: the result of `Result.trust`.
 
     method: The name of the method.
-    n_tasks, n_flips, n_tied, n_contested: All tasks; those whose label has fewer votes than another class; those in
-        which several classes are equally probable; those whose label leads the next class by less than 0.2.
+    n_tasks, n_flips, n_tied, n_contested: All tasks; those whose label has fewer votes than another
+        class; those in which several classes are equally probable; those whose label leads the next
+        class by less than 0.2.
     n_spammers: Annotators whose votes do not depend on the truth.
     agreement: How far annotators agree.
     correlated: Annotators whose errors are correlated.
     calibration: How well confidences match accuracies; None without known truths.
-    expected: The share of right labels by the method's own confidences; None if all labels are known truths.
+    expected: The share of right labels by the method's own confidences; None if all labels are
+        known truths.
     warnings: What to know before using the labels.
     """
 
@@ -74,7 +80,9 @@ class Trust:
 
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
-    """Return how far the labels of a result can be trusted. Known truths, if given, test its probabilities."""
+    """Return how far the labels of a result can be trusted. Known truths, if given, test its
+    probabilities.
+    """
     expected = expected_accuracy(result)
     if result.label_sets is not None:
         truth = None if truth is None else true_answers(votes_of(result), truth)
@@ -83,32 +91,41 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
     truth = None if truth is None else match_truth(result, truth)
     agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
     correlated = correlated_annotators(result)
-    if truth is not None:  # truths may show more correlation than votes
+    # truths may show more correlation than votes
+    if truth is not None:
         by_truth = correlated_annotators(result, truth)
-        correlated = min((correlated, by_truth), key=lambda each: each.effective / each.n_annotators)
+        correlated = min(
+            (correlated, by_truth), key=lambda each: each.effective / each.n_annotators
+        )
     calibrated = None if truth is None else calibration(result, truth)
     warnings, votes_per_task = [], votes.n_votes / votes.n_tasks
     if votes_per_task < MIN_VOTES_PER_TASK and result.method != "mv":
         warnings.append(
-            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
-            "from little more than its own guesses; ask for more votes, or give gold truths"
+            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method"
+            " learns annotators from little more than its own guesses; ask for more votes, or give"
+            " gold truths"
         )
     if agreed.alpha < MIN_ALPHA:
         warnings.append(
-            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
-            "the hardest classes before you trust any method"
+            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the"
+            " instructions and the hardest classes before you trust any method"
         )
     warnings += [*tie_warnings(result), *correlated.warnings]
     if suspects.size:
-        names = ", ".join(str(name) for name in to_list(result.annotator_names[suspects[:MAX_NAMED]]))
+        names = ", ".join(
+            str(name) for name in to_list(result.annotator_names[suspects[:MAX_NAMED]])
+        )
         more = f" and {len(suspects) - MAX_NAMED:,} more" if len(suspects) > MAX_NAMED else ""
         who = "annotator" if len(suspects) == 1 else "annotators"
-        warnings.append(f"the votes of {who} {names}{more} do not depend on the truth, or contradict it")
+        warnings.append(
+            f"the votes of {who} {names}{more} do not depend on the truth, or contradict it"
+        )
     c = calibrated
     if c is not None and c.temperature >= OVERCONFIDENT_TEMPERATURE and c.ece_after < c.ece:
         warnings.append(
-            f"labels are less often right ({c.accuracy:.1%}) than they are sure ({c.confidence:.1%}): a temperature of "
-            f"{c.temperature:.2g} brings the calibration error from {c.ece:.3f} to {c.ece_after:.3f}"
+            f"labels are less often right ({c.accuracy:.1%}) than they are sure"
+            f" ({c.confidence:.1%}): a temperature of {c.temperature:.2g} brings the calibration"
+            f" error from {c.ece:.3f} to {c.ece_after:.3f}"
         )
     return Trust(
         method=result.method,

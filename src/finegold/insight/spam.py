@@ -1,12 +1,16 @@
 """Find annotators whose votes do not depend on the truth: always the same class, or random classes.
 
-score     V. Raykar and S. Yu (JMLR 13, 2012): the mean squared distance between the rows of the confusion matrix,
-          0 if all rows are equal (votes do not depend on the truth), 1 for an annotator who is always right
-evidence  log odds of two models of the votes: one distribution for all truths, or one for each truth. Both are
-          integrated over a Dirichlet prior, centred on the votes of everybody, so few votes give little evidence
+score     V. Raykar and S. Yu (JMLR 13, 2012): the mean squared distance between the rows of the
+confusion matrix,
+          0 if all rows are equal (votes do not depend on the truth), 1 for an annotator who is
+          always right
+evidence  log odds of two models of the votes: one distribution for all truths, or one for each
+truth. Both are
+          integrated over a Dirichlet prior, centred on the votes of everybody, so few votes give
+          little evidence
 
-Both use the labels of the result as truths, on tasks with at least two votes, so no label rests on the annotator's own
-vote alone.
+Both use the labels of the result as truths, on tasks with at least two votes, so no label rests on
+the annotator's own vote alone.
 """
 
 from __future__ import annotations
@@ -22,17 +26,23 @@ from finegold.insight.votes import Floats, Integers, single_labels, votes_of
 from finegold.results.data import ResultData, suggested_accuracies
 from finegold.votes.frames import make_frame
 
-PRIOR_VOTES = 2.0  # pseudo-votes of each distribution, in the proportions of everybody's votes
-MIN_LOG_ODDS = 3.0  # odds of twenty to one
-MIN_VOTES = 20  # with fewer votes, four in ten suspicions were wrong on real data: bench/trust/promises.py
-ONE_CLASS_SHARE = 0.95  # of the most frequent class, for the kind "one class"
-MIN_COUNT = 1e-9  # for classes without votes
+# pseudo-votes of each distribution, in the proportions of everybody's votes
+PRIOR_VOTES = 2.0
+# odds of twenty to one
+MIN_LOG_ODDS = 3.0
+# with fewer votes, four in ten suspicions were wrong on real data: bench/trust/promises.py
+MIN_VOTES = 20
+# of the most frequent class, for the kind "one class"
+ONE_CLASS_SHARE = 0.95
+# for classes without votes
+MIN_COUNT = 1e-9
 
 
 class Spam(NamedTuple):
     """What is found about each annotator, arrays of shape [W]."""
 
-    n: Integers  # number of votes used
+    # number of votes used
+    n: Integers
     score: Floats
     evidence: Floats
     kind: NDArray[np.str_]
@@ -43,8 +53,8 @@ class Spam(NamedTuple):
 def spammers(result: ResultData) -> Any:
     """Return a data frame with one row per annotator, the most suspicious first.
 
-    `kind` is "one class" or "random" if the votes do not depend on the truth, "inverted" if they are wrong more often
-    than by chance, and empty otherwise.
+    `kind` is "one class" or "random" if the votes do not depend on the truth, "inverted" if they
+    are wrong more often than by chance, and empty otherwise.
     """
     result = single_labels(result)
     suspicion = spam(result)
@@ -66,23 +76,31 @@ def spam(result: ResultData) -> Spam:
     W, K = annotations.n_annotators, annotations.n_classes
     task, who, label = (codes.astype(np.int64) for codes in annotations.votes())
     judged = annotations.votes_per_task[task] >= 2
-    # How often an annotator voted for a label if the truth is another; combinations without votes are left out.
-    key, counts = np.unique(((who * K + result.label_codes[task]) * K + label)[judged], return_counts=True)
+    # How often an annotator voted for a label if the truth is another; combinations without votes
+    # are left out.
+    key, counts = np.unique(
+        ((who * K + result.label_codes[task]) * K + label)[judged], return_counts=True
+    )
     who, truth, label, n = key // K**2, key // K % K, key % K, counts.astype(np.float64)
     pooled = np.bincount(truth * K + label, counts, minlength=K * K).reshape(K, K) + MIN_COUNT
-    pooled = pooled / pooled.sum(axis=1, keepdims=True)  # confusion matrix of all annotators together
+    # confusion matrix of all annotators together
+    pooled = pooled / pooled.sum(axis=1, keepdims=True)
     own, by_truth = table_of(who, label, n, W, K), table_of(who, truth, n, W, K)
     n_votes, total = own.sum(axis=1), own.sum(axis=0) + MIN_COUNT
     # log p(votes | one distribution) - log p(votes | one for each truth)
-    blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1) - _log_rising(PRIOR_VOTES, n_votes)
+    blind = _log_rising(PRIOR_VOTES * total / total.sum(), own).sum(axis=1) - _log_rising(
+        PRIOR_VOTES, n_votes
+    )
     cells = _log_rising(PRIOR_VOTES * pooled[truth, label], n)
     seeing = np.bincount(who, cells, minlength=W) - _log_rising(PRIOR_VOTES, by_truth).sum(axis=1)
     evidence, share = blind - seeing, own.max(axis=1) / np.maximum(n_votes, 1)
-    # (K sum_k |c_k|^2 - |sum_k c_k|^2) / (K (K - 1)), half the mean squared distance of the rows c_k, which include the
-    # pseudo-votes of the prior. The sums are written out so that no array [W, K, K] is needed.
+    # (K sum_k |c_k|^2 - |sum_k c_k|^2) / (K (K - 1)), half the mean squared distance of the rows
+    # c_k, which include the pseudo-votes of the prior. The sums are written out so that no array
+    # [W, K, K] is needed.
     size, before = by_truth + PRIOR_VOTES, PRIOR_VOTES * pooled
     old, of_row = before[truth, label], size[who, truth]
-    gained = ((old + n) ** 2 - old**2) / of_row**2  # squares beyond those of the prior
+    # squares beyond those of the prior
+    gained = ((old + n) ** 2 - old**2) / of_row**2
     squares = np.bincount(who, gained, minlength=W) + (1 / size**2) @ (before**2).sum(1)
     together = table_of(who, label, n / of_row, W, K) + (1 / size) @ before
     score = (K * squares - (together**2).sum(axis=1)) / (K * (K - 1)) if K > 1 else np.zeros(W)
@@ -90,9 +108,13 @@ def spam(result: ResultData) -> Spam:
     kind[enough & (suggested_accuracies(result)[1] < 1 / K) & (evidence < 0)] = "inverted"
     is_blind = enough & (evidence > MIN_LOG_ODDS)
     kind[is_blind] = np.where(share[is_blind] >= ONE_CLASS_SHARE, "one class", "random")
-    return Spam(n_votes.astype(np.int64), score, evidence, kind, own.argmax(axis=1).astype(np.int32), share)
+    return Spam(
+        n_votes.astype(np.int64), score, evidence, kind, own.argmax(axis=1).astype(np.int32), share
+    )
 
 
 def _log_rising(a: Floats | float, n: Floats) -> Floats:
-    """Return log Gamma(a + n) / Gamma(a), a factor of the Dirichlet-multinomial likelihood of n votes."""
+    """Return log Gamma(a + n) / Gamma(a), a factor of the Dirichlet-multinomial likelihood of n
+    votes.
+    """
     return np.asarray(gammaln(a + n) - gammaln(a))

@@ -26,17 +26,23 @@ def votes_of(result: ResultData | Annotations) -> Annotations:
 
 
 def single_labels(result: ResultData) -> ResultData:
-    """Return a result with one label per task: if labels are sets, a question of yes or no per task and option."""
+    """Return a result with one label per task: if labels are sets, a question of yes or no per task
+    and option.
+    """
     return result if result.label_sets is None else as_questions(result)
 
 
 def single_votes(votes: Annotations) -> Annotations:
-    """Return votes for one class each: if they are sets of labels, those for no and yes for each task and option."""
+    """Return votes for one class each: if they are sets of labels, those for no and yes for each
+    task and option.
+    """
     return all_questions(votes) if votes.multi else votes
 
 
 def true_answers(votes: Annotations, truth: Any) -> Codes:
-    """[T * O] Return the true answer to the question of each task and option, if votes are sets of labels."""
+    """[T * O] Return the true answer to the question of each task and option, if votes are sets of
+    labels.
+    """
     known, options = match_sets(votes, truth), to_list(votes.class_names)[:-1]
     answers = np.full((votes.n_tasks, len(options)), MISSING, np.int32)
     answers[known.task] = [[option in labels for option in options] for labels in known.sets]
@@ -45,9 +51,13 @@ def true_answers(votes: Annotations, truth: Any) -> Codes:
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:
     """[T] Return the true class of each task, coded as in `finegold.votes.key.Key`."""
-    # Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows their labels.
+    # Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows
+    # their labels.
     key = match_truth(result, truth)
     codes = key.codes if with_gold else key.without(result.gold)
     if not (codes != MISSING).any():
-        raise InputError("no task has a truth to judge by; truths given as gold taught the method and do not count")
+        raise InputError(
+            "no task has a truth to judge by; truths given as gold taught the method and do not"
+            " count"
+        )
     return codes

@@ -1,1 +1,3 @@
-"""How votes come in and labels go out: readers, writers, write-back, databases, folders of many files."""
+"""How votes come in and labels go out: readers, writers, write-back, databases, folders of many
+files.
+"""

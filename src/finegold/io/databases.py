@@ -1,6 +1,7 @@
 """Addresses of databases: PostgreSQL, SQLite and DuckDB. Importing this module loads no driver.
 
-No message shows a password: `Database.name` is what is shown of an address, and messages of drivers are scrubbed.
+No message shows a password: `Database.name` is what is shown of an address, and messages of drivers
+are scrubbed.
 """
 
 from __future__ import annotations
@@ -14,19 +15,28 @@ from urllib.parse import unquote
 
 from finegold.errors import InputError
 
-KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
+KINDS = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+}
 FOREIGN = ("mysql", "mariadb", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "mongodb")
 SHAPES = "postgresql://USER@HOST/DATABASE, sqlite:///FILE and duckdb:///FILE"
-ADDRESS = re.compile(r"(\w+)(?:\+\w+)?://(.*)", re.DOTALL)  # postgresql+psycopg:// is SQLAlchemy's way to write it
+# postgresql+psycopg:// is SQLAlchemy's way to write it
+ADDRESS = re.compile(r"(\w+)(?:\+\w+)?://(.*)", re.DOTALL)
 NAME = re.compile(r'"(?:[^"]|"")+"|[^."]+')
-SECONDS = 10  # to wait for a server, or for another writer
+# to wait for a server, or for another writer
+SECONDS = 10
 
 
 @dataclass(frozen=True)
 class Database:
     kind: str
-    name: str  # for people: without user, password and options
-    target: str = field(repr=False)  # for the driver: an address, or the path of a file
+    # for people: without user, password and options
+    name: str
+    # for the driver: an address, or the path of a file
+    target: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
 
     @property
@@ -48,12 +58,16 @@ def parse(address: Any) -> Database:
     if not parts or not kind:
         scheme = parts[1] + "://" if parts else repr(address)
         remedy = "From any other, write the votes to a CSV or Parquet file"
-        raise InputError(f"{scheme} is not a database that Finegold knows; it knows {SHAPES}. {remedy}")
+        raise InputError(
+            f"{scheme} is not a database that Finegold knows; it knows {SHAPES}. {remedy}"
+        )
     rest = parts[2]
     if kind != "postgresql":
         path = rest.removeprefix("/")
         if not rest.startswith("/") or not path:
-            raise InputError(f"{kind}://{rest} names no file; write {kind}:///votes.db, or {kind}:////home/me/votes.db")
+            raise InputError(
+                f"{kind}://{rest} names no file; write {kind}:///votes.db, or {kind}:////home/me/votes.db"
+            )
         return Database(kind, f"{kind}:///{path}", str(Path(path).expanduser()), ())
     shown = re.split("[?&#]", rest.rpartition("@")[2])[0]
     target = f"postgresql://{rest}"
@@ -63,13 +77,24 @@ def parse(address: Any) -> Database:
     # Whatever could be a password or a part of one, quoted and unquoted, longest first.
     user = rest.rpartition("@")[0]
     password = user.partition(":")[2]
-    secrets = {address, rest, user, password, *re.split("[/:@?#]", password), *re.findall(r"password=([^&]*)", rest)}
+    secrets = {
+        address,
+        rest,
+        user,
+        password,
+        *re.split("[/:@?#]", password),
+        *re.findall(r"password=([^&]*)", rest),
+    }
     texts = {text for secret in secrets for text in (secret, unquote(secret)) if text}
-    return Database(kind, f"postgresql://{shown}", target, tuple(sorted(texts, key=len, reverse=True)))
+    return Database(
+        kind, f"postgresql://{shown}", target, tuple(sorted(texts, key=len, reverse=True))
+    )
 
 
 def table_parts(text: str) -> list[str]:
-    """Split the name of a table: votes -> [votes], work.votes -> [work, votes]. Quotes may protect a point."""
+    """Split the name of a table: votes -> [votes], work.votes -> [work, votes]. Quotes may protect
+    a point.
+    """
     parts = NAME.findall(text)
     if not parts or ".".join(parts) != text or len(parts) > 2:
         raise InputError(f"{text!r} is not the name of a table; expected NAME or SCHEMA.NAME")

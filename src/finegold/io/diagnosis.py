@@ -1,8 +1,9 @@
-"""What is wrong with a file or a table that cannot be read. This runs after an error only, so it may be slow.
+"""What is wrong with a file or a table that cannot be read. This runs after an error only, so it
+may be slow.
 
-Options that would read a table are proposed only if names or values speak for its columns, if no other columns would do
-as well, and if the first rows, read in that way, look like votes. Otherwise the columns are described: a wrong proposal
-is worse than none.
+Options that would read a table are proposed only if names or values speak for its columns, if no
+other columns would do as well, and if the first rows, read in that way, look like votes. Otherwise
+the columns are described: a wrong proposal is worse than none.
 """
 
 from __future__ import annotations
@@ -39,12 +40,16 @@ def explain_unreadable(source: Source, error: BaseException) -> InputError:
     """Return one sentence about a file for an error of Polars."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if source.format in ("parquet", "arrow"):
-        return InputError(f"{source.name} is not a complete {source.format.capitalize()} file ({reason}); {AGAIN}")
+        return InputError(
+            f"{source.name} is not a complete {source.format.capitalize()} file ({reason}); {AGAIN}"
+        )
     try:
         problem = next(problems_of_text(source), None)
     except (OSError, EOFError, zlib.error) as damage:
         return InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}")
-    return problem or InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}")
+    return problem or InputError(
+        f"{source.name} cannot be read as {source.format.upper()}: {reason}"
+    )
 
 
 def problems_of_text(source: Source) -> Iterator[InputError]:
@@ -53,13 +58,18 @@ def problems_of_text(source: Source) -> Iterator[InputError]:
     with source.open_bytes() as file:
         if b"\0" in file.read(1 << 16):
             kind = source.format.upper()
-            yield InputError(f"{name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
+            yield InputError(
+                f"{name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text"
+            )
     with source.open_bytes() as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                problem = f"{name}, line {number}: not valid UTF-8 (byte 0x{line[error.start : error.start + 1].hex()})"
+                problem = (
+                    f"{name}, line {number}: not valid UTF-8 (byte"
+                    f" 0x{line[error.start : error.start + 1].hex()})"
+                )
                 start = source.text
                 if any(byte < 32 and byte not in b"\t\r\n\f" for byte in start):
                     yield InputError(f"{problem}; save the file as UTF-8")
@@ -72,12 +82,17 @@ def problems_of_text(source: Source) -> Iterator[InputError]:
         with suppress(csv.Error, pl.exceptions.PolarsError):
             with source.open_bytes() as file:
                 if not file.readline().removeprefix(BOM).rstrip(b"\r\n"):
-                    yield InputError(f"{name}: the first line is blank; remove it, for the header must come first")
+                    yield InputError(
+                        f"{name}: the first line is blank; remove it, for the header must come"
+                        " first"
+                    )
             if (ragged := ragged_line(source)) is not None:
                 yield ragged
             with source.open_bytes() as file:
                 if sum(line.count(b'"') for line in file) % 2:
-                    yield InputError(f"{name}: a quotation mark is opened and never closed; repair the file")
+                    yield InputError(
+                        f"{name}: a quotation mark is opened and never closed; repair the file"
+                    )
     if source.format == "jsonl":
         import ijson
 
@@ -89,51 +104,71 @@ def problems_of_text(source: Source) -> Iterator[InputError]:
                     if not isinstance(value, dict):
                         problem = f"found {type(value).__name__}"
                 except (ValueError, RecursionError) as error:
-                    with suppress(ijson.JSONError), source.open_bytes() as whole:  # objects over several lines
+                    # objects over several lines
+                    with suppress(ijson.JSONError), source.open_bytes() as whole:
                         deque(ijson.basic_parse(whole, multiple_values=True), maxlen=0)
-                        problem = f"{name} is JSON, but holds no votes that Finegold recognises; expected one object "
+                        problem = (
+                            f"{name} is JSON, but holds no votes that Finegold recognises; expected"
+                            " one object "
+                        )
                         problem += "per line, a list of rows, or an object of tasks"
                         remedies = [use(format="nested-json", when="if it is an object of tasks")]
                         yield InputError(problem, remedies=remedies)
                     problem = f"not valid JSON ({error})"
                 if problem:
-                    yield InputError(f"{name}, line {number}: {problem}; expected one JSON object per line")
+                    yield InputError(
+                        f"{name}, line {number}: {problem}; expected one JSON object per line"
+                    )
 
 
 def ragged_line(source: Source, may_omit: int = 0) -> InputError | None:
-    """Return what is wrong with the first line of too many or too few fields; None if there is none."""
+    """Return what is wrong with the first line of too many or too few fields; None if there is
+    none.
+    """
     width = 0
     for line, record in records(source, source.delimiter):
         width = width or len(record)
         if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"
-            problem = f"{source.name}, line {line}: too {kind} fields, found {len(record)} but the header has {width}"
-            return InputError(f"{problem}; repair the line (a value that contains the separator must be quoted)")
+            problem = (
+                f"{source.name}, line {line}: too {kind} fields, found {len(record)} but the header"
+                f" has {width}"
+            )
+            return InputError(
+                f"{problem}; repair the line (a value that contains the separator must be quoted)"
+            )
     return None
 
 
 # The first line of a text
 
 MOST_LINES = 30
-LONGEST_NAME = 60  # of a column
+# of a column
+LONGEST_NAME = 60
 
 
 def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
-    """Return what is wrong with the first line of a text: a title above the names of the columns, or data."""
+    """Return what is wrong with the first line of a text: a title above the names of the columns,
+    or data.
+    """
     # Options of reading repair it in files of votes; other files have to be repaired themselves.
     if not source.is_delimited or source.header != 1:
         return None
     lines = source.text.removeprefix(BOM).decode(errors="replace").splitlines()
     mark = source.separator or max(",;\t|", key="".join(lines).count)
     mark = mark if any(mark in line for line in lines) else " "
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]  # a line may be blank
+    # a line may be blank
+    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
     if len(rows) < 2:
         return None
     # A title: few cells above a line of names, which has as many cells as the lines below it.
     filled = [sum(map(bool, row)) for row in rows[:MOST_LINES]]
     width = max(filled)
     first = filled.index(width)
-    names, below = [cell for cell in rows[first] if cell], [row for row in rows[first + 1 : MOST_LINES] if any(row)]
+    names, below = (
+        [cell for cell in rows[first] if cell],
+        [row for row in rows[first + 1 : MOST_LINES] if any(row)],
+    )
     are_names = len(set(names)) == len(names) and max(map(len, names), default=0) <= LONGEST_NAME
     are_names &= any(roles.bare_name(name) in roles.KNOWN for name in names) or (
         len(names) > 2 and not any(map(_is_number, names))
@@ -143,20 +178,35 @@ def wrong_header(source: Source, is_of_votes: bool = True) -> InputError | None:
         what = "line 1 holds a title" if first == 1 else f"lines 1 to {first} hold a title"
         what = what if any(filled[:first]) else "the first line is blank"
         remedy = use(header=first + 1) if is_of_votes else use(text="remove the lines above")
-        return InputError(f"{what}, and line {first + 1} the names of the columns", source.name, [remedy])
+        return InputError(
+            f"{what}, and line {first + 1} the names of the columns", source.name, [remedy]
+        )
     # Data: most values of the first line are numbers, or occur below in the same column.
     header, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if len(header) < 2 or not below or any(roles.bare_name(name) in roles.KNOWN for name in header):
         return None
     columns = list(zip(*below, strict=True))
-    if sum(_is_number(name) or name in column for name, column in zip(header, columns, strict=True)) * 2 < len(header):
+    if sum(
+        _is_number(name) or name in column for name, column in zip(header, columns, strict=True)
+    ) * 2 < len(header):
         return None
-    what = f"the first line ({', '.join(header[:6])}) looks like data and not like the names of columns"
+    what = (
+        f"the first line ({', '.join(header[:6])}) looks like data and not like the names of"
+        " columns"
+    )
     if not is_of_votes:
-        return InputError(what, source.name, [use(text="if there is no header, add a line with the names")])
+        return InputError(
+            what, source.name, [use(text="if there is no header, add a line with the names")]
+        )
     numbers = [str(number) for number in range(1, len(header) + 1)]
     values = [[*column] for column in zip(header, *below, strict=True)]
-    remedy = use("if there is no header", header=False, task=roles.NAME, annotator=roles.NAME, label=roles.NAME)
+    remedy = use(
+        "if there is no header",
+        header=False,
+        task=roles.NAME,
+        annotator=roles.NAME,
+        label=roles.NAME,
+    )
     if columns_by_number := propose_long(numbers, values, [TASK, ANNOTATOR, LABEL], {}):
         remedy = use(text="if there is no header", header=False, **columns_by_number)
     return InputError(what, source.name, [remedy])
@@ -170,54 +220,75 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# Words in the names of columns, in some languages: evidence for a proposal, but not enough to read a file without one.
+# Words in the names of columns, in some languages: evidence for a proposal, but not enough to read
+# a file without one.
 HINTS = {
-    "task": TASK.words
-    | roles.words_in(
-        "id orig original document doc sentence tweet comment post url video audio file filename pair sample prompt "
-        "query passage snippet claim headline article statement clip picture photo object subject stimulus case review "
-        "aufgabe frage bild satz tarea pregunta imagen oracion tâche tache phrase domanda compito tarefa pergunta taak "
-        "vraag thing 任务 题目 样本 图片 タスク 問題 задание задача вопрос 문항 과제"
+    "task": (
+        TASK.words
+        | roles.words_in(
+            "id orig original document doc sentence tweet comment post url video audio file"
+            " filename pair sample prompt query passage snippet claim headline article statement"
+            " clip picture photo object subject stimulus case review aufgabe frage bild satz tarea"
+            " pregunta imagen oracion tâche tache phrase domanda compito tarefa pergunta taak vraag"
+            " thing 任务 题目 样本 图片 タスク 問題 задание задача вопрос 문항 과제"
+        )
     ),
-    "annotator": ANNOTATOR.words
-    | roles.words_in(
-        "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer contributor who person "
-        "name login email submitter author annotatore annotateur anotador bearbeiter nutzer benutzer teilnehmer "
-        "arbeiter usuario trabajador participante évaluateur evaluateur utilisateur travailleur utente lavoratore "
-        "usuário beoordelaar gebruiker 标注者 标注员 用户 アノテーター 作業者 разметчик аннотатор пользователь 작업자"
+    "annotator": (
+        ANNOTATOR.words
+        | roles.words_in(
+            "work wid uid turker crowdworker assessor grader scorer expert respondent volunteer"
+            " contributor who person name login email submitter author annotatore annotateur"
+            " anotador bearbeiter nutzer benutzer teilnehmer arbeiter usuario trabajador"
+            " participante évaluateur evaluateur utilisateur travailleur utente lavoratore usuário"
+            " beoordelaar gebruiker 标注者 标注员 用户 アノテーター 作業者 разметчик аннотатор"
+            " пользователь 작업자"
+        )
     ),
-    "label": LABEL.words
-    | roles.words_in(
-        "category sentiment winner grade relevance stance emotion tag decision said selected chosen option code "
-        "assessment opinion bewertung antwort etikett klasse urteil respuesta etiqueta clase valoración réponse "
-        "reponse étiquette etiquette classe risposta etichetta resposta rótulo antwoord oordeel 标签 答案 ラベル 回答 "
-        "метка ответ оценка 라벨 답변"
+    "label": (
+        LABEL.words
+        | roles.words_in(
+            "category sentiment winner grade relevance stance emotion tag decision said selected"
+            " chosen option code assessment opinion bewertung antwort etikett klasse urteil"
+            " respuesta etiqueta clase valoración réponse reponse étiquette etiquette classe"
+            " risposta etichetta resposta rótulo antwoord oordeel 标签 答案 ラベル 回答 метка ответ"
+            " оценка 라벨 답변"
+        )
     ),
 }
 # Columns with such words are neither annotators nor labels, whatever they hold.
 OTHERS = roles.DERIVED | roles.words_in(
-    "true ground time times date datetime start started end ended submit submitted accept accepted duration seconds "
-    "timestamp age gender sex education country city state region location language race ethnicity ethnic income "
-    "occupation job native nationality religion religious political politics confidence certainty difficulty reward "
-    "price lifetime approval approved status comment comments feedback row rownum year month day browser ip os device "
-    "platform lat lon latitude longitude mean avg average median std count counts num total prob probability pred "
-    "prediction predicted model split fold batch alter geschlecht edad sexo género sexe âge zeit datum hora fecha date"
+    "true ground time times date datetime start started end ended submit submitted accept accepted"
+    " duration seconds timestamp age gender sex education country city state region location"
+    " language race ethnicity ethnic income occupation job native nationality religion religious"
+    " political politics confidence certainty difficulty reward price lifetime approval approved"
+    " status comment comments feedback row rownum year month day browser ip os device platform lat"
+    " lon latitude longitude mean avg average median std count counts num total prob probability"
+    " pred prediction predicted model split fold batch alter geschlecht edad sexo género sexe âge"
+    " zeit datum hora fecha date"
 )
-PERSON = re.compile(r"(annotator|worker|rater|judge|user|coder|ann|[awu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I)
+PERSON = re.compile(
+    r"(annotator|worker|rater|judge|user|coder|ann|[awu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I
+)
 ITEM = re.compile(
     r"(task|item|image|img|document|doc|question|text|sentence|tweet|[tiq])[-_ ]?[0-9]+"
     r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
     re.I,
 )
 
-CELLS = 400_000  # that are looked at
-MOST_COLUMNS = 60  # among more, the columns are only listed
+# that are looked at
+CELLS = 400_000
+# among more, the columns are only listed
+MOST_COLUMNS = 60
 MOST_CLASSES = 30
-LONGEST_ID = 40  # of an annotator, on average
-UNIQUE = 0.95  # of the rows are the only ones of their task and annotator
+# of an annotator, on average
+LONGEST_ID = 40
+# of the rows are the only ones of their task and annotator
+UNIQUE = 0.95
 VOTES_PER_TASK, VOTES_PER_ANNOTATOR = 1.2, 1.5
-COMPARED = 10  # tasks with several votes, if their agreement decides
-AGREEMENT, TIMES_MORE = 0.1, 2.0  # kappa of tasks, and how much larger it is than that of annotators
+# tasks with several votes, if their agreement decides
+COMPARED = 10
+# kappa of tasks, and how much larger it is than that of annotators
+AGREEMENT, TIMES_MORE = 0.1, 2.0
 
 
 class Column(NamedTuple):
@@ -225,7 +296,8 @@ class Column(NamedTuple):
 
     name: Any
     codes: Codes
-    values: list[str]  # that occur, in the order of the codes
+    # that occur, in the order of the codes
+    values: list[str]
 
     @property
     def n(self) -> int:
@@ -237,14 +309,22 @@ class Column(NamedTuple):
 
     def is_named(self, role: str) -> bool:
         """Return whether the name, or nearly all values, speak for the role and for no other one."""
-        parts = {part.rstrip("s") for part in roles.parts_of(self.name)} | {*roles.parts_of(self.name)}
+        parts = {part.rstrip("s") for part in roles.parts_of(self.name)} | {
+            *roles.parts_of(self.name)
+        }
         if role != "task" and not OTHERS.isdisjoint(parts):
             return False
-        fitting = [each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)]
+        fitting = [
+            each for each in ("annotator", "label", "task") if not HINTS[each].isdisjoint(parts)
+        ]
         if fitting:
-            return fitting[0] == role  # "worker id" and "task worker" are annotators
+            # "worker id" and "task worker" are annotators
+            return fitting[0] == role
         pattern = {"task": ITEM, "annotator": PERSON}.get(role)
-        return pattern is not None and sum(map(bool, map(pattern.fullmatch, self.values))) > 0.9 * self.n
+        return (
+            pattern is not None
+            and sum(map(bool, map(pattern.fullmatch, self.values))) > 0.9 * self.n
+        )
 
     def may_be(self, role: str) -> bool:
         """Return whether the values do not speak against the role."""
@@ -255,8 +335,16 @@ class Column(NamedTuple):
         if role == "annotator":
             length = sum(map(len, self.values)) / self.n
             fractions = any(_is_number(value) and float(value) % 1 for value in self.values)
-            return self.filled >= VOTES_PER_ANNOTATOR * self.n and length <= LONGEST_ID and not fractions
-        return self.n <= MOST_CLASSES and self.n * 2 <= self.filled and not roles.are_texts(self.values)
+            return (
+                self.filled >= VOTES_PER_ANNOTATOR * self.n
+                and length <= LONGEST_ID
+                and not fractions
+            )
+        return (
+            self.n <= MOST_CLASSES
+            and self.n * 2 <= self.filled
+            and not roles.are_texts(self.values)
+        )
 
 
 def _column(name: Any, values: Sequence[Any]) -> Column:
@@ -267,28 +355,46 @@ def _column(name: Any, values: Sequence[Any]) -> Column:
 
 
 def propose_long(
-    columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[roles.Role], known: Mapping[str, Any]
+    columns: Sequence[Any],
+    values: Sequence[Sequence[Any]],
+    lost: Sequence[roles.Role],
+    known: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Return options that name a column for each lost role; none unless these columns, and no others, look like votes.
+    """Return options that name a column for each lost role; none unless these columns, and no
+    others, look like votes.
 
-    `values` has the first values of each column, and `known` the columns of the roles that are not lost.
+    `values` has the first values of each column, and `known` the columns of the roles that are not
+    lost.
     """
     if len(columns) > MOST_COLUMNS:
         return {}
-    every = [_column(name, column) for name, column in zip(columns, values, strict=True) if str(name).strip()]
+    every = [
+        _column(name, column)
+        for name, column in zip(columns, values, strict=True)
+        if str(name).strip()
+    ]
     free = [column for column in every if column.name not in known.values()]
     fitting = [
-        [column for column in every if column.name == known[role]]
-        if role in known
-        else [column for column in free if column.may_be(role)]
+        (
+            [column for column in every if column.name == known[role]]
+            if role in known
+            else [column for column in free if column.may_be(role)]
+        )
         for role in ("task", "annotator", "label")
     ]
-    pairs = [(task, who) for task, who in product(*fitting[:2]) if task is not who and _are_votes(task, who)]
+    pairs = [
+        (task, who)
+        for task, who in product(*fitting[:2])
+        if task is not who and _are_votes(task, who)
+    ]
     votes = [
         (task, who, label)
         for (task, who), label in product(pairs, fitting[2])
         # not a property of tasks (a truth) or of annotators (their country)
-        if all(label is not by and ((_counts(label, by) > 0).sum(axis=1) > 1).any() for by in (task, who))
+        if all(
+            label is not by and ((_counts(label, by) > 0).sum(axis=1) > 1).any()
+            for by in (task, who)
+        )
     ]
 
     def n_named(vote: tuple[Column, Column, Column]) -> int:
@@ -296,12 +402,16 @@ def propose_long(
         return sum(role in known or column.is_named(role) for role, column in roles)
 
     def look_right(task: Column, who: Column, label: Column) -> bool:
-        """Return whether votes agree about tasks: by far more than about annotators, if names say little."""
+        """Return whether votes agree about tasks: by far more than about annotators, if names say
+        little.
+        """
         compared, kappa = roles.kappa_of(_counts(label, task))
         if best == 3:
             return compared < COMPARED or kappa > 0
         of_people = roles.kappa_of(_counts(label, who))[1]
-        return compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
+        return (
+            compared >= COMPARED and who.n > 2 and kappa >= max(AGREEMENT, TIMES_MORE * of_people)
+        )
 
     possible, best = votes, max(map(n_named, votes), default=0)
     votes = [vote for vote in votes if n_named(vote) == best]
@@ -311,22 +421,35 @@ def propose_long(
         return {}
     task, who, label = min(votes, key=lambda vote: sum(map(len, vote[0].values)) / vote[0].n)
     pairs = [pair for vote in votes for pair in ((vote[0], task), (vote[1], who))]
-    alike = [len({*zip(a.codes.tolist(), b.codes.tolist(), strict=True)}) <= a.n + 1 for a, b in pairs]
+    alike = [
+        len({*zip(a.codes.tolist(), b.codes.tolist(), strict=True)}) <= a.n + 1 for a, b in pairs
+    ]
     if not all(alike) or any(a.n != b.n for a, b in pairs):
-        return {}  # other columns would do as well
+        # other columns would do as well
+        return {}
     rivals = [vote[2] for vote in possible if vote[0] is task and vote[1] is who]
     agreement = {each.name: roles.kappa_of(_counts(each, task))[1] for each in rivals}
     if max(agreement.values()) > agreement[label.name] + AGREEMENT:
-        return {}  # another column holds votes that agree far more
+        # another column holds votes that agree far more
+        return {}
     column_of = {"task": task, "annotator": who, "label": label}
-    return {role.option.replace("-", "_"): str(column_of[role.option.rpartition("-")[2]].name) for role in lost}
+    return {
+        role.option.replace("-", "_"): str(column_of[role.option.rpartition("-")[2]].name)
+        for role in lost
+    }
 
 
 def _are_votes(task: Column, who: Column) -> bool:
-    """Return whether annotators have nearly always one row for a task, and tasks and annotators several rows."""
+    """Return whether annotators have nearly always one row for a task, and tasks and annotators
+    several rows.
+    """
     both = (task.codes != MISSING) & (who.codes != MISSING)
     pairs = task.codes[both].astype(np.int64) * who.n + who.codes[both]
-    return bool(both.any()) and len(np.unique(pairs)) >= UNIQUE * both.sum() and both.sum() >= VOTES_PER_TASK * task.n
+    return (
+        bool(both.any())
+        and len(np.unique(pairs)) >= UNIQUE * both.sum()
+        and both.sum() >= VOTES_PER_TASK * task.n
+    )
 
 
 def _counts(label: Column, by: Column) -> NDArray[np.int64]:
@@ -340,7 +463,9 @@ NUMBERED = re.compile(r"(.*?)[\W_]*([0-9]{1,3}|[a-h])", re.I)
 
 
 def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return options for a table with numbered columns of annotators, such as rater1, rater2; none if in doubt."""
+    """Return options for a table with numbered columns of annotators, such as rater1, rater2; none
+    if in doubt.
+    """
     stems: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(columns):
         if (match := NUMBERED.fullmatch(str(name).strip())) is not None and match[1]:
@@ -349,19 +474,32 @@ def propose_wide(columns: Sequence[Any], values: Sequence[Sequence[Any]]) -> dic
     for stem, numbers in stems.items():
         names = [columns[number] for number in numbers]
         are_people = bool(HINTS["annotator"] & {part.rstrip("s") for part in roles.parts_of(stem)})
-        unlikely = any(roles.names_item(name) or not OTHERS.isdisjoint(roles.parts_of(name)) for name in names)
-        if len(names) < 2 or (not are_people and (unlikely or HINTS["label"].isdisjoint(roles.parts_of(stem)))):
+        unlikely = any(
+            roles.names_item(name) or not OTHERS.isdisjoint(roles.parts_of(name)) for name in names
+        )
+        if len(names) < 2 or (
+            not are_people and (unlikely or HINTS["label"].isdisjoint(roles.parts_of(stem)))
+        ):
             continue
         coded = [_column(columns[number], values[number]) for number in numbers]
         labels = [Coded(column.codes, Names(column.values)) for column in coded]
-        shown = names if are_people else [""] * len(names)  # names of people need no agreement
-        if all(column.n for column in coded) and not roles.doubt_values(labels, shown, is_transposed=False):
+        # names of people need no agreement
+        shown = names if are_people else [""] * len(names)
+        if all(column.n for column in coded) and not roles.doubt_values(
+            labels, shown, is_transposed=False
+        ):
             proposals.append(names)
-    if len(proposals) != 1 or any("," in str(name) or str(name) != str(name).strip() for name in proposals[0]):
+    if len(proposals) != 1 or any(
+        "," in str(name) or str(name) != str(name).strip() for name in proposals[0]
+    ):
         return {}
-    ids = roles.candidates([column for column in columns if column not in proposals[0]], roles.WIDE_TASK)
+    ids = roles.candidates(
+        [column for column in columns if column not in proposals[0]], roles.WIDE_TASK
+    )
     rows = [_column(name, values[list(columns).index(name)]) for name in ids]
-    unique = [column for column in rows if column.n == len(column.codes) and str(column.name).strip()]
+    unique = [
+        column for column in rows if column.n == len(column.codes) and str(column.name).strip()
+    ]
     if len(unique) != len(ids) or len(ids) > 1:
         return {}
     task = {"task": str(unique[0].name)} if unique else {}
@@ -376,7 +514,10 @@ def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) ->
     parts = []
     for column in map(_column, columns[:MOST_DESCRIBED], values):
         examples = [" ".join(value.split()) for value in column.values[:MOST_EXAMPLES]]
-        cut = [f"{text[:LONGEST_EXAMPLE].rstrip()}..." if len(text) > LONGEST_EXAMPLE else text for text in examples]
+        cut = [
+            f"{text[:LONGEST_EXAMPLE].rstrip()}..." if len(text) > LONGEST_EXAMPLE else text
+            for text in examples
+        ]
         number = f"{column.n:,} {'value' if column.n == 1 else 'values'}"
         all_differ = " all different," if column.n == len(column.codes) > 1 else ""
         number += ":" if column.n <= len(cut) else f",{all_differ} such as"
@@ -386,51 +527,78 @@ def describe_columns(columns: Sequence[Any], values: Sequence[Sequence[Any]]) ->
     return ", ".join(parts + more)
 
 
-def explain_lost_columns(error: roles.LostColumnsError, opened: Table, shape: roles.Shape | None = None) -> InputError:
-    """Return the error about columns with what the table looks like, and the options that would read it."""
+def explain_lost_columns(
+    error: roles.LostColumnsError, opened: Table, shape: roles.Shape | None = None
+) -> InputError:
+    """Return the error about columns with what the table looks like, and the options that would
+    read it.
+    """
     columns = opened.columns
-    of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)  # no option names the header of other files
-    if opened.sources and not error.among and (header := wrong_header(opened.sources[0], of_votes)) is not None:
+    # no option names the header of other files
+    of_votes = {TASK, ANNOTATOR, LABEL}.issuperset(error.lost)
+    if (
+        opened.sources
+        and not error.among
+        and (header := wrong_header(opened.sources[0], of_votes)) is not None
+    ):
         header.where = opened.name
         return header
     if len(columns) == 1 and opened.sources and opened.sources[0].separator:
-        return InputError(f"{error.problem}. The separator leaves one column", error.where, [leave_out("separator")])
+        return InputError(
+            f"{error.problem}. The separator leaves one column",
+            error.where,
+            [leave_out("separator")],
+        )
     if len(columns) == 1 and of_votes and len(error.lost) == 3:
         name = str(columns[0])[:LONGEST_NAME]
         problem = f'there is one column, "{name}", and votes need a task, an annotator and a label'
-        remedy = use("if a character that was not found separates columns", separator=Placeholder("CHARACTER"))
+        remedy = use(
+            "if a character that was not found separates columns",
+            separator=Placeholder("CHARACTER"),
+        )
         return InputError(problem, opened.name, [remedy] if opened.is_text else [])
     values = opened.head(max(CELLS // len(columns), 100))
     if error.lost[0].option == "truth-label" and len(columns) == 2 and "task" in error.known:
-        (other,) = (name for name in columns if name != error.known["task"])  # there is no other choice
+        # there is no other choice
+        (other,) = (name for name in columns if name != error.known["task"])
         return InputError(error.problem, error.where, [use(truth_label=str(other))])
     if of_votes:
-        lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in error.known]  # or several could have it
-        likely = {*error.among, *error.known.values()} if error.among else {*columns}  # one of these has the role
+        # or several could have it
+        lost = [role for role in (TASK, ANNOTATOR, LABEL) if role.name not in error.known]
+        # one of these has the role
+        likely = {*error.among, *error.known.values()} if error.among else {*columns}
         kept = [number for number, name in enumerate(columns) if name in likely]
         tried = [columns[number] for number in kept], [values[number] for number in kept]
         proposed = propose_long(*tried, lost, error.known)
         if not proposed and not error.among and "annotator" not in error.known:
             proposed = propose_wide(*tried)
         if proposed:
-            return InputError(error.problem, error.where, [use(text="if these are the columns", **proposed)])
+            return InputError(
+                error.problem, error.where, [use(text="if these are the columns", **proposed)]
+            )
     problem, remedies = error.brief, list(error.remedies)
     if shape is not None:
         names = list(map(str, shape.votes))
         plain = len(names) <= 50 and not any("," in name or name != name.strip() for name in names)
         if shape.is_transposed or all(map(roles.names_item, shape.votes)):
-            may_be, when = "a table with a row per annotator and a column per task", "if every row is an annotator"
+            may_be, when = (
+                "a table with a row per annotator and a column per task",
+                "if every row is an annotator",
+            )
             given: dict[str, Any] = {"format": "transposed", "annotator": str(shape.ids)}
             given |= {"task": ",".join(names)} if plain else {}
         else:
             may_be, when = "a table with a column per annotator", "if it is"
             given = {"wide": True} | ({"task": str(shape.ids)} if str(shape.ids) else {})
             given |= {"annotator": names} if plain else {}
-        is_clear = not shape.is_transposed and given.get("format") is not None  # the names are those of tasks
+        # the names are those of tasks
+        is_clear = not shape.is_transposed and given.get("format") is not None
         doubt = shape.doubt if is_clear else f"It may be {may_be}, but {shape.doubt}"
         remedies.insert(0, use(when if is_clear else "if it is", **given))
         problem = f"{problem}. {doubt}"
     elif {ANNOTATOR, LABEL} <= set(error.lost) and len(columns) > 2:
         own = "if every annotator has a column of their own"
         remedies.append(use(own, wide=True, annotator=Placeholder("NAME,NAME")))
-    return InputError(f"{problem}. The columns are {describe_columns(columns, values)}", error.where, remedies)
+    return InputError(
+        f"{problem}. The columns are {describe_columns(columns, values)}", error.where, remedies
+    )

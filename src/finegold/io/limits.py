@@ -1,9 +1,11 @@
-"""What a file may ask for: limits that the environment can raise, and the reading of files that may be hostile.
+"""What a file may ask for: limits that the environment can raise, and the reading of files that may
+be hostile.
 
-What may be hostile (workbooks, zstd, streams of Arrow) is parsed in a child process with bounded memory and time
-(`system/child.py`), which takes some 0.4 s to start. Text and gzip are measured as they pass by, zip archives say what
-they unpack to, and Parquet and Arrow say how many rows they have. Sheets become comma-separated text: their library
-allocates every cell between the first and the last one that a sheet names, and may never end with damaged XML.
+What may be hostile (workbooks, zstd, streams of Arrow) is parsed in a child process with bounded
+memory and time (`system/child.py`), which takes some 0.4 s to start. Text and gzip are measured as
+they pass by, zip archives say what they unpack to, and Parquet and Arrow say how many rows they
+have. Sheets become comma-separated text: their library allocates every cell between the first and
+the last one that a sheet names, and may never end with damaged XML.
 """
 
 from __future__ import annotations
@@ -28,31 +30,45 @@ from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_ch
 from finegold.system.memory import available_memory, in_words
 
 DEFAULTS = {
-    "CELLS": 10_000_000,  # of a sheet of a workbook, or of a Parquet or Arrow file (empty cells included)
-    "CLASSES": 10_000,  # that a column of labels may hold
-    "COLUMNS": 20_000,  # of a table
-    "DEPTH": 100,  # of lists and objects inside each other in JSON
-    "LINE": 2**24,  # bytes of one line of JSON Lines, or of a field of a CSV
-    "SECONDS": 60,  # for a library to parse a file in a process of its own, besides a second per megabyte
-    "UNPACKED": 2**26,  # bytes of a compressed file after unpacking, unless PACKED_TIMES its size is more
+    # of a sheet of a workbook, or of a Parquet or Arrow file (empty cells included)
+    "CELLS": 10_000_000,
+    # that a column of labels may hold
+    "CLASSES": 10_000,
+    # of a table
+    "COLUMNS": 20_000,
+    # of lists and objects inside each other in JSON
+    "DEPTH": 100,
+    # bytes of one line of JSON Lines, or of a field of a CSV
+    "LINE": 2**24,
+    # for a library to parse a file in a process of its own, besides a second per megabyte
+    "SECONDS": 60,
+    # bytes of a compressed file after unpacking, unless PACKED_TIMES its size is more
+    "UNPACKED": 2**26,
 }
 CHUNK = 2**20
 AGAIN = "fetch or write the file again"
 PACKED_TIMES = 100
-CELLS_PER_BYTE = 50  # sparse wide tables have about 30
-SPARE_BYTES = 2**32  # of address space for a library in a child, besides what the file needs
-# Thrift's header of a page of Parquet: its kind, two sizes, perhaps a checksum, and a struct that begins with the
-# number of values, whose lowest bit is its sign. Polars asks for 2 EiB if it is negative, and the process ends.
+# sparse wide tables have about 30
+CELLS_PER_BYTE = 50
+# of address space for a library in a child, besides what the file needs
+SPARE_BYTES = 2**32
+# Thrift's header of a page of Parquet: its kind, two sizes, perhaps a checksum, and a struct that
+# begins with the number of values, whose lowest bit is its sign. Polars asks for 2 EiB if it is
+# negative, and the process ends.
 NUMBER, ODD = rb"[\x80-\xff]{0,4}[\x00-\x7f]", re.escape(bytes(range(1, 256, 2)))
 NEGATIVE_PAGE = re.compile(
-    rb"\x15[\x00\x04\x06]\x15%b\x15%b(?:\x15%b)?[\x1c\x2c\x3c\x4c\x5c]\x15[%b]" % (NUMBER, NUMBER, NUMBER, ODD),
+    rb"\x15[\x00\x04\x06]\x15%b\x15%b(?:\x15%b)?[\x1c\x2c\x3c\x4c\x5c]\x15[%b]"
+    % (NUMBER, NUMBER, NUMBER, ODD),
     re.DOTALL,
 )
-MOST_SEARCHED = 2**24  # bytes; headers are a tiny part of larger files, and searching these takes time
+# bytes; headers are a tiny part of larger files, and searching these takes time
+MOST_SEARCHED = 2**24
 QUOTE = ord('"')
 NOT_MARKS = bytes(set(range(256)) - set(b'"[]{}'))
-_QUIET = Lock()  # one thread at a time redirects standard error
-OPENS = 2  # the bit that [ and { have, and ] and } have not
+# one thread at a time redirects standard error
+_QUIET = Lock()
+# the bit that [ and { have, and ] and } have not
+OPENS = 2
 
 
 def limit(name: str) -> int:
@@ -61,7 +77,9 @@ def limit(name: str) -> int:
     try:
         return DEFAULTS[name] if value is None else int(float(value))
     except (ValueError, OverflowError):
-        raise InputError(f"FINEGOLD_MAX_{name} is {value!r}; expected a number, such as {DEFAULTS[name]}") from None
+        raise InputError(
+            f"FINEGOLD_MAX_{name} is {value!r}; expected a number, such as {DEFAULTS[name]}"
+        ) from None
 
 
 def refuse(file: str, excess: str, name: str) -> NoReturn:
@@ -87,9 +105,12 @@ def check_unpacked(name: str, data: Path | bytes, size: int) -> None:
 
 @contextmanager
 def no_panics(name: str, kind: str) -> Iterator[None]:
-    """Raise an InputError for a panic of Rust over a damaged file, and discard the pages that it prints past Python."""
+    """Raise an InputError for a panic of Rust over a damaged file, and discard the pages that it
+    prints past Python.
+    """
     with _QUIET, ExitStack() as undo:
-        with suppress(OSError):  # there is no standard error
+        # there is no standard error
+        with suppress(OSError):
             before = os.dup(2)
             undo.callback(os.close, before)
             undo.callback(os.dup2, before, 2)
@@ -98,17 +119,24 @@ def no_panics(name: str, kind: str) -> Iterator[None]:
         try:
             yield
         except pl.exceptions.PanicException:
-            raise InputError(f"{name} is not a complete {kind.capitalize()} file; {AGAIN}") from None
+            raise InputError(
+                f"{name} is not a complete {kind.capitalize()} file; {AGAIN}"
+            ) from None
 
 
 def check_cells(name: str, data: Path | bytes, kind: str) -> None:
-    """Refuse a small "parquet", "arrow" or "stream" that declares a huge table: nulls and repeats take no bytes."""
+    """Refuse a small "parquet", "arrow" or "stream" that declares a huge table: nulls and repeats
+    take no bytes.
+    """
     size = n_bytes(data)
     most = max(limit("CELLS"), CELLS_PER_BYTE * size)
-    if kind == "stream":  # which has no footer: Polars can only read it as a whole
+    # which has no footer: Polars can only read it as a whole
+    if kind == "stream":
         max_bytes = min(SPARE_BYTES + PACKED_TIMES * size, available_memory())
         try:
-            rows, columns = _in_child("measure_stream", data, most, max_bytes=max_bytes).facts["size"]
+            rows, columns = _in_child("measure_stream", data, most, max_bytes=max_bytes).facts[
+                "size"
+            ]
         except ExhaustedError:
             refuse(name, f"needs more than {in_words(max_bytes)} of memory", "CELLS")
         except FailedError as error:
@@ -117,14 +145,18 @@ def check_cells(name: str, data: Path | bytes, kind: str) -> None:
         scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
         table = scan(data, glob=False, hive_partitioning=False)
         with no_panics(name, kind):
-            rows, columns = int(table.select(pl.len()).collect().item()), len(table.collect_schema())
+            rows, columns = (
+                int(table.select(pl.len()).collect().item()),
+                len(table.collect_schema()),
+            )
     if rows * columns > most:
         refuse(name, f"has {rows:,} rows x {columns:,} columns, more than {most:,} cells", "CELLS")
     if kind == "stream" or size > MOST_SEARCHED:
         return
     if kind == "arrow":
         with no_panics(name, kind):
-            table.null_count().collect()  # reads it once as a whole
+            # reads it once as a whole
+            table.null_count().collect()
     elif NEGATIVE_PAGE.search(data if isinstance(data, bytes) else data.read_bytes()):
         what = "a page declares a negative number of values"
         raise InputError(f"{name} is not a complete Parquet file ({what}); {AGAIN}")
@@ -134,16 +166,23 @@ def unpack_zstd(name: str, data: Path | bytes) -> bytes:
     """Return the text in a file of zstd."""
     most = max(limit("UNPACKED"), PACKED_TIMES * n_bytes(data))
     try:
-        return _in_child("write_unpacked", data, name, most, max_bytes=SPARE_BYTES + 4 * most).content
+        return _in_child(
+            "write_unpacked", data, name, most, max_bytes=SPARE_BYTES + 4 * most
+        ).content
     except ExhaustedError:
         refuse(name, f"unpacks to more than {most:,} bytes", "UNPACKED")
     except FailedError as error:
         reason = str(error)
         if "incomplete frame" in reason:
-            raise InputError(f"{name} is cut short: the zstd data ends too early; {AGAIN}") from None
-        if "utf" in reason.lower():  # Polars says "invalid utf8" or "invalid UTF-8"
+            raise InputError(
+                f"{name} is cut short: the zstd data ends too early; {AGAIN}"
+            ) from None
+        # Polars says "invalid utf8" or "invalid UTF-8"
+        if "utf" in reason.lower():
             raise InputError(f"{name} is not valid UTF-8; save it as UTF-8") from None
-        raise InputError(f"{name} is damaged: it cannot be unpacked with zstd ({reason}); {AGAIN}") from None
+        raise InputError(
+            f"{name} is damaged: it cannot be unpacked with zstd ({reason}); {AGAIN}"
+        ) from None
 
 
 def _in_child(job: str, data: Path | bytes, *arguments: Any, max_bytes: float) -> Answer:
@@ -156,7 +195,9 @@ def _seconds_for(data: Path | bytes) -> float:
 
 
 def write_unpacked(data: Path | bytes, output: IO[bytes], name: str, most: int) -> dict[str, Any]:
-    """Write the lines of a text in zstd (in a child process). Python itself unpacks zstd from 3.14 on only."""
+    """Write the lines of a text in zstd (in a child process). Python itself unpacks zstd from 3.14
+    on only.
+    """
     size = 0
     for batch in pl.scan_lines(data, glob=False).collect_batches():
         text = batch.to_series().str.join("\n").item().encode() + b"\n"
@@ -168,7 +209,9 @@ def write_unpacked(data: Path | bytes, output: IO[bytes], name: str, most: int) 
 
 
 def measure_stream(data: Path | bytes, output: IO[bytes], most_cells: int) -> dict[str, Any]:
-    """Return the size of the table in an Arrow stream, up to the first row too many (in a child process)."""
+    """Return the size of the table in an Arrow stream, up to the first row too many (in a child
+    process).
+    """
     columns = pl.read_ipc_stream(data, n_rows=0).width
     return {"size": pl.read_ipc_stream(data, n_rows=most_cells // max(columns, 1) + 1).shape}
 
@@ -209,17 +252,25 @@ class Nesting:
             depths = self.depth + np.cumsum(np.where(brackets & OPENS, 1, -1))
             self.depth = int(depths[-1])
             if depths.max() > self.most:
-                refuse(self.name, f"has JSON lists and objects nested more than {self.most:,} deep", "DEPTH")
+                refuse(
+                    self.name,
+                    f"has JSON lists and objects nested more than {self.most:,} deep",
+                    "DEPTH",
+                )
         return True
 
 
 # Workbooks
 
-SHEET = "#"  # between the path of a workbook and the name of a sheet
+# between the path of a workbook and the name of a sheet
+SHEET = "#"
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-OLE = b"\xd0\xcf\x11\xe0"  # how an old workbook begins
-PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives of Excel and of OpenDocument
-BYTES_PER_CELL = 200  # that the library and the text need at most
+# how an old workbook begins
+OLE = b"\xd0\xcf\x11\xe0"
+# in the archives of Excel and of OpenDocument
+PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
+# that the library and the text need at most
+BYTES_PER_CELL = 200
 
 
 def read_workbook(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
@@ -230,30 +281,44 @@ def read_workbook(job: str, name: str, data: Path | bytes, *arguments: Any) -> A
     try:
         return _in_child(job, data, name, *arguments, max_bytes=max_bytes)
     except ExhaustedError:
-        excess = f"cannot be read with {in_words(max_bytes)} of memory in {_seconds_for(data):.0f} seconds"
+        excess = (
+            f"cannot be read with {in_words(max_bytes)} of memory in {_seconds_for(data):.0f}"
+            " seconds"
+        )
         refuse(name, f"is damaged, or its cells lie too far apart: it {excess}", "CELLS")
     except FailedError as error:
         reason = " ".join(str(error).partition("Context:")[0].split())[:120]
-        raise InputError(f"{name} is a damaged workbook ({reason}); save it again, or as CSV") from None
+        raise InputError(
+            f"{name} is a damaged workbook ({reason}); save it again, or as CSV"
+        ) from None
 
 
 # What follows runs in the child.
 
 
-def write_sheet(data: Path | bytes, output: IO[bytes], name: str, sheet: str | None) -> dict[str, Any]:
+def write_sheet(
+    data: Path | bytes, output: IO[bytes], name: str, sheet: str | None
+) -> dict[str, Any]:
     """Write the text of a sheet; without a name, there must be one that is not empty."""
     book = _open(data)
     if sheet is not None and sheet not in book.sheet_names:
         raise InputError(f'{name} has no sheet "{sheet}"; it has {_quote(book.sheet_names)}')
     if not book.sheet_names:
         raise InputError(f"{name} is a workbook without sheets; expected one with a table of votes")
-    tables = {title: _rows(name, book, title) for title in ([sheet] if sheet is not None else book.sheet_names)}
+    tables = {
+        title: _rows(name, book, title)
+        for title in ([sheet] if sheet is not None else book.sheet_names)
+    }
     filled = [title for title, rows in tables.items() if not rows.is_empty()]
     if len(filled) > 1:
         path = "FILE" if isinstance(data, bytes) else name
-        raise InputError(f"{name} holds the sheets {_quote(filled)}; choose one: {path}{SHEET}{filled[0]}")
+        raise InputError(
+            f"{name} holds the sheets {_quote(filled)}; choose one: {path}{SHEET}{filled[0]}"
+        )
     if not filled:
-        raise InputError(f'{name}: the sheet "{next(iter(tables))}" is empty; expected a table with a header')
+        raise InputError(
+            f'{name}: the sheet "{next(iter(tables))}" is empty; expected a table with a header'
+        )
     output.write(tables[filled[0]].write_csv(include_header=False).encode())
     return {"sheet": filled[0]}
 
@@ -261,7 +326,9 @@ def write_sheet(data: Path | bytes, output: IO[bytes], name: str, sheet: str | N
 def find_sheets(data: Path | bytes, output: IO[bytes], name: str) -> dict[str, Any]:
     """Return the names of the sheets that are not empty."""
     book = _open(data)
-    return {"sheets": [title for title in book.sheet_names if not _rows(name, book, title).is_empty()]}
+    return {
+        "sheets": [title for title in book.sheet_names if not _rows(name, book, title).is_empty()]
+    }
 
 
 def _open(data: Path | bytes) -> Any:
@@ -271,7 +338,8 @@ def _open(data: Path | bytes) -> Any:
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as archive:
             if "content.xml" in archive.namelist():
-                ParserCreate().Parse(archive.read("content.xml"), True)  # tags that do not match make the library loop
+                # tags that do not match make the library loop
+                ParserCreate().Parse(archive.read("content.xml"), True)
     return fastexcel.read_excel(data)
 
 

@@ -1,6 +1,7 @@
 """The options for reading votes. This is the only place that declares them; see `finegold.options`.
 
-`Reading` has the same names as typed keywords, for the signatures of Python; a test compares the two.
+`Reading` has the same names as typed keywords, for the signatures of Python; a test compares the
+two.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ if TYPE_CHECKING:
     from finegold.io.tables import WatchReading
     from finegold.votes.annotations import Repeated
 
-COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports of annotation tools", "Databases"
+COLUMNS, TEXT, EXPORTS, DATABASES = (
+    "Columns and labels",
+    "Text files",
+    "Exports of annotation tools",
+    "Databases",
+)
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """How to read votes. What is not given is found out from the file.
 
-    `gold` and `watch` are not options of reading: every function that reads votes has them as keywords of its own.
+    `gold` and `watch` are not options of reading: every function that reads votes has them as
+    keywords of its own.
     """
 
     task: str | Sequence[str] | None = option(
@@ -31,8 +38,10 @@ class ReadOptions:
         "The column with the tasks.",
         group=COLUMNS,
         metavar="NAME",
-        doc="The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in "
-        'a transposed table, the columns of the tasks ("Q1,Q2_*").',
+        doc=(
+            "The column of the tasks, if its name is not recognised; in an export, the field that"
+            ' identifies tasks; in a transposed table, the columns of the tasks ("Q1,Q2_*").'
+        ),
     )
     annotator: str | Sequence[str] | None = option(
         None,
@@ -46,51 +55,77 @@ class ReadOptions:
         "The column with the labels.",
         group=COLUMNS,
         metavar="NAME",
-        doc="The column of the votes. If an annotator or a label column is named, the file is read as a plain table.",
+        doc=(
+            "The column of the votes. If an annotator or a label column is named, the file is read"
+            " as a plain table."
+        ),
     )
     wide: bool = option(
         False,
         "The table has one column per annotator.",
         group=COLUMNS,
         kind="flag",
-        doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
-        surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
+        doc=(
+            "The table has a row per task and a column per annotator. Many such tables are"
+            " recognised without it."
+        ),
+        # the studio asks what a row is
+        surfaces=frozenset({"python", "cli"}),
     )
     classes: Sequence[Any] | None = option(
-        None, "All classes, in this order; any other label is an error.", group=COLUMNS, kind="list", metavar="A,B,C"
-    )
-    ordered: Sequence[Any] | None = option(
         None,
-        "All classes, from the lowest to the highest: aggregate adds expected scores; evaluate and agreement use it.",
+        "All classes, in this order; any other label is an error.",
         group=COLUMNS,
         kind="list",
         metavar="A,B,C",
-        doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
+    )
+    ordered: Sequence[Any] | None = option(
+        None,
+        "All classes, from the lowest to the highest: aggregate adds expected scores; evaluate and"
+        " agreement use it.",
+        group=COLUMNS,
+        kind="list",
+        metavar="A,B,C",
+        doc=(
+            "All classes, from the lowest to the highest, instead of `classes`: `Result.scores`"
+            " follows this order."
+        ),
     )
     missing: Sequence[Any] | None = option(
         None,
-        "Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -, ?, {}.",
+        "Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -,"
+        " ?, {}.",
         group=COLUMNS,
         kind="list",
         metavar="A,B",
-        doc='Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The default is '
-        "NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless listed here.",
+        doc=(
+            'Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The'
+            " default is NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`."
+            " -1 is a class unless listed here."
+        ),
     )
     keep_missing: bool = option(
         False,
         "Keep labels such as NA and None as classes.",
         group=COLUMNS,
         kind="flag",
-        doc="Keep words such as NA and None as classes. Only null, NaN and blank then mean that there is no vote.",
+        doc=(
+            "Keep words such as NA and None as classes. Only null, NaN and blank then mean that"
+            " there is no vote."
+        ),
     )
     normalise: bool = option(
         False,
-        "Merge labels and ids that differ only in case, spaces, accents, number format or marks around them.",
+        "Merge labels and ids that differ only in case, spaces, accents, number format or marks"
+        " around them.",
         group=COLUMNS,
         kind="flag",
-        doc="Merge labels that differ only in case, spaces, hyphens, accents, Unicode form, number format or marks "
-        "around them into the most frequent spelling, and ids that differ only in spaces, case, quotes or number "
-        "format. Without it, a warning shows them. If every label is a number, formats are always merged.",
+        doc=(
+            "Merge labels that differ only in case, spaces, hyphens, accents, Unicode form, number"
+            " format or marks around them into the most frequent spelling, and ids that differ only"
+            " in spaces, case, quotes or number format. Without it, a warning shows them. If every"
+            " label is a number, formats are always merged."
+        ),
     )
     alias: Any = option(
         None,
@@ -98,7 +133,10 @@ class ReadOptions:
         group=COLUMNS,
         kind="path",
         metavar="FILE",
-        doc="The class that each spelling of a label means: spelling -> class, or a table with these two columns.",
+        doc=(
+            "The class that each spelling of a label means: spelling -> class, or a table with"
+            " these two columns."
+        ),
     )
     repeated: Repeated = option(
         "first",
@@ -112,23 +150,35 @@ class ReadOptions:
         "Whether votes are sets of labels, such as a;b; by default, the votes decide.",
         group=COLUMNS,
         kind="switch",
-        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If '
-        "None, the votes are sets if the cells hold lists, or if most hold several options; `read` takes False.",
+        doc=(
+            'Whether a vote is a set of labels: a list, or options such as "a;b". The classes are'
+            " then the options. If None, the votes are sets if the cells hold lists, or if most"
+            " hold several options; `read` takes False."
+        ),
     )
-    limit: int | None = option(None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1)
+    limit: int | None = option(
+        None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1
+    )
     encoding: str | None = option(
-        None, "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.", group=TEXT, metavar="NAME"
+        None,
+        "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
+        group=TEXT,
+        metavar="NAME",
     )
     separator: str | None = option(
         None,
         "The character between the columns of a text file, or tab, if it is not found.",
         group=TEXT,
         metavar="CHARACTER",
-        doc='The character between the columns of a text file: one character, or "tab". By default, it is found.',
+        doc=(
+            'The character between the columns of a text file: one character, or "tab". By default,'
+            " it is found."
+        ),
     )
     header: bool | int = option(
         True,
-        "The line with the names of the columns, if a title is above it; 0 if the columns have no names.",
+        "The line with the names of the columns, if a title is above it; 0 if the columns have no"
+        " names.",
         group=TEXT,
         kind="number",
         metavar="N",
@@ -137,16 +187,21 @@ class ReadOptions:
         flag="--header-line",
         constants={
             "--no-header": Constant(
-                0, "The columns have no names: name them by number, e.g. --task 1 --annotator 2 --label 3.", TEXT
+                0,
+                "The columns have no names: name them by number, e.g. --task 1 --annotator 2"
+                " --label 3.",
+                TEXT,
             )
         },
-        doc="The line with the names of the columns, from 1. False or 0 if there is none: columns are then "
-        '"1", "2", ...',
+        doc=(
+            "The line with the names of the columns, from 1. False or 0 if there is none: columns"
+            ' are then "1", "2", ...'
+        ),
     )
     format: str | None = option(
         None,
-        "The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a plain table, transposed "
-        "for a table with one row per annotator.",
+        "The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a"
+        " plain table, transposed for a table with one row per annotator.",
         group=EXPORTS,
         metavar="TOOL",
     )
@@ -155,7 +210,10 @@ class ReadOptions:
         "The question to read, if an export has several; aggregate and convert also accept all.",
         group=EXPORTS,
         metavar="NAME",
-        doc="The question to read, if an export has several. `finegold.read_each` reads all of them.",
+        doc=(
+            "The question to read, if an export has several. `finegold.read_each` reads all of"
+            " them."
+        ),
     )
     include: str | Sequence[str] = option(
         (),
@@ -188,8 +246,10 @@ class ReadOptions:
         example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
-    gold: Any = None  # known truths; see `finegold.read`
-    watch: WatchReading | None = None  # is called with the progress of a long read
+    # known truths; see `finegold.read`
+    gold: Any = None
+    # is called with the progress of a long read
+    watch: WatchReading | None = None
 
     def __post_init__(self) -> None:
         for name, about in options_of(self).items():
@@ -198,21 +258,30 @@ class ReadOptions:
                 raise InputError(f"{name} must be True or False, not {value!r}")
             if about.kind == "choice" and value not in about.choices:
                 choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
-                raise InputError(f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}')
+                raise InputError(
+                    f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}'
+                )
             if about.kind == "number" and value is not None and value < (about.low or 0):
                 raise InputError(f"{name} must be {about.low or 0:g} or more, not {value!r}")
 
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
-        if self.missing is None and not self.keep_missing and self.classes is None and self.alias is None:
+        if (
+            self.missing is None
+            and not self.keep_missing
+            and self.classes is None
+            and self.alias is None
+        ):
             return None
         from finegold.votes.labels import listed_classes, missing_words
 
         missing = [self.missing] if isinstance(self.missing, str) else self.missing
         named = [] if self.classes is None else listed_classes(self.classes)
         named += self.alias.class_of if self.alias else []
-        return missing_words(missing if missing is None else list(missing), self.keep_missing, named)
+        return missing_words(
+            missing if missing is None else list(missing), self.keep_missing, named
+        )
 
     @property
     def names_columns(self) -> bool:
@@ -220,18 +289,26 @@ class ReadOptions:
         return self.wide or self.annotator is not None or self.label is not None
 
     def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults; an empty list says nothing."""
+        """Return the names of the options that differ from their defaults; an empty list says
+        nothing.
+        """
         given = []
         for each in fields(self):
             value = getattr(self, each.name)
             is_plain = value is None or isinstance(value, str | int)
-            is_given = value != each.default if is_plain else not hasattr(value, "__len__") or len(value) > 0
+            is_given = (
+                value != each.default
+                if is_plain
+                else not hasattr(value, "__len__") or len(value) > 0
+            )
             given += [each.name] if "option" in each.metadata and is_given else []
         return given
 
 
 class Reading(TypedDict, total=False):
-    """The fields of `ReadOptions` as typed keywords of functions that read votes; a test compares the two."""
+    """The fields of `ReadOptions` as typed keywords of functions that read votes; a test compares
+    the two.
+    """
 
     task: str | Sequence[str] | None
     annotator: str | Sequence[str] | None

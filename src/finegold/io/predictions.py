@@ -25,7 +25,8 @@ from finegold.votes.merging import ModelOutput, align
 
 Floats = NDArray[np.float64]
 
-MAX_SUM_ERROR = 0.02  # of the probabilities of a task, for rounding; they are normalised then
+# of the probabilities of a task, for rounding; they are normalised then
+MAX_SUM_ERROR = 0.02
 FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
 LIST_CLASSES = use(classes=Placeholder("A,B,C"), text="to list all classes")
 
@@ -34,10 +35,13 @@ class Model(NamedTuple):
     """The predictions of one model, as they were given."""
 
     name: str
-    source: str  # for messages
+    # for messages
+    source: str
     tasks: list[Any]
-    classes: list[Any]  # of the columns
-    probabilities: Floats  # [n, len(classes)]
+    # of the columns
+    classes: list[Any]
+    # [n, len(classes)]
+    probabilities: Floats
 
     def row(self, row: int) -> str:
         return f"{self.source}, row {row + 1:,} (task {self.tasks[row]})"
@@ -47,18 +51,28 @@ class Model(NamedTuple):
 def read_predictions(given: Any, votes: Annotations) -> Predictions:
     """Read the predictions of one or more models.
 
-    given (path, data frame, tuple, mapping or list): One model: a table with a column of tasks and one for each class,
-        or a tuple (tasks, array) or (tasks, array, classes); in place of the array, the output of a Hugging Face
-        pipeline with all scores. Several: a list of such models, or a mapping of their names to them.
+    given (path, data frame, tuple, mapping or list): One model: a table with a column of tasks and
+        one for each class, or a tuple (tasks, array) or (tasks, array, classes); in place of the
+        array, the output of a Hugging Face pipeline with all scores. Several: a list of such
+        models, or a mapping of their names to them.
     votes: The votes, whose classes the predictions must have.
     Returns: The probabilities, in the order of the classes of the votes.
-    Raises (InputError): If classes do not match, if values are not probabilities, or if no task is one of the votes.
+    Raises (InputError): If classes do not match, if values are not probabilities, or if no task is
+        one of the votes.
     """
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
         by_name = {str(name): model for name, model in given.items()}
-    else:  # models without a name are called by their files or numbered
-        several = given if isinstance(given, list) and given and not isinstance(given[0], Mapping) else [given]
-        stems = [Path(model).name.split(".")[0] if isinstance(model, str | Path) else "" for model in several]
+    else:
+        # models without a name are called by their files or numbered
+        several = (
+            given
+            if isinstance(given, list) and given and not isinstance(given[0], Mapping)
+            else [given]
+        )
+        stems = [
+            Path(model).name.split(".")[0] if isinstance(model, str | Path) else ""
+            for model in several
+        ]
         names = [stem or "predictions" for stem in stems]
         by_name = {
             name if names.count(name) == 1 else f"{name} {names[:number].count(name)}": model
@@ -66,27 +80,37 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
         }
     if not by_name:
         raise InputError("there are no predictions; give the predictions of at least one model")
-    return align([_check_output(_model(name, model, votes), votes) for name, model in by_name.items()], votes)
+    return align(
+        [_check_output(_model(name, model, votes), votes) for name, model in by_name.items()], votes
+    )
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
     if isinstance(given, np.ndarray):
-        raise InputError(f"an array of predictions does not say which tasks its rows belong to; {FORMS}")
+        raise InputError(
+            f"an array of predictions does not say which tasks its rows belong to; {FORMS}"
+        )
     if isinstance(given, tuple) and not is_files(given):
         return _of_array(name, given, votes)
     opened = open_table(given)
-    named = votes.columns[0] if votes.columns[0] in opened.columns else None  # as in the votes
+    # as in the votes
+    named = votes.columns[0] if votes.columns[0] in opened.columns else None
     role = TASK if candidates(opened.columns, TASK) else replace(WIDE_TASK, option="")
     with columns_of(opened):
         by_task = find_columns(opened.columns, {role: named})[0]
     classes = [column for column in opened.columns if column != by_task]
-    if len(classes) == 1 and _codes(classes, votes)[0] == MISSING:  # answers without probabilities
+    # answers without probabilities
+    if len(classes) == 1 and _codes(classes, votes)[0] == MISSING:
         answers = read_truth(given, task=by_task, label=classes[0])
         said, known = _codes(to_list(answers.truth), votes), to_list(votes.class_names)
         if (unknown := np.flatnonzero(said == MISSING)).size:
-            problem = f'the answer "{to_list(answers.truth)[unknown[0]]}" is not a class of the votes ({listed(known)})'
+            problem = (
+                f'the answer "{to_list(answers.truth)[unknown[0]]}" is not a class of the votes'
+                f" ({listed(known)})"
+            )
             raise InputError(problem, opened.name, [LIST_CLASSES])
-        return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])  # as if it were certain
+        # as if it were certain
+        return Model(name, opened.name, to_list(answers.task), known, np.eye(len(known))[said])
     table = opened.load(opened.columns, [by_task])
     tasks = table.ids(by_task)
     if (tasks.codes == MISSING).any():
@@ -96,13 +120,17 @@ def _model(name: str, given: Any, votes: Annotations) -> Model:
     columns = [text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() for text in texts]
     probabilities = np.column_stack(columns) if columns else np.empty((len(tasks.codes), 0))
     names = to_list(tasks.names)
-    return Model(name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities)
+    return Model(
+        name, opened.name, [names[code] for code in tasks.codes.tolist()], classes, probabilities
+    )
 
 
 def _codes(classes: list[Any], votes: Annotations) -> Codes:
     """Return the codes of classes, which are spelled as the votes were if these were normalised."""
     rules = votes.hygiene
-    return match(as_classes(classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
+    return match(
+        as_classes(classes, votes.class_names, rules.normalise, rules.alias), votes.class_names
+    )
 
 
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
@@ -113,7 +141,8 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     tasks, output = as_column(given[0]).tolist(), given[1]
     rows = output if isinstance(output, list) and output else [None]
     if all(
-        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row) for row in rows
+        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row)
+        for row in rows
     ):
         # The output of a Hugging Face pipeline: each row is a list of {"label": ..., "score": ...}.
         scores = [{str(score["label"]): float(score["score"]) for score in row} for row in output]
@@ -125,22 +154,38 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
         raise InputError(f"{source} are not an array of numbers; {FORMS}") from None
     if array.ndim != 2 or len(array) != len(tasks) or array.shape[1] != len(classes):
         known = f"{len(tasks):,} tasks and {len(classes):,} classes ({listed(classes)})"
-        raise InputError(f"{source} are an array of shape {array.shape}, but there are {known}; {FORMS}")
+        raise InputError(
+            f"{source} are an array of shape {array.shape}, but there are {known}; {FORMS}"
+        )
     return Model(name, source, tasks, classes, array)
 
 
 def _check_output(model: Model, votes: Annotations) -> ModelOutput:
-    """Return the probabilities in the order of the classes of the votes, after tasks and values were checked."""
+    """Return the probabilities in the order of the classes of the votes, after tasks and values
+    were checked.
+    """
     first: dict[str, int] = {}
     for row, task in enumerate(model.tasks):
         if first.setdefault(text_of(task), row) != row:
-            raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
+            raise InputError(
+                f"{model.row(row)}: the task has several rows of predictions; keep one of them"
+            )
     places = match(model.tasks, votes.task_names)
-    n_unvoted, n_without = int((places == MISSING).sum()), votes.n_tasks - len(np.unique(places[places != MISSING]))
+    n_unvoted, n_without = (
+        int((places == MISSING).sum()),
+        votes.n_tasks - len(np.unique(places[places != MISSING])),
+    )
     are_most = 2 * n_unvoted > len(places) and 2 * n_without > votes.n_tasks
-    if 0 < n_unvoted < len(places) and (n_unvoted == n_without or are_most):  # as many on both sides: ids are shifted
-        text = f"{n_unvoted:,} tasks have no votes, such as {model.tasks[int(np.argmax(places == MISSING))]!r}, and"
-        text = f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are written and numbered"
+    # as many on both sides: ids are shifted
+    if 0 < n_unvoted < len(places) and (n_unvoted == n_without or are_most):
+        text = (
+            f"{n_unvoted:,} tasks have no votes, such as"
+            f" {model.tasks[int(np.argmax(places == MISSING))]!r}, and"
+        )
+        text = (
+            f"{text} {n_without:,} tasks with votes have no predictions; check that tasks are"
+            " written and numbered"
+        )
         warnings.warn(f"{model.source}: {text} alike", FinegoldWarning, stacklevel=2)
     if n_unvoted == len(places):
         seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
@@ -153,24 +198,39 @@ def _check_output(model: Model, votes: Annotations) -> ModelOutput:
             problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
             raise InputError(problem, model.source, [use(text="remove it"), LIST_CLASSES])
         if (codes == code).sum() > 1:
-            raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
+            raise InputError(
+                f'{model.source}: two columns are the class "{known[code]}"; remove one of them'
+            )
     given, columns = model.probabilities, [known[code] for code in codes.tolist()]
-    for wrong, what in ((np.isnan(given), "is missing or not a number"), (given < 0, "is negative")):
+    for wrong, what in (
+        (np.isnan(given), "is missing or not a number"),
+        (given < 0, "is negative"),
+    ):
         if wrong.any():
             row, k = np.argwhere(wrong)[0].tolist()
             value = "" if np.isnan(given[row, k]) else f" ({given[row, k]:.4g})"
-            remedy = "correct it (for logits, give their softmax), or remove the row if the model has no prediction"
-            raise InputError(f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; {remedy}')
+            remedy = (
+                "correct it (for logits, give their softmax), or remove the row if the model has no"
+                " prediction"
+            )
+            raise InputError(
+                f'{model.row(row)}: the probability of "{columns[k]}" {what}{value}; {remedy}'
+            )
     sums = given.sum(axis=1)
     uneven = np.flatnonzero(~(np.abs(sums - 1) <= MAX_SUM_ERROR))
     if uneven.size:
         row = int(uneven[0])
         more = f"; {uneven.size:,} rows are like that" if uneven.size > 1 else ""
         remedy = "Give probabilities (for logits, their softmax; for percentages, a hundredth)"
-        raise InputError(f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. {remedy}")
-    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))  # a class that it does not know: it cannot say
+        raise InputError(
+            f"{model.row(row)}: the probabilities sum to {sums[row]:.4g}, not to 1{more}. {remedy}"
+        )
+    # a class that it does not know: it cannot say
+    ordered = np.full((len(model.tasks), len(known)), 1 / len(codes))
     ordered[:, codes] = given / sums[:, None]
     if lost := [name for code, name in enumerate(known) if code not in codes]:
         what = f"the model does not know {listed(lost)}, so it says nothing for or against"
-        warnings.warn(f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2)
+        warnings.warn(
+            f"{model.source}: {what}; add columns of 0 if it does", FinegoldWarning, stacklevel=2
+        )
     return ModelOutput(model.name, model.tasks, ordered / ordered.sum(axis=1, keepdims=True))

@@ -1,4 +1,6 @@
-"""`read`: files, data frames and databases -> Annotations. All checks of the input happen on this way, once."""
+"""`read`: files, data frames and databases -> Annotations. All checks of the input happen on this
+way, once.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,26 @@ PLAIN = "its columns are taken as task, annotator and label, in this order"
 
 
 @partial(documented, options=ReadOptions)
-def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
+def read(
+    votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]
+) -> Annotations:
     """Read votes from any source.
 
-    votes (path, data frame, rows, columns, Annotations or address of a database): A path, several paths, a pattern or a
-        folder; "-" for standard input, or a binary stream; any data frame that Narwhals knows; a Hugging Face data set,
-        Arrow record batches, an iterable of dicts or of tuples (task, annotator, label), a dict of columns, a NumPy
-        structured array; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they
+    votes (path, data frame, rows, columns, Annotations or address of a database): A path, several
+        paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame
+        that Narwhals knows; a Hugging Face data set, Arrow record batches, an iterable of dicts or
+        of tuples (task, annotator, label), a dict of columns, a NumPy structured array;
+        postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they
         are. Exports of annotation tools are recognised by their content.
-    gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a column of the votes'
-        own table; or True for the column called gold or truth, or for the gold marks of an export.
+    gold (path, data frame, mapping, str or bool): Known truths: task -> class; or the name of a
+        column of the votes' own table; or True for the column called gold or truth, or for the gold
+        marks of an export.
     watch (callable): Is called from time to time with the `Progress` of reading a long file.
-    **reading: How to read the votes: the options of `ReadOptions`. What is not given is found out from the file.
+    **reading: How to read the votes: the options of `ReadOptions`. What is not given is found out
+        from the file.
     Returns: The votes. `counts` says what was left out, and `hygiene` what looks wrong.
-    Raises (InputError): If the votes cannot be read; the message names the file, the row and the column.
+    Raises (InputError): If the votes cannot be read; the message names the file, the row and the
+        column.
 
     Examples
     --------
@@ -65,7 +73,9 @@ def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **r
         accepted = {"repeated", "multi"} if votes.multi or not options.multi else {"repeated"}
         given = [name for name in options.given() if name not in accepted]
         if given:
-            raise InputError(f"{', '.join(given)} cannot be applied to Annotations, which are read already")
+            raise InputError(
+                f"{', '.join(given)} cannot be applied to Annotations, which are read already"
+            )
         return votes if gold is None else with_gold(votes, gold)
     if options.question == ALL:
         remedy = use(question=Placeholder("NAME"), text="to choose one, or call finegold.read_each")
@@ -85,7 +95,8 @@ def read_each(
     gold (path, data frame, mapping, str or bool): Known truths, as in `finegold.read`.
     watch (callable): Is called from time to time with the `Progress` of reading a long file.
     **reading: How to read the votes, as in `finegold.read`. By default, `question` is "all".
-    Returns: The votes by the name of the question. A plain table has one question, with the name "".
+    Returns: The votes by the name of the question. A plain table has one question, with the name
+        "".
     Raises (InputError): If the votes cannot be read.
 
     Examples
@@ -96,17 +107,23 @@ def read_each(
     {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
     questions = _read(votes, _check_options(gold, watch, {"question": ALL, **reading}))
-    warn_of(finding for annotations in questions.values() for finding in annotations.hygiene.findings)
+    warn_of(
+        finding for annotations in questions.values() for finding in annotations.hygiene.findings
+    )
     return questions
 
 
-def _check_options(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) -> ReadOptions:
+def _check_options(
+    gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]
+) -> ReadOptions:
     """Return the options, with one list of classes and with the alias read."""
     options = ReadOptions(gold=gold, watch=watch, **{"multi": False, **reading})
     if options.classes is not None and options.ordered is not None:
         remedies = [leave_out("classes"), leave_out("ordered")]
         raise InputError("classes and ordered both list the classes", remedies=remedies)
-    if options.ordered is not None and (isinstance(options.ordered, str) or len(options.ordered) < 2):
+    if options.ordered is not None and (
+        isinstance(options.ordered, str) or len(options.ordered) < 2
+    ):
         raise InputError("ordered needs at least two classes, from the lowest to the highest")
     classes = options.ordered if options.classes is None else options.classes
     known = gold if gold is None or options.multi is False else as_texts(gold)
@@ -121,7 +138,12 @@ def _check_options(gold: Any, watch: WatchReading | None, reading: Mapping[str, 
 
 def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
     """Return the votes by question. A table has one, without a name."""
-    if is_database(votes) or options.query is not None or options.table is not None or options.params:
+    if (
+        is_database(votes)
+        or options.query is not None
+        or options.table is not None
+        or options.params
+    ):
         votes = open_database(votes, options.query, options.table, options.params)
     if options.encoding is not None or options.separator or options.header != 1:
         votes = with_dialect(votes, options.encoding, options.separator, options.header)
@@ -129,8 +151,16 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
         if options.format not in (None, TABLE, TRANSPOSED):
             problem = f"the format {options.format} is one of files; give a path"
             raise InputError(problem, remedies=[leave_out("format")])
-        named = [name for name in (options.task, options.annotator, options.label) if isinstance(name, str)]
-        return {"": _read_table(votes if isinstance(votes, Table) else open_table(votes, named), options)}
+        named = [
+            name
+            for name in (options.task, options.annotator, options.label)
+            if isinstance(name, str)
+        ]
+        return {
+            "": _read_table(
+                votes if isinstance(votes, Table) else open_table(votes, named), options
+            )
+        }
     sources = sources_of(votes)
     is_plain = options.names_columns or any(not source.header for source in sources)
     export = find_export(sources, options.format, may_be_table=is_plain)
@@ -142,7 +172,9 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
             raise
     if options.names_columns:
         problem = f"an export of {export.title} has no columns to name"
-        columns: dict[str, Any] = {name: None for name in ("label", "annotator", "wide") if name in options.given()}
+        columns: dict[str, Any] = {
+            name: None for name in ("label", "annotator", "wide") if name in options.given()
+        }
         remedies = [use(question=Placeholder("NAME"), **columns), use(format=TABLE)]
         raise InputError(problem, remedies=remedies)
     from finegold.io.exports.read import read_export
@@ -151,9 +183,14 @@ def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
 
 
 def _read_table(opened: Table, options: ReadOptions) -> Annotations:
-    for name, is_given in (("include", options.include), ("question", options.question not in (None, ALL))):
+    for name, is_given in (
+        ("include", options.include),
+        ("question", options.question not in (None, ALL)),
+    ):
         if is_given:
-            problem = f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
+            problem = (
+                f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
+            )
             raise InputError(problem, remedies=[leave_out(name)])
     if options.format == TRANSPOSED:
         if options.label is not None or not isinstance(options.annotator, str | None):
@@ -171,8 +208,12 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
     findings: list[Finding] = []
     if shape is not None and not shape.doubt:
         findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
-        task, annotator = (shape.votes, shape.ids) if shape.is_transposed else (shape.ids, shape.votes)
-        annotations = read_wide(opened, replace(options, task=task, annotator=annotator), shape.is_transposed)
+        task, annotator = (
+            (shape.votes, shape.ids) if shape.is_transposed else (shape.ids, shape.votes)
+        )
+        annotations = read_wide(
+            opened, replace(options, task=task, annotator=annotator), shape.is_transposed
+        )
     else:
         if options.annotator is None and len(opened.sources) > 1:
             opened, findings = name_annotators_by_file(opened, options.task, options.label)
@@ -180,27 +221,40 @@ def _read_table(opened: Table, options: ReadOptions) -> Annotations:
             annotations = read_long(opened, options)
         except LostColumnsError as error:
             explained = explain_lost_columns(error, opened, shape)
-            if options.header or not any(dict(each.options) == PLAIN_COLUMNS for each in explained.remedies):
+            if options.header or not any(
+                dict(each.options) == PLAIN_COLUMNS for each in explained.remedies
+            ):
                 raise explained from None
             annotations = read_long(opened, replace(options, **PLAIN_COLUMNS))
             findings.append(Finding("columns", f"{opened.name} has no header; {PLAIN}"))
         if len(opened.sources) > 1:
             refuse_parts_of_one_table(opened, annotations)
-    return replace(annotations, hygiene=Hygiene(findings).join(annotations.hygiene)) if findings else annotations
+    return (
+        replace(annotations, hygiene=Hygiene(findings).join(annotations.hygiene))
+        if findings
+        else annotations
+    )
 
 
 def read_alias(alias: Any) -> Alias:
     """Return the class of each spelling, of a mapping or of a table with two columns."""
-    # A table may have no header: its first row is then an alias, which counts if such a label occurs.
+    # A table may have no header: its first row is then an alias, which counts if such a label
+    # occurs.
     if isinstance(alias, Alias):
         return alias
-    header, name, pairs = None, "the alias", list(alias.items()) if isinstance(alias, Mapping) else []
+    header, name, pairs = (
+        None,
+        "the alias",
+        list(alias.items()) if isinstance(alias, Mapping) else [],
+    )
     if not isinstance(alias, Mapping):
         opened = open_table(alias)
         name, columns = opened.name, opened.columns
         if len(columns) != 2:
             names = ", ".join(f'"{column}"' for column in columns)
-            raise InputError(f"{name} must have two columns, spellings and classes, but has {names}")
+            raise InputError(
+                f"{name} must have two columns, spellings and classes, but has {names}"
+            )
         table = opened.load(columns)
         header = (text_of(columns[0]), columns[1])
         pairs = list(zip(*(table.rows[column].to_list() for column in columns), strict=True))

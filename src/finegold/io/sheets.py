@@ -1,6 +1,7 @@
 """Sheets that a person fills in: what is shown of each task, and the answers that come back.
 
-A sheet may come back from a spreadsheet: as a workbook, with numbers as floats, more columns, or in another order.
+A sheet may come back from a spreadsheet: as a workbook, with numbers as floats, more columns, or in
+another order.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from finegold.io.tables import Table, open_sources, open_table
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import fold_words, is_missing, spelled_alike
 
-KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
-ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
-CONTENT_KEYS = ("data", "fields")  # where they put what was shown to annotators
+# the column with the names of the tasks; no column of a file is called so
+KEY = "\ntask"
+# what tools call the number of a record
+ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")
+# where they put what was shown to annotators
+CONTENT_KEYS = ("data", "fields")
 MAX_LENGTH = 4000
 MAX_FIELDS = 20
 
@@ -33,8 +37,11 @@ MAX_FIELDS = 20
 # ---- What is shown of a task
 
 
-def content_of_table(opened: Table, task: str | None, votes: Collection[str | None]) -> pl.DataFrame | None:
-    """Return the first values of each task in the columns with neither votes nor truths: these would influence people.
+def content_of_table(
+    opened: Table, task: str | None, votes: Collection[str | None]
+) -> pl.DataFrame | None:
+    """Return the first values of each task in the columns with neither votes nor truths: these
+    would influence people.
 
     `votes` are columns of votes that the user names.
     """
@@ -44,8 +51,12 @@ def content_of_table(opened: Table, task: str | None, votes: Collection[str | No
     shown = [column for column in columns if column not in {by_task, *votes} | usual][:MAX_FIELDS]
     if by_task is None or not shown or not opened.scans:
         return None
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)  # pl.col reads patterns
-    fields = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
+    # pl.col reads patterns
+    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
+    fields = [
+        selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1)
+        for name in shown
+    ]
     with reading(opened.sources[0]):
         rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
         return rows.collect(engine="streaming")
@@ -54,13 +65,22 @@ def content_of_table(opened: Table, task: str | None, votes: Collection[str | No
 def content_of_records(seen: Source) -> pl.DataFrame | None:
     """Return the fields of each record of an export."""
     rows: list[dict[str, str]] = []
-    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
+    # a damaged end of the file was already reported when the votes were read
+    with suppress(DamagedExport):
         for record in read_records(seen):
             if not isinstance(record, dict):
                 continue
-            inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
-            ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
-            plain = {name: value for name, value in inside.items() if isinstance(value, str | int | float | bool)}
+            inside = next(
+                (record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record
+            )
+            ids = [
+                text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)
+            ]
+            plain = {
+                name: value
+                for name, value in inside.items()
+                if isinstance(value, str | int | float | bool)
+            }
             texts = {str(name): text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
             rows.extend({KEY: task} | texts for task in ids)
     names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
@@ -70,10 +90,14 @@ def content_of_records(seen: Source) -> pl.DataFrame | None:
     return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
 
 
-def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]) -> pl.DataFrame:
-    """Return what a person who checks these tasks may see of them: columns that are the same in all rows of a task."""
-    # Columns that hold nothing but classes are left out, because they may give the label away. What cannot be read
-    # shows nothing: reading the votes reports what is wrong.
+def content_of_votes(
+    votes: Any, options: ReadOptions, tasks: Sequence[str], classes: Collection[str]
+) -> pl.DataFrame:
+    """Return what a person who checks these tasks may see of them: columns that are the same in all
+    rows of a task.
+    """
+    # Columns that hold nothing but classes are left out, because they may give the label away. What
+    # cannot be read shows nothing: reading the votes reports what is wrong.
     content = None
     with suppress(InputError, pl.exceptions.PolarsError):
         files = with_dialect(votes, options.encoding, options.separator, options.header)
@@ -87,26 +111,46 @@ def content_of_votes(votes: Any, options: ReadOptions, tasks: Sequence[str], cla
                 content = content_of_records(sources[0])
     if content is None:
         return pl.DataFrame(schema={KEY: pl.String})
-    blind = [KEY, *(c for c in content.columns if c != KEY and not set(content[c].drop_nulls()) <= set(classes))]
+    blind = [
+        KEY,
+        *(
+            c
+            for c in content.columns
+            if c != KEY and not set(content[c].drop_nulls()) <= set(classes)
+        ),
+    ]
     return content.select(selectors.by_name(blind))
 
 
 def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.DataFrame | None:
     """Return the columns of a long table that have one value per task."""
     columns = [str(column) for column in opened.columns]
-    by_task = options.task if isinstance(options.task, str) else next(iter(candidates(columns, TASK)), None)
+    by_task = (
+        options.task
+        if isinstance(options.task, str)
+        else next(iter(candidates(columns, TASK)), None)
+    )
     usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
     others = [c for c in columns if c not in usual | {by_task, options.annotator, options.label}]
     if by_task is None or not others or options.wide or options.format == "transposed":
         return None
     frame = opened.load([by_task, *others]).to_polars()
     texts = [
-        pl.Series(KEY if name == by_task else name, [None if v is None else text_of(v) for v in frame[name].to_list()])
+        pl.Series(
+            KEY if name == by_task else name,
+            [None if v is None else text_of(v) for v in frame[name].to_list()],
+        )
         for name in (by_task, *others)
     ]
     rows = pl.DataFrame(texts).filter(selectors.by_name(KEY).as_expr().is_in(list(tasks)))
-    most = rows.group_by(KEY).agg(selectors.exclude(KEY).n_unique()).select(selectors.exclude(KEY).max())
-    same = [name for name in others if most.height and most[name][0] == 1 and rows[name].n_unique() > 1][:MAX_FIELDS]
+    most = (
+        rows.group_by(KEY)
+        .agg(selectors.exclude(KEY).n_unique())
+        .select(selectors.exclude(KEY).max())
+    )
+    same = [
+        name for name in others if most.height and most[name][0] == 1 and rows[name].n_unique() > 1
+    ][:MAX_FIELDS]
     cut = [selectors.by_name(name).as_expr().str.slice(0, MAX_LENGTH) for name in same]
     return rows.select(KEY, *cut).unique(KEY, keep="first", maintain_order=True) if same else None
 
@@ -115,14 +159,21 @@ def _constant(opened: Table, options: ReadOptions, tasks: Sequence[str]) -> pl.D
 
 
 class Answers(NamedTuple):
-    """A filled sheet: the truth of each task, None where it is blank, and the samples that its rows belong to."""
+    """A filled sheet: the truth of each task, None where it is blank, and the samples that its rows
+    belong to.
+    """
 
     truths: dict[str, str | None]
     samples: set[str]
 
 
 def read_answers(
-    checks: Any, task: str, truth: str, sample: str, tasks: Iterable[str] = (), classes: Iterable[Any] = ()
+    checks: Any,
+    task: str,
+    truth: str,
+    sample: str,
+    tasks: Iterable[str] = (),
+    classes: Iterable[Any] = (),
 ) -> Answers:
     """Read a sheet that was filled in.
 
@@ -133,7 +184,8 @@ def read_answers(
     task, truth, sample : str
         Its columns.
     tasks, classes : iterable
-        The names of the tasks that were drawn, and the classes: what a spreadsheet wrote in another way is found again.
+        The names of the tasks that were drawn, and the classes: what a spreadsheet wrote in another
+        way is found again.
     """
     known = list(classes)
     words = set(map(text_of, known))
@@ -141,12 +193,19 @@ def read_answers(
         rows = [(text_of(name), answer, "", "") for name, answer in checks.items()]
     else:
         opened, columns = open_table(checks), []
-        for name, role in ((task, TASK), (truth, TRUTH)):  # by its name, ignoring case, or else by a usual name
-            alike = [column for column in opened.columns if str(column).strip().casefold() == name.strip().casefold()]
+        # by its name, ignoring case, or else by a usual name
+        for name, role in ((task, TASK), (truth, TRUTH)):
+            alike = [
+                column
+                for column in opened.columns
+                if str(column).strip().casefold() == name.strip().casefold()
+            ]
             columns += alike or candidates(opened.columns, role)
             if len(columns) != (1 if role is TASK else 2):
                 listed = ", ".join(map(str, opened.columns))
-                raise InputError(f'the sheet has no column "{name}"; its columns are {listed}', opened.name)
+                raise InputError(
+                    f'the sheet has no column "{name}"; its columns are {listed}', opened.name
+                )
         by_task, by_truth = columns
         ids = [column for column in opened.columns if str(column).strip().casefold() == sample]
         table = opened.load([by_task, by_truth, *ids], [by_task, *ids])
@@ -159,18 +218,30 @@ def read_answers(
     task_of = _in_known_form(tasks)
     truths: dict[str, str | None] = {}
     for name, answer, _, where in rows:
-        blank = is_missing(answer, fold_words(None)) and (is_missing(answer) or text_of(answer) not in words)
+        blank = is_missing(answer, fold_words(None)) and (
+            is_missing(answer) or text_of(answer) not in words
+        )
         if not name:
             if not blank:
-                raise InputError("there is a truth but no task", where, [use(text="fill in the task or remove it")])
+                raise InputError(
+                    "there is a truth but no task",
+                    where,
+                    [use(text="fill in the task or remove it")],
+                )
             continue
         name = task_of(name)
         if name in truths:
-            raise InputError(f"the task {name!r} is in the sheet more than once", where, [use(text="keep one row")])
+            raise InputError(
+                f"the task {name!r} is in the sheet more than once",
+                where,
+                [use(text="keep one row")],
+            )
         truths[name] = None if blank else text_of(answer).strip()
     spelled = spelled_alike([each for each in truths.values() if each is not None], known)
     class_of = _in_known_form(map(text_of, known))
-    said = {n: None if t is None else class_of(text_of(spelled.get(t, t))) for n, t in truths.items()}
+    said = {
+        n: None if t is None else class_of(text_of(spelled.get(t, t))) for n, t in truths.items()
+    }
     return Answers(said, {text_of(each).strip() for *_, each, _ in rows if not is_missing(each)})
 
 
@@ -185,6 +256,7 @@ def _in_known_form(names: Iterable[str]) -> Callable[[str], str]:
 
     known = set(names)
     n_alike = Counter(map(number_of, known))
-    names_of = {number_of(name): name for name in known if n_alike[number_of(name)] == 1}  # 7 and 007 are two names
+    # 7 and 007 are two names
+    names_of = {number_of(name): name for name in known if n_alike[number_of(name)] == 1}
     names_of.pop(None, None)
     return lambda name: name if name in known else names_of.get(number_of(name), name)

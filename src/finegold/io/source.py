@@ -1,7 +1,8 @@
-"""Files, folders, patterns and streams -> `Source`s: what each file is, how it begins, and whether it is safe to read.
+"""Files, folders, patterns and streams -> `Source`s: what each file is, how it begins, and whether
+it is safe to read.
 
-`sniff` says what a file is, once, from its first bytes, which are kept with the source. What may be hostile is checked
-before anything is decoded (`check_source`, `limits.py`).
+`sniff` says what a file is, once, from its first bytes, which are kept with the source. What may be
+hostile is checked before anything is decoded (`check_source`, `limits.py`).
 """
 
 from __future__ import annotations
@@ -33,15 +34,23 @@ from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io import limits
 from finegold.io.databases import is_database, parse
 
-START = 2**14  # bytes that tell what kind of file it is; they are kept for each of many files
-BOM = b"\xef\xbb\xbf"  # that some editors put in front
-GZIP_HEADER = 31  # zlib's number for data with the header of gzip
-LINES = 20  # that show the separator
-ROWS = 3  # of a table that are kept, beside the header
-LONGEST = 2**24  # bytes of a field, or of a line with one record, which may hold an image
-MOST_EVENTS = 20_000  # of the JSON of one big object
+# bytes that tell what kind of file it is; they are kept for each of many files
+START = 2**14
+# that some editors put in front
+BOM = b"\xef\xbb\xbf"
+# zlib's number for data with the header of gzip
+GZIP_HEADER = 31
+# that show the separator
+LINES = 20
+# of a table that are kept, beside the header
+ROWS = 3
+# bytes of a field, or of a line with one record, which may hold an image
+LONGEST = 2**24
+# of the JSON of one big object
+MOST_EVENTS = 20_000
 QUOTED = re.compile('"[^"]*"')
-UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
+# a separator that hardly ever occurs, so that a line is one field
+UNUSED = "\x1f"
 
 TABLES = {
     ".csv": "csv",
@@ -55,11 +64,17 @@ TABLES = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-TEXT = frozenset({"csv", "tsv", "jsonl"})  # formats that can be compressed
+# formats that can be compressed
+TEXT = frozenset({"csv", "tsv", "jsonl"})
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-EXPORTS = (".json", ".json.gz", ".zip", ".eval", *limits.WORKBOOKS)  # of files in a folder without plain tables
-READABLE = frozenset({*TABLES, *COMPRESSIONS, *limits.WORKBOOKS, ".json", ".zip", ".eval", ".manifest"})
-READABLE_FILES = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
+# of files in a folder without plain tables
+EXPORTS = (".json", ".json.gz", ".zip", ".eval", *limits.WORKBOOKS)
+READABLE = frozenset(
+    {*TABLES, *COMPRESSIONS, *limits.WORKBOOKS, ".json", ".zip", ".eval", ".manifest"}
+)
+READABLE_FILES = (
+    "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
+)
 
 ARROW_STREAM = b"\xff" * 4
 ZIP = b"PK\x03\x04"
@@ -81,20 +96,31 @@ MAGIC_FORMATS = {
 class Source:
     """A file of votes: where it is, how it is written, and what its beginning shows."""
 
-    # `replace` keeps the bytes that were read, so give a source of other data a `Source` of its own.
+    # `replace` keeps the bytes that were read, so give a source of other data a `Source` of its
+    # own.
 
-    name: str  # as the user knows it
+    # as the user knows it
+    name: str
     data: Path | bytes
-    format: str = ""  # csv, tsv, jsonl, json, parquet, arrow or zip; empty if it is none of them
+    # csv, tsv, jsonl, json, parquet, arrow or zip; empty if it is none of them
+    format: str = ""
     compression: str = ""
-    annotator: str = ""  # who cast all votes of the file, if its name tells
-    separator: str = ""  # of the columns of a delimited text; empty to find it
-    header: int = 1  # the line of a delimited text with the names of the columns; 0 if there is none
-    problem: InputError | None = field(default=None, repr=False, compare=False)  # why it is not a table
-    layout: str = ""  # of JSON: list, lines or object
-    record: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # the first object
-    members: tuple[str, ...] = ()  # the names in a zip archive
-    seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
+    # who cast all votes of the file, if its name tells
+    annotator: str = ""
+    # of the columns of a delimited text; empty to find it
+    separator: str = ""
+    # the line of a delimited text with the names of the columns; 0 if there is none
+    header: int = 1
+    # why it is not a table
+    problem: InputError | None = field(default=None, repr=False, compare=False)
+    # of JSON: list, lines or object
+    layout: str = ""
+    # the first object
+    record: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    # the names in a zip archive
+    members: tuple[str, ...] = ()
+    # what was read of the file before
+    seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_delimited(self) -> bool:
@@ -113,7 +139,10 @@ class Source:
         """Open the text for reading bytes, unpacked."""
         content = self.content
         if self.compression == "gzip":
-            return cast(BinaryIO, gzip.open(io.BytesIO(content) if isinstance(content, bytes) else content, "rb"))
+            return cast(
+                BinaryIO,
+                gzip.open(io.BytesIO(content) if isinstance(content, bytes) else content, "rb"),
+            )
         return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
     @property
@@ -128,7 +157,9 @@ class Source:
 
     @property
     def text(self) -> bytes:
-        """The first bytes of a text, unpacked; damage to gzip, which may have several members, ends them."""
+        """The first bytes of a text, unpacked; damage to gzip, which may have several members, ends
+        them.
+        """
         if self.compression == "zstd":
             return cast(bytes, self.content)[:START]
         start, text = self.start, b""
@@ -153,7 +184,8 @@ class Source:
         if self.separator:
             return self.separator
         lines = self.text.removeprefix(BOM).decode(errors="replace").splitlines()
-        lines = lines if len(lines) == 1 or self.is_whole else lines[:-1]  # the last may be cut
+        # the last may be cut
+        lines = lines if len(lines) == 1 or self.is_whole else lines[:-1]
         lines = [line for line in lines[max(self.header - 1, 0) :] if line.strip()][:LINES]
         marks = "\t,;|" if self.format == "tsv" else ",;\t|"
         plain = [QUOTED.sub("", line) for line in lines] or [""]
@@ -166,15 +198,20 @@ class Source:
 
     @cached_property
     def head(self) -> list[tuple[str, ...]]:
-        """The header of a table and, of a delimited text, the next few rows; nothing if these cannot be read."""
+        """The header of a table and, of a delimited text, the next few rows; nothing if these
+        cannot be read.
+        """
         with suppress(InputError, OSError, ValueError, csv.Error, pl.exceptions.PolarsError):
             if self.format == "parquet":
                 return [tuple(pl.scan_parquet(self.data, glob=False).collect_schema().names())]
             if not self.is_delimited or self.record:
                 return []
-            with suppress(csv.Error, UnicodeDecodeError):  # the first bytes will do where they hold one row more
+            # the first bytes will do where they hold one row more
+            with suppress(csv.Error, UnicodeDecodeError):
                 text = io.TextIOWrapper(io.BytesIO(self.text), encoding="utf-8-sig", newline="")
-                reader = csv.reader(islice(text, max(self.header - 1, 0), None), delimiter=self.delimiter)
+                reader = csv.reader(
+                    islice(text, max(self.header - 1, 0), None), delimiter=self.delimiter
+                )
                 rows = [tuple(row) for row in islice(reader, ROWS + 2)]
                 if len(rows) == ROWS + 2 or self.is_whole:
                     return rows[: ROWS + 1]
@@ -195,16 +232,23 @@ class Source:
     @property
     def is_table(self) -> bool:
         """Whether the file could be read as a plain table, whatever wrote it."""
-        return self.layout == "lines" if self.layout else self.format in ("csv", "tsv", "parquet", "arrow")
+        return (
+            self.layout == "lines"
+            if self.layout
+            else self.format in ("csv", "tsv", "parquet", "arrow")
+        )
 
 
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
     """Return the files in a zip archive, which is opened once."""
     if "members" not in source.seen:
         try:
-            with zipfile.ZipFile(io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data) as archive:
+            with zipfile.ZipFile(
+                io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+            ) as archive:
                 source.seen["members"] = archive.infolist()
-        except NotImplementedError as error:  # the version of the format, which damage changes
+        except NotImplementedError as error:
+            # the version of the format, which damage changes
             raise zipfile.BadZipFile(str(error)) from error
     return cast(list[zipfile.ZipInfo], source.seen["members"])
 
@@ -235,7 +279,14 @@ def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], 
             line = skipped + reader.line_num + 1
 
 
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, UnicodeError, csv.Error)
+UNREADABLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    OSError,
+    EOFError,
+    UnicodeError,
+    csv.Error,
+)
 
 
 @contextmanager
@@ -251,7 +302,9 @@ def reading(source: Source) -> Iterator[None]:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole process."""
+    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole
+    process.
+    """
     before = csv.field_size_limit(LONGEST)
     try:
         yield
@@ -260,18 +313,22 @@ def long_fields() -> Iterator[None]:
 
 
 def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
-    """Return how JSON that begins with this text is laid out, and its first object; {} if it is truncated or odd."""
+    """Return how JSON that begins with this text is laid out, and its first object; {} if it is
+    truncated or odd.
+    """
     if text.startswith(b"{"):
         line, end, _ = text.partition(b"\n")
         if not end and not source.is_whole:
             with source.open_bytes() as file:
                 while (line := file.readline(LONGEST).removeprefix(BOM)) and not line.strip():
                     pass
-        with suppress(ValueError):  # of JSON Lines, the first line holds a whole object
+        # of JSON Lines, the first line holds a whole object
+        with suppress(ValueError):
             return "lines", dict(json.loads(line.decode()))
     import ijson
 
-    if text.startswith(b"["):  # the first bytes are at hand, and hold the first object of most files
+    # the first bytes are at hand, and hold the first object of most files
+    if text.startswith(b"["):
         for is_open in (True, False)[: 1 if source.is_whole else 2]:
             with (
                 io.BytesIO(source.text) if is_open else source.open_bytes() as file,
@@ -281,7 +338,8 @@ def _look_at_json(source: Source, text: bytes) -> tuple[str, dict[str, Any]]:
                 item = next(ijson.items(file, "item", use_float=True))
                 return "list", item if isinstance(item, dict) else {}
         return "list", {}
-    builder = ijson.ObjectBuilder()  # of an object over many lines
+    # of an object over many lines
+    builder = ijson.ObjectBuilder()
     with source.open_bytes() as file, suppress(ijson.JSONError):
         skip_bom(file)
         for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
@@ -307,8 +365,11 @@ def is_files(votes: object) -> bool:
 
 
 def sources_of(votes: Any) -> list[Source]:
-    """Return every file meant, in the order given; those of a pattern or a folder are sorted by name."""
-    # Sources that this function made before are returned as they are, so that a file is looked at once.
+    """Return every file meant, in the order given; those of a pattern or a folder are sorted by
+    name.
+    """
+    # Sources that this function made before are returned as they are, so that a file is looked at
+    # once.
     if not isinstance(votes, list | tuple | str | os.PathLike | Source):
         content = votes.read()
         data = content.encode() if isinstance(content, str) else bytes(content)
@@ -338,10 +399,11 @@ def _expand(path: str) -> list[Source]:
     try:
         if target.is_dir():
             return _data_files(target, path)
-        if target.exists():  # also a name that happens to contain * or [
+        # also a name that happens to contain * or [
+        if target.exists():
             return [_regular_file(target)]
         if glob.has_magic(path):
-            matches = map(Path, sorted(glob.glob(str(target), recursive=True)))  # noqa: PTH207 (absolute patterns)
+            matches = map(Path, sorted(glob.glob(str(target), recursive=True)))  # noqa: PTH207
             if files := [_regular_file(file) for file in matches if file.is_file()]:
                 return files
             raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
@@ -349,20 +411,29 @@ def _expand(path: str) -> list[Source]:
             workbook = _regular_file(Path(book).expanduser())
             check_source(workbook)
             return [sheet_text(workbook, sheet)]
-    except (OSError, ValueError) as error:  # a folder that may not be entered, a name that cannot be one
+    except (OSError, ValueError) as error:
+        # a folder that may not be entered, a name that cannot be one
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} cannot be read: {error}; check the name and its permissions") from None
+        raise InputError(
+            f"{path} cannot be read: {error}; check the name and its permissions"
+        ) from None
     folder = target.parent
     if not folder.is_dir():
         raise InputError(f"there is no file {path}; nor is there a folder {folder}")
     names = [entry.name for entry in folder.iterdir()] if os.access(folder, os.R_OK) else []
-    near = " or ".join(str(folder / name) for name in difflib.get_close_matches(target.name, names, n=3))
-    raise InputError(f"there is no file {path}; {f'did you mean {near}?' if near else 'check the name'}")
+    near = " or ".join(
+        str(folder / name) for name in difflib.get_close_matches(target.name, names, n=3)
+    )
+    raise InputError(
+        f"there is no file {path}; {f'did you mean {near}?' if near else 'check the name'}"
+    )
 
 
 def _regular_file(path: Path) -> Source:
-    """Return a file as a source. A pipe, such as <(zcat votes.gz), can be read once only, so it is read whole."""
+    """Return a file as a source. A pipe, such as <(zcat votes.gz), can be read once only, so it is
+    read whole.
+    """
     shown = str(path).encode(errors="backslashreplace").decode()
     if shown != str(path):
         raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
@@ -373,25 +444,40 @@ def _regular_file(path: Path) -> Source:
 
 
 def _data_files(folder: Path, path: str) -> list[Source]:
-    """Return the data files of a folder; if there are none, those of its subfolders, as some tools write them."""
+    """Return the data files of a folder; if there are none, those of its subfolders, as some tools
+    write them.
+    """
     try:
         for inside in (folder.iterdir(), folder.rglob("*")):
-            files = [_regular_file(file) for file in sorted(inside) if file.is_file() and not file.name.startswith(".")]
+            files = [
+                _regular_file(file)
+                for file in sorted(inside)
+                if file.is_file() and not file.name.startswith(".")
+            ]
             tables = [source for source in files if by_extension(source.data)[0]]
-            if sources := tables or [source for source in files if source.name.lower().endswith(EXPORTS)]:
+            if sources := tables or [
+                source for source in files if source.name.lower().endswith(EXPORTS)
+            ]:
                 return sources
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
-    raise InputError(f"the folder {path} holds no data files; Finegold reads {READABLE_FILES} ({', '.join(TABLES)})")
+    raise InputError(
+        f"the folder {path} holds no data files; Finegold reads {READABLE_FILES}"
+        f" ({', '.join(TABLES)})"
+    )
 
 
 def is_workbook(source: Source) -> bool:
-    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by its name."""
+    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by
+    its name.
+    """
     start = b""
     with suppress(zipfile.BadZipFile, OSError):
         start = source.start[: len(ZIP)]
         if start == ZIP:
-            return not limits.PARTS.isdisjoint(member.filename for member in archive_members(source))
+            return not limits.PARTS.isdisjoint(
+                member.filename for member in archive_members(source)
+            )
     return start == limits.OLE or (start == ZIP and source.name.lower().endswith(limits.WORKBOOKS))
 
 
@@ -406,20 +492,25 @@ def sheet_text(source: Source, sheet: str | None = None) -> Source:
 
 def sniff(source: Source) -> Source:
     """Return the source with its format, and with the reason why it is not a table if it is none."""
-    # A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write, becomes UTF-8.
+    # A workbook becomes comma-separated text, and UTF-16, which Excel and survey tools write,
+    # becomes UTF-8.
     if source.format or source.problem:
         return source
     name = source.name
     try:
         start = source.start
     except PermissionError:
-        return replace(source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)"))
+        return replace(
+            source, problem=InputError(f"{name} may not be read; check its permissions (chmod u+r)")
+        )
     except OSError as error:
         return replace(source, problem=InputError(f"{name} cannot be read: {error.strerror}"))
     actual = by_magic(start)
-    if actual or start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{"):  # there is nothing to fear from other text
+    # there is nothing to fear from other text
+    if actual or start.removeprefix(BOM).lstrip()[:1] in (b"", b"[", b"{"):
         check_source(source)
-    with suppress(OSError, UnicodeError):  # those who read it will say so
+    # those who read it will say so
+    with suppress(OSError, UnicodeError):
         if start.startswith((ZIP, limits.OLE)) and is_workbook(source):
             return sheet_text(source)
         if start.startswith(UTF_16):
@@ -436,7 +527,12 @@ def sniff(source: Source) -> Source:
     elif actual in ("SQLite", "DuckDB"):
         problem = f"is a database; read it as {actual.lower()}:///{name}"
         remedies = [use(table=Placeholder("NAME")), use(query=Placeholder('"SELECT ..."'))]
-    elif not format and not is_packed and actual not in ("parquet", "arrow") and (actual or b"\0" in start):
+    elif (
+        not format
+        and not is_packed
+        and actual not in ("parquet", "arrow")
+        and (actual or b"\0" in start)
+    ):
         what = f"its content is {actual}" if actual else "it is binary"
         problem = f"is not a table that Finegold reads: {what}; it reads {READABLE_FILES}"
     source = replace(source, compression=actual if is_packed else compression)
@@ -445,7 +541,9 @@ def sniff(source: Source) -> Source:
     elif actual == MAGIC_FORMATS[ZIP]:
         format = ""
         with suppress(zipfile.BadZipFile, OSError):
-            source = replace(source, members=tuple(member.filename for member in archive_members(source)))
+            source = replace(
+                source, members=tuple(member.filename for member in archive_members(source))
+            )
             format = "zip"
     else:
         with suppress(InputError, OSError, ValueError, RecursionError):
@@ -455,7 +553,8 @@ def sniff(source: Source) -> Source:
                 source = replace(source, layout=layout, record=record)
         if problem:
             format = ""
-        elif (source.record and format in ("", *TEXT)) or (source.layout and not format):  # whatever its name says
+        elif (source.record and format in ("", *TEXT)) or (source.layout and not format):
+            # whatever its name says
             format = "json" if source.layout == "list" else "jsonl"
         elif not format:
             line = (source.text.removeprefix(BOM).lstrip().splitlines() or [b""])[0]
@@ -465,7 +564,9 @@ def sniff(source: Source) -> Source:
 
 
 def by_extension(data: Path | bytes) -> tuple[str, str]:
-    """Return the format and the compression that the name of a file tells; empty texts if it does not."""
+    """Return the format and the compression that the name of a file tells; empty texts if it does
+    not.
+    """
     suffixes = [] if isinstance(data, bytes) else [suffix.lower() for suffix in data.suffixes[-2:]]
     if not suffixes:
         return "", ""
@@ -486,15 +587,24 @@ def by_magic(start: bytes) -> str:
 
 def check_source(source: Source) -> None:
     """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage."""
-    # The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not read.
-    with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    # The unpacked size of gzip and the nesting of JSON are measured in one pass; other text is not
+    # read.
+    with suppress(
+        OSError, zipfile.BadZipFile, pl.exceptions.PolarsError, pl.exceptions.PanicException
+    ):
         start = source.start
         magic = by_magic(start)
         if start.startswith(ZIP):
-            limits.check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
+            limits.check_unpacked(
+                source.name,
+                source.data,
+                sum(member.file_size for member in archive_members(source)),
+            )
             return
         if magic in ("parquet", "arrow"):
-            limits.check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
+            limits.check_cells(
+                source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic
+            )
             return
         packed = magic if magic in ("gzip", "zstd") else ""
         if not packed and (not limits.Nesting(source.name).add(start) or len(start) < START):
@@ -509,9 +619,14 @@ def check_source(source: Source) -> None:
                     if not nesting.add(chunk) and packed != "gzip":
                         return
         except EOFError:
-            raise InputError(f"{source.name} is cut short: the gzip data ends too early; {limits.AGAIN}") from None
+            raise InputError(
+                f"{source.name} is cut short: the gzip data ends too early; {limits.AGAIN}"
+            ) from None
         except (gzip.BadGzipFile, zlib.error) as error:
-            problem = f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {limits.AGAIN}"
+            problem = (
+                f"{source.name} is damaged: it cannot be unpacked with gzip ({error});"
+                f" {limits.AGAIN}"
+            )
             raise InputError(problem) from None
 
 
@@ -533,29 +648,43 @@ WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", 
 
 
 def with_dialect(votes: Any, encoding: str | None, separator: str | None, header: int) -> Any:
-    """Return files as sources that are read as the user says. Without any of these, the votes come back as they are."""
+    """Return files as sources that are read as the user says. Without any of these, the votes come
+    back as they are.
+    """
     mark = WORDS.get(separator or "", separator or "")
     if mark and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
         known = ", ".join(word for word in WORDS if word.isalpha())
-        raise InputError(f"the separator {separator!r} is not one ASCII character, nor one of {known}")
+        raise InputError(
+            f"the separator {separator!r} is not one ASCII character, nor one of {known}"
+        )
     if header < 0:
-        raise InputError(f"the header is on line {header}; expected a line from 1 on, or 0 for no header")
+        raise InputError(
+            f"the header is on line {header}; expected a line from 1 on, or 0 for no header"
+        )
     if encoding is None and not mark and header == 1:
         return votes
     if not is_files(votes):
-        raise InputError("an encoding, a separator and a header are for text files only; leave them out")
+        raise InputError(
+            "an encoding, a separator and a header are for text files only; leave them out"
+        )
     sources = sources_of(votes)
     if encoding is not None:
         try:
             codecs.lookup(encoding)
         except LookupError:
-            raise InputError(f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16') from None
+            raise InputError(
+                f'there is no encoding "{encoding}"; try utf-8, latin-1, cp1252 or utf-16'
+            ) from None
         for number, source in enumerate(sources):
-            with replace(source, compression="gzip" if by_magic(source.start) == "gzip" else "").open_bytes() as file:
+            with replace(
+                source, compression="gzip" if by_magic(source.start) == "gzip" else ""
+            ).open_bytes() as file:
                 data = file.read()
             try:
                 sources[number] = sniff(Source(source.name, data.decode(encoding).encode()))
             except (UnicodeError, LookupError) as error:
-                problem = f"{source.name} is not written in {encoding} ({error}); try another encoding"
+                problem = (
+                    f"{source.name} is not written in {encoding} ({error}); try another encoding"
+                )
                 raise InputError(problem) from None
     return [replace(source, separator=mark, header=int(header)) for source in sources]

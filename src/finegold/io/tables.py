@@ -1,7 +1,9 @@
-"""A table of any source: its column names are known at once, and its rows are read when the columns are chosen.
+"""A table of any source: its column names are known at once, and its rows are read when the columns
+are chosen.
 
-`open_table` takes files, streams, data frames and other objects. `load` reads all rows of some columns, `encode` reads
-them in batches and keeps codes only, and both return the table with these rows.
+`open_table` takes files, streams, data frames and other objects. `load` reads all rows of some
+columns, `encode` reads them in batches and keeps codes only, and both return the table with these
+rows.
 """
 
 from __future__ import annotations
@@ -37,7 +39,15 @@ from finegold.io.source import (
     sources_of,
 )
 from finegold.io.writers import MARK, unescape_cells, unescape_name
-from finegold.votes.encoding import TEXT, Coded, Encoder, Names, encode_column, encode_series, text_of
+from finegold.votes.encoding import (
+    TEXT,
+    Coded,
+    Encoder,
+    Names,
+    encode_column,
+    encode_series,
+    text_of,
+)
 from finegold.votes.frames import names_of
 from finegold.votes.hygiene import Finding
 from finegold.votes.labels import as_cell
@@ -45,10 +55,14 @@ from finegold.votes.labels import as_cell
 if TYPE_CHECKING:
     import narwhals as nw
 
-MOST_ROWS = 2**18  # in a batch
-SHORT = "__is_null__"  # of the last column, where rows with too few fields show
-SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # that hold the labels of one vote
-HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')  # up to the first line end outside quotation marks
+# in a batch
+MOST_ROWS = 2**18
+# of the last column, where rows with too few fields show
+SHORT = "__is_null__"
+# that hold the labels of one vote
+SEVERAL = (list, tuple, set, frozenset, np.ndarray)
+# up to the first line end outside quotation marks
+HEADER = re.compile(rb'[^"\n]*(?:"[^"]*"[^"\n]*)*\n')
 NAN = b"NaN"
 TEXT_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*"|NaN', re.DOTALL)
 
@@ -57,7 +71,8 @@ class Progress(NamedTuple):
     """The progress of a long read."""
 
     rows: int
-    expected: int | None  # of all rows; None where there is no telling
+    # of all rows; None where there is no telling
+    expected: int | None
     seconds: float
 
     @property
@@ -67,7 +82,11 @@ class Progress(NamedTuple):
 
     @property
     def seconds_left(self) -> float | None:
-        return None if self.expected is None else max(self.expected - self.rows, 0) / max(self.rate, 1e-9)
+        return (
+            None
+            if self.expected is None
+            else max(self.expected - self.rows, 0) / max(self.rate, 1e-9)
+        )
 
 
 WatchReading = Callable[[Progress], None]
@@ -75,18 +94,26 @@ WatchReading = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Table:
-    """A table of files, of a data frame or of an export. Rows are there after `load` or `encode` only."""
+    """A table of files, of a data frame or of an export. Rows are there after `load` or `encode`
+    only.
+    """
 
     columns: list[Any] = field(default_factory=list)
     frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
     sources: Sequence[Source] = ()
     scans: Sequence[pl.LazyFrame] = ()
-    is_text: bool = False  # every value is read as text, so that numbers are still to be recognised
-    origin: str = ""  # the votes of an export; empty for the rows of files or of a data frame
-    rows: Mapping[Any, Names] = field(default_factory=dict)  # of the columns that were loaded
-    coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)  # by column, and whether it holds ids
-    lengths: Sequence[int] = ()  # the number of rows of each source
-    mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several types
+    # every value is read as text, so that numbers are still to be recognised
+    is_text: bool = False
+    # the votes of an export; empty for the rows of files or of a data frame
+    origin: str = ""
+    # of the columns that were loaded
+    rows: Mapping[Any, Names] = field(default_factory=dict)
+    # by column, and whether it holds ids
+    coded: Mapping[tuple[Any, bool], Coded] = field(default_factory=dict)
+    # the number of rows of each source
+    lengths: Sequence[int] = ()
+    # columns that were made text, because files have them in several types
+    mixed: frozenset[Any] = frozenset()
     findings: Sequence[Finding] = ()
 
     @property
@@ -102,7 +129,9 @@ class Table:
                 line = 0
                 with suppress(*UNREADABLE):
                     lines = records(source, source.delimiter) if source.is_delimited else iter(())
-                    line = next((line for line, _ in islice(lines, row + bool(source.header), None)), 0)
+                    line = next(
+                        (line for line, _ in islice(lines, row + bool(source.header), None)), 0
+                    )
                 return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
             row -= length
         return f"the data frame, row {row + 1:,}"
@@ -124,7 +153,9 @@ class Table:
 
     def with_annotators(self, names: Sequence[str]) -> Table:
         """Return the table with a column of annotators: one of these names for each file."""
-        return open_sources([replace(file, annotator=name) for file, name in zip(self.sources, names, strict=True)])
+        return open_sources(
+            [replace(file, annotator=name) for file, name in zip(self.sources, names, strict=True)]
+        )
 
     def head(self, rows: int) -> list[list[Any]]:
         """Return the values of each column in the first rows."""
@@ -147,9 +178,16 @@ class Table:
             if isinstance(frame, nw.LazyFrame):
                 try:
                     frame = frame.select(*dict.fromkeys(columns)).collect()
-                except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
-                    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-                    raise InputError(f"the lazy data frame cannot be collected: {reason}") from error
+                except Exception as error:
+                    # anything may be wrong with what the user's own lazy frame is to do
+                    reason = (
+                        str(error).strip().splitlines()[0]
+                        if str(error).strip()
+                        else type(error).__name__
+                    )
+                    raise InputError(
+                        f"the lazy data frame cannot be collected: {reason}"
+                    ) from error
             table = replace(self, rows={name: names_of(frame.get_column(name)) for name in columns})
         else:
             schema, mixed = self._schema(columns, ids)
@@ -167,13 +205,17 @@ class Table:
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
         return table
 
-    def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
+    def encode(
+        self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None
+    ) -> Table:
         """Encode these columns; files are read in batches, and `watch` is called after each."""
         if self.frame is not None:
             return self.load([*ids, *values])
         schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
         columns = {
-            (name, is_id): Encoder(schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed)
+            (name, is_id): Encoder(
+                schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed
+            )
             for names, is_id in ((ids, True), (values, False))
             for name in names
         }
@@ -192,39 +234,65 @@ class Table:
         coded = {}
         for key in list(columns):
             column_codes = columns.pop(key).finish()
-            coded[key] = Coded(column_codes.codes, Names(column_codes.names.values.alias(str(key[0]))))
+            coded[key] = Coded(
+                column_codes.codes, Names(column_codes.names.values.alias(str(key[0])))
+            )
         return replace(self, lengths=lengths, coded=coded, findings=report_headers(headers))
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame, int]]:
         """Yield the number of a source, some of its rows, and how many of them repeated the header."""
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
-            if source.format in ("json", "jsonl"):  # numbers that become text are read as they are written
+            # numbers that become text are read as they are written
+            if source.format in ("json", "jsonl"):
                 types = scan.collect_schema()
-                exact = {name: kind for name, kind in schema.items() if kind == pl.String and types[name] == pl.Float64}
+                exact = {
+                    name: kind
+                    for name, kind in schema.items()
+                    if kind == pl.String and types[name] == pl.Float64
+                }
                 scan = _scan(source, exact) if exact else scan
-            for batch in batches(source, scan, schema.names()):  # what becomes text is written as in a text file
-                columns = [batch.get_column(name) for name, kind in schema.items() if kind == pl.String]
+            # what becomes text is written as in a text file
+            for batch in batches(source, scan, schema.names()):
+                columns = [
+                    batch.get_column(name) for name, kind in schema.items() if kind == pl.String
+                ]
                 texts = [as_text(column) for column in columns if column.dtype not in TEXT]
                 batch = batch.with_columns(texts).cast(schema)
                 yield number, *(without_headers(batch) if self.is_text else (batch, 0))
 
-    def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
-        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of mixed types."""
-        # Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are written.
+    def _schema(
+        self, columns: Sequence[Any], ids: Sequence[Any]
+    ) -> tuple[pl.Schema, frozenset[Any]]:
+        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of
+        mixed types.
+        """
+        # Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are
+        # written.
         if self.is_text:
             return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
         schemas = []
         for source, scan in zip(self.sources, self.scans, strict=True):
             with reading(source):
                 schemas.append(scan.select(columns).collect_schema())
-        types = {name: _common_type([schema[name] for schema in schemas], self.name) for name in columns}
+        types = {
+            name: _common_type([schema[name] for schema in schemas], self.name) for name in columns
+        }
         is_json = any(source.format in ("json", "jsonl") for source in self.sources)
-        fractions = [name for name in columns if is_json and name in ids and types[name] == pl.Float64]
+        fractions = [
+            name for name in columns if is_json and name in ids and types[name] == pl.Float64
+        ]
         mixed = frozenset([name for name, kind in types.items() if kind is None] + fractions)
-        return pl.Schema({name: pl.String() if name in mixed else kind for name, kind in types.items()}), mixed
+        return (
+            pl.Schema(
+                {name: pl.String() if name in mixed else kind for name, kind in types.items()}
+            ),
+            mixed,
+        )
 
     def _expected_rows(self) -> int | None:
-        """Estimate the number of rows: binary files declare it, text files by their size and first lines."""
+        """Estimate the number of rows: binary files declare it, text files by their size and first
+        lines.
+        """
         total = 0
         for source, scan in zip(self.sources, self.scans, strict=True):
             if source.format in ("parquet", "arrow"):
@@ -268,7 +336,10 @@ def open_sources(sources: Sequence[Source]) -> Table:
             raise source.problem
         if not source.is_delimited and (source.separator or source.header != 1):
             kind = source.format.upper()
-            raise InputError(f"{source.name} is {kind}, which has no separator and no header line; leave them out")
+            raise InputError(
+                f"{source.name} is {kind}, which has no separator and no header line; leave"
+                " them out"
+            )
     for number, source in enumerate(sources):
         with reading(source):
             if source.format in ("json", "jsonl"):
@@ -286,19 +357,29 @@ def open_sources(sources: Sequence[Source]) -> Table:
 
 
 def without_headers(batch: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return a batch in which rows that repeat the names of the columns are blank, and how many did."""
+    """Return a batch in which rows that repeat the names of the columns are blank, and how many
+    did.
+    """
     names = batch.columns
     usual = [names[0], names[0].lower(), names[0].upper(), names[0].title()]
     if len(names) < 2 or not batch.get_column(names[0]).is_in(usual).any():
         return batch, 0
-    cells = (pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names)
+    cells = (
+        pl.col(name).str.strip_chars().str.to_lowercase() == name.strip().lower() for name in names
+    )
     repeats = batch.select(pl.all_horizontal(cells)).to_series().fill_null(False)
-    return batch.with_columns(pl.when(~repeats).then(pl.col(name)).alias(name) for name in names), int(repeats.sum())
+    return batch.with_columns(
+        pl.when(~repeats).then(pl.col(name)).alias(name) for name in names
+    ), int(repeats.sum())
 
 
 def report_headers(n: int) -> list[Finding]:
     rows, are = ("row repeats", "is") if n == 1 else ("rows repeat", "are")
-    return [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")] if n else []
+    return (
+        [Finding("headers", f"{n:,} {rows} the names of the columns and {are} left out")]
+        if n
+        else []
+    )
 
 
 def lists_as_text(table: Table, column: Any) -> Table:
@@ -306,7 +387,11 @@ def lists_as_text(table: Table, column: Any) -> Table:
     if table.frame is None:
         text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
         scans = [
-            scan.with_columns(text) if scan.collect_schema()[column].base_type() in (pl.List, pl.Array) else scan
+            (
+                scan.with_columns(text)
+                if scan.collect_schema()[column].base_type() in (pl.List, pl.Array)
+                else scan
+            )
             for scan in table.scans
         ]
         return replace(table, scans=scans)
@@ -329,14 +414,23 @@ def as_text(column: pl.Series) -> pl.Series:
         try:
             return column.cast(pl.String)
         except pl.exceptions.ComputeError:
-            raise InputError(f"the column {column.name} holds bytes that are not text; expected UTF-8") from None
+            raise InputError(
+                f"the column {column.name} holds bytes that are not text; expected UTF-8"
+            ) from None
     values = (column.fill_nan(None) if column.dtype.is_float() else column).to_list()
-    return pl.Series(column.name, [None if value is None else text_of(value) for value in values], dtype=pl.String)
+    return pl.Series(
+        column.name,
+        [None if value is None else text_of(value) for value in values],
+        dtype=pl.String,
+    )
 
 
 def _common_type(types: Sequence[pl.DataType], name: str) -> pl.DataType | None:
-    """Return a dtype that holds the values of all of these unchanged, or None if they must become text."""
-    types = [pl.String() if kind == pl.Binary() else kind for kind in types]  # some writers do not mark text as text
+    """Return a dtype that holds the values of all of these unchanged, or None if they must become
+    text.
+    """
+    # some writers do not mark text as text
+    types = [pl.String() if kind == pl.Binary() else kind for kind in types]
     types = [kind for kind in types if kind != pl.Null()] or types
     are_alike = (
         len(set(types)) == 1
@@ -351,22 +445,28 @@ def _common_type(types: Sequence[pl.DataType], name: str) -> pl.DataType | None:
         return pl.concat(frames, how="vertical_relaxed").schema["column"]
     except pl.exceptions.PolarsError as error:
         detail = str(error).splitlines()[0]
-        raise InputError(f"{name}: the columns have different types from file to file ({detail})") from None
+        raise InputError(
+            f"{name}: the columns have different types from file to file ({detail})"
+        ) from None
 
 
 # One file: its scan, and its rows in batches.
 
 
 def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
-    """Scan a file, and add its annotator. `types` overrides the dtypes that Polars infers for columns of JSON."""
+    """Scan a file, and add its annotator. `types` overrides the dtypes that Polars infers for
+    columns of JSON.
+    """
     data = source.content
     if source.is_delimited:
         scan = scan_delimited(source)
     elif source.format == "jsonl":
         check_lines(source)
         if not isinstance(data, bytes) and any(mark in str(data) for mark in "*?["):
-            data = data.read_bytes()  # Polars takes such a path for a pattern
-        if source.text.startswith(BOM):  # which Polars takes for a part of the first object
+            # Polars takes such a path for a pattern
+            data = data.read_bytes()
+        # which Polars takes for a part of the first object
+        if source.text.startswith(BOM):
             with source.open_bytes() as file:
                 data = file.read().removeprefix(BOM)
         scan = pl.scan_ndjson(data, infer_schema_length=None, schema_overrides=types)
@@ -378,7 +478,11 @@ def _scan(source: Source, types: dict[str, Any] | None = None) -> pl.LazyFrame:
         scan = pl.read_ipc_stream(data).lazy()
     else:
         scan = pl.scan_ipc(data, glob=False, hive_partitioning=False)
-    return scan.select(pl.lit(source.annotator).alias("annotator"), pl.all()) if source.annotator else scan
+    return (
+        scan.select(pl.lit(source.annotator).alias("annotator"), pl.all())
+        if source.annotator
+        else scan
+    )
 
 
 def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
@@ -395,13 +499,22 @@ def _list_of_rows(source: Source, types: dict[str, Any] | None) -> pl.LazyFrame:
         except (ValueError, RecursionError) as error:
             reason = str(error)
         if not rows:
-            remedies = [Remedy(text="write it again"), use(format=Placeholder("TOOL"), when="if a tool wrote it")]
-            raise InputError(f"{source.name} cannot be read as JSON ({reason})", remedies=remedies) from None
+            remedies = [
+                Remedy(text="write it again"),
+                use(format=Placeholder("TOOL"), when="if a tool wrote it"),
+            ]
+            raise InputError(
+                f"{source.name} cannot be read as JSON ({reason})", remedies=remedies
+            ) from None
         for row in rows:
             if not isinstance(row, dict):
-                problem = f'the list holds {row!r:.40}; expected rows, which are objects such as {{"task": 1, ...}}'
+                problem = (
+                    f"the list holds {row!r:.40}; expected rows, which are objects such as"
+                    ' {"task": 1, ...}'
+                )
                 raise InputError(problem, source.name) from None
-            for name, value in row.items():  # Polars wants one type per field, and these have none in common
+            # Polars wants one type per field, and these have none in common
+            for name, value in row.items():
                 if isinstance(value, dict | list):
                     row[name] = json.dumps(value, ensure_ascii=False)
         return as_frame(rows).lazy()
@@ -418,7 +531,11 @@ def _without_nan(source: Source) -> Source:
     with source.open_bytes() as file:
         text = file.read()
     cleaned = TEXT_OR_NAN.sub(lambda match: b"null" if match[0] == NAN else match[0], text)
-    return source if cleaned == text else Source(source.name, cleaned, source.format, annotator=source.annotator)
+    return (
+        source
+        if cleaned == text
+        else Source(source.name, cleaned, source.format, annotator=source.annotator)
+    )
 
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
@@ -426,15 +543,23 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     dialect: dict[str, Any] = {"separator": source.delimiter, "infer_schema": False}
     if not source.header:
         scan = pl.scan_csv(source.content, has_header=False, glob=False, **dialect)
-        return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
+        return scan.rename(
+            {name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)}
+        )
     # Where the first bytes hold the header, Polars need not look for it in the file.
     skipped = source.header - 1
     text = source.text.removeprefix(BOM) + (b"\n" if source.is_whole else b"")
     match = HEADER.match(text.split(b"\n", skipped)[-1])
     header = match[0] if match is not None and match[0].strip() else None
-    start: dict[str, Any] = {"has_header": False, "n_rows": 1, "skip_lines": 0 if header else skipped, "glob": False}
+    start: dict[str, Any] = {
+        "has_header": False,
+        "n_rows": 1,
+        "skip_lines": 0 if header else skipped,
+        "glob": False,
+    }
     rows = pl.scan_csv(header or source.content, **start, **dialect).collect().rows()
-    names = [name or "" for row in rows for name in row]  # as they are in the file: Polars renames duplicates
+    # as they are in the file: Polars renames duplicates
+    names = [name or "" for row in rows for name in row]
     unnamed = names.count("")
     if len(set(names)) < len(names) - max(unnamed - 1, 0):
         if (problem := wrong_header(source)) is not None:
@@ -445,29 +570,38 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     columns = scan.collect_schema().names()
     if any(name.startswith(MARK) for name in columns):
         scan = scan.rename({name: unescape_name(name) for name in columns})
-    if unnamed > 1 and all(names[:-unnamed]):  # commas at the end of every line are no columns
+    # commas at the end of every line are no columns
+    if unnamed > 1 and all(names[:-unnamed]):
         scan = scan.select(scan.collect_schema().names()[:-unnamed])
     return scan
 
 
 def _refuse_repeated_names(table: str, columns: Sequence[Any]) -> NoReturn:
     repeated = ", ".join(f'"{name}"' for name, times in Counter(columns).items() if times > 1)
-    raise InputError(f"{table} has more than one column named {repeated}; give every column its own name")
+    raise InputError(
+        f"{table} has more than one column named {repeated}; give every column its own name"
+    )
 
 
-def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit: int = 0) -> Iterator[pl.DataFrame]:
-    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed."""
+def batches(
+    source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit: int = 0
+) -> Iterator[pl.DataFrame]:
+    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is
+    processed.
+    """
     # Rows of a delimited text may omit so many of the last cells.
 
     with reading(source):
         query, done, may_be_short = scan.select(columns), 0, False
-        declared: int | None = None  # rows, if the file says how many
+        # rows, if the file says how many
+        declared: int | None = None
         if source.is_delimited:
             last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
             query = scan.select(*columns, last)
         elif source.format in ("parquet", "arrow"):
             declared = int(scan.select(pl.len()).collect().item())
-        # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
+        # Polars sees rows with too many fields only if it may not skip the columns that are not
+        # asked for.
         flags = pl.QueryOptFlags(projection_pushdown=not source.is_delimited)
         large = query.collect_batches(engine="streaming", optimizations=flags)
         for batch in (part for each in large for part in each.iter_slices(MOST_ROWS)):
@@ -478,7 +612,8 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
                 may_be_short |= bool(batch.get_column(SHORT).any())
                 batch = unescape_cells(batch.drop(SHORT))
             yield batch
-        if may_be_short and not may_omit:  # Polars fills short rows with nulls; quoted lines may look short, too
+        # Polars fills short rows with nulls; quoted lines may look short, too
+        if may_be_short and not may_omit:
             _, header = next(records(source, source.delimiter))
             line = pl.first()
             is_short = line.str.count_matches(source.delimiter, literal=True) < len(header) - 1
@@ -488,6 +623,9 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
             raise problem
         # Polars ends early, without an error, if one of its threads panics over a damaged file.
         if declared is not None and done != declared:
-            kind, actual = source.format.capitalize(), "more" if done > declared else f"only {done:,}"
+            kind, actual = (
+                source.format.capitalize(),
+                "more" if done > declared else f"only {done:,}",
+            )
             reason = f"it declares {declared:,} rows and has {actual}"
             raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}")

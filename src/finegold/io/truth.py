@@ -29,7 +29,16 @@ from finegold.io.tables import Table, lists_as_text, open_table
 from finegold.results.data import ResultData
 from finegold.system.docstrings import documented
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
-from finegold.votes.encoding import MISSING, Coded, Codes, Names, integer_names, match, text_of, to_list
+from finegold.votes.encoding import (
+    MISSING,
+    Coded,
+    Codes,
+    Names,
+    integer_names,
+    match,
+    text_of,
+    to_list,
+)
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
 from finegold.votes.labels import (
@@ -43,15 +52,21 @@ from finegold.votes.labels import (
     match_ids,
 )
 
-NAMED = 3  # tasks without votes that a warning names
+# tasks without votes that a warning names
+NAMED = 3
 ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
-MANY_GOLD, GOOD_GOLD = 20, 0.95  # truths, and the share of the votes' labels that makes them right
-GAIN = 0.2  # in that share, if ids or codes are shifted, which says that they are
-FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
+# truths, and the share of the votes' labels that makes them right
+MANY_GOLD, GOOD_GOLD = 20, 0.95
+# in that share, if ids or codes are shifted, which says that they are
+GAIN = 0.2
+# fewer gold truths may well be of classes without votes
+FEW_GOLD = 5
 
 
 class GoldColumn(str):
-    """The name of a column of the votes' own table with the gold truths. It is never taken for a path."""
+    """The name of a column of the votes' own table with the gold truths. It is never taken for a
+    path.
+    """
 
 
 class Truth(NamedTuple):
@@ -72,11 +87,11 @@ def read_truth(
 ) -> Truth:
     """Read known truths.
 
-    truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and one of truths, task ->
-        class, or a series indexed by task.
+    truth (path, data frame, mapping or Series): The truths: a table with a column of tasks and one
+        of truths, task -> class, or a series indexed by task.
     task: The column of the tasks, if its name is not recognised.
-    label: The column of the truths. By default it is the one called truth, gold or ground truth, otherwise one that is
-        called as columns of votes are.
+    label: The column of the truths. By default it is the one called truth, gold or ground truth,
+        otherwise one that is called as columns of votes are.
     missing: Values that mean "not known", as in `finegold.read`.
     prefix: Of the options that name the columns; empty if there are none, as for gold.
     Returns: The tasks, each once, and the truth of each.
@@ -85,7 +100,9 @@ def read_truth(
     if isinstance(truth, Truth):
         return truth
     if isinstance(truth, GoldColumn):
-        raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
+        raise InputError(
+            f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out'
+        )
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
         words = fold_words(missing)
         known = [(name, meant) for name, meant in truth.items() if not is_missing(meant, words)]
@@ -94,18 +111,35 @@ def read_truth(
     def with_option(role: Role) -> Role:
         shown = f"truth gold ground_truth {role.shown}" if role is LABEL else role.shown
         option = f"{prefix}{role.option}" if prefix else ""
-        return replace(role, name="truth" if role is LABEL else role.name, option=option, shown=shown)
+        return replace(
+            role, name="truth" if role is LABEL else role.name, option=option, shown=shown
+        )
 
     try:
         opened = open_table(truth)
         columns = opened.columns
         by_name = {with_option(TASK): task}
-        if task is None and list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]:  # Finegold's own output
-            by_name[with_option(TASK)] = None if candidates(columns, TASK) else columns[0]  # tasks come first
-        by_name[with_option(TRUTH if label is None and candidates(columns, TRUTH) else LABEL)] = label
-        truths = [label] if label is not None else candidates(columns, TRUTH) or candidates(columns, LABEL)
-        if task is None and len(columns) == 2 and len(truths) == 1 and not candidates(columns, TASK):
-            by_name[with_option(TASK)] = next((column for column in columns if column != truths[0]), None)
+        # Finegold's own output
+        if task is None and list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]:
+            # tasks come first
+            by_name[with_option(TASK)] = None if candidates(columns, TASK) else columns[0]
+        by_name[with_option(TRUTH if label is None and candidates(columns, TRUTH) else LABEL)] = (
+            label
+        )
+        truths = (
+            [label]
+            if label is not None
+            else candidates(columns, TRUTH) or candidates(columns, LABEL)
+        )
+        if (
+            task is None
+            and len(columns) == 2
+            and len(truths) == 1
+            and not candidates(columns, TASK)
+        ):
+            by_name[with_option(TASK)] = next(
+                (column for column in columns if column != truths[0]), None
+            )
         try:
             with columns_of(opened):
                 by_task, by_truth = find_columns(columns, by_name)
@@ -113,9 +147,12 @@ def read_truth(
             raise explain_lost_columns(error, opened) from None
         table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
         return one_per_task(table, table.ids(by_task), by_truth, missing)
-    except InputError as error:  # options of reading concern the votes and not the truths
+    except InputError as error:
+        # options of reading concern the votes and not the truths
         error.remedies = tuple(
-            each for each in error.remedies if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
+            each
+            for each in error.remedies
+            if all(name.split("_")[0] in ("truth", "labels") for name in each.options)
         )
         raise
 
@@ -123,14 +160,24 @@ def read_truth(
 def read_groups(groups: Any, column: str, task: Any) -> dict[Any, Any]:
     """Read the group of each task from a column of a table."""
     opened = open_table(groups)
-    roles = {TASK: task if task in opened.columns else None, replace(LABEL, name="group", option="group"): column}
+    roles = {
+        TASK: task if task in opened.columns else None,
+        replace(LABEL, name="group", option="group"): column,
+    }
     with columns_of(opened):
         by_task, by_group = find_columns(opened.columns, roles)
     table = opened.encode([by_task], [by_group])
-    return dict(zip(*map(to_list, one_per_task(table, table.ids(by_task), by_group, None, "group")), strict=True))
+    return dict(
+        zip(
+            *map(to_list, one_per_task(table, table.ids(by_task), by_group, None, "group")),
+            strict=True,
+        )
+    )
 
 
-def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None, what: str = "truth") -> Truth:
+def one_per_task(
+    table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None, what: str = "truth"
+) -> Truth:
     """Return the truth of each task of a table in which a task may have several rows."""
     truths = drop_missing(table.values(column), missing)
     if table.is_text:
@@ -147,28 +194,41 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
         row, names = int(wrong[0]), to_list(truths.names)
         task = tasks.codes[row]
         here, elsewhere = names[truths.codes[row]], names[truth_of[task]]
-        problem = f"task {to_list(tasks.names)[task]!r} has the {what} {here!r} here and {elsewhere!r} in another row"
+        problem = (
+            f"task {to_list(tasks.names)[task]!r} has the {what} {here!r} here and {elsewhere!r} in"
+            " another row"
+        )
         raise InputError(problem, table.where(row), [use(text="keep one of them")])
     known = np.flatnonzero(truth_of != MISSING)
     return Truth(tasks.names[known], truths.names[truth_of[known]])
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
-    """Return the column of the votes' own table with the gold truths, or None if they are elsewhere."""
+    """Return the column of the votes' own table with the gold truths, or None if they are
+    elsewhere.
+    """
     if isinstance(gold, str) and gold in columns:
         return str(gold)
     if isinstance(gold, GoldColumn):
-        raise InputError(f'there is no column "{gold}" for the gold; the columns are {", ".join(map(str, columns))}')
+        raise InputError(
+            f'there is no column "{gold}" for the gold; the columns are'
+            f" {', '.join(map(str, columns))}"
+        )
     if gold is not True:
         return None
     matches = candidates(columns, TRUTH)
     if not matches:
-        remedies = [use(gold=Placeholder("NAME"), text="to name it"), use(text="give a file of truths")]
+        remedies = [
+            use(gold=Placeholder("NAME"), text="to name it"),
+            use(text="give a file of truths"),
+        ]
         raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
     return the_only(matches, replace(TRUTH, option="gold"))
 
 
-def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None) -> Truth | None:
+def gold_truth(
+    table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None
+) -> Truth | None:
     """Return the gold truths, from a column of the votes' own table or from another source."""
     if column is not None:
         return one_per_task(table, tasks, column, missing)
@@ -178,57 +238,96 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
 def gold_codes(
     truth: Truth, truths: Codes, names: Names, votes: Sequence[Codes], normalise: bool = False
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
-    """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
+    """Return tasks and truths as codes, for tasks with votes only, and the names of the other
+    tasks.
+    """
     codes = match_ids(to_list(truth.task), names, normalise)
     is_used = (codes != MISSING) & np.isin(codes, votes[0][votes[2] != MISSING])
     return (codes[is_used], truths[is_used]), to_list(truth.task[np.flatnonzero(~is_used)])
 
 
-def find_unused_gold(n_unused: int, n_truths: float = np.inf, gold: Any = None, task: Any = None) -> list[Finding]:
-    """Report truths whose tasks have no votes. If these are most of them, show how each side writes ids."""
-    sides = f": {_sides('gold', gold, task)}; check that ids are written alike" if n_unused * 2 > n_truths else ""
-    return [Finding("gold tasks", f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}")]
+def find_unused_gold(
+    n_unused: int, n_truths: float = np.inf, gold: Any = None, task: Any = None
+) -> list[Finding]:
+    """Report truths whose tasks have no votes. If these are most of them, show how each side writes
+    ids.
+    """
+    sides = (
+        f": {_sides('gold', gold, task)}; check that ids are written alike"
+        if n_unused * 2 > n_truths
+        else ""
+    )
+    return [
+        Finding(
+            "gold tasks",
+            f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}",
+        )
+    ]
 
 
 def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     """Report that most of several truths are classes that nobody voted for."""
-    new = [truth for truth, code in zip(truths, match(truths, labels).tolist(), strict=True) if code == MISSING]
+    new = [
+        truth
+        for truth, code in zip(truths, match(truths, labels).tolist(), strict=True)
+        if code == MISSING
+    ]
     if len(new) < FEW_GOLD or len(new) * 2 <= len(truths) or not len(labels):
         return []
     text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for: "
     text += _sides("gold", new[0], to_list(labels[:1])[0])
-    return [Finding("gold classes", text, (use("if they mean the same", alias=Placeholder("FILE")),))]
+    return [
+        Finding("gold classes", text, (use("if they mean the same", alias=Placeholder("FILE")),))
+    ]
 
 
 def find_shifted_truths(votes: Annotations, truths: Codes, classes: Any) -> list[Finding]:
-    """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted or permuted."""
+    """Report truths that fit the votes far better if ids of tasks or codes of classes are shifted
+    or permuted.
+    """
     known = truths != MISSING
     if votes.multi or known.sum() < MANY_GOLD:
         return []
-    cells, of_cell = np.diff(votes.cell_ptr), np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    cells, of_cell = (
+        np.diff(votes.cell_ptr),
+        np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)),
+    )
     order = np.lexsort((-cells, of_cell))
-    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)  # the most frequent vote on each task
+    # the most frequent vote on each task
+    top = votes.cell_class[order[votes.task_ptr[:-1]]].astype(np.int64)
     agree = float((top == truths)[known].mean())
     n_classes = max(int(truths.max()), int(top.max())) + 1
-    confusion = np.bincount(truths[known] * n_classes + top[known], minlength=n_classes**2).reshape(n_classes, -1)
+    confusion = np.bincount(truths[known] * n_classes + top[known], minlength=n_classes**2).reshape(
+        n_classes, -1
+    )
     if agree >= GOOD_GOLD:
         return []
-    shares: dict[str, float] = {}  # what may be wrong, and by how much more the truths would then agree
-    numbers, values = np.zeros(votes.n_tasks, np.int64), np.arange(n_classes)  # of tasks and classes
+    # what may be wrong, and by how much more the truths would then agree
+    shares: dict[str, float] = {}
+    # of tasks and classes
+    numbers, values = np.zeros(votes.n_tasks, np.int64), np.arange(n_classes)
     with suppress(TypeError, ValueError):
         numbers = np.asarray(votes.task_names, dtype=np.int64)
     with suppress(TypeError, ValueError):
         values = np.array([int(text_of(name)) for name in classes])
-    for first, second, step, what in ((slice(1, None), slice(-1), 1, "low"), (slice(-1), slice(1, None), -1, "high")):
+    for first, second, step, what in (
+        (slice(1, None), slice(-1), 1, "low"),
+        (slice(-1), slice(1, None), -1, "high"),
+    ):
         both = (numbers[first] - numbers[second] == step) & known[second]
         if both.sum() >= max(MANY_GOLD, known.sum() / 2):
-            shares[f"the ids of their tasks are one too {what}"] = float((top[first] == truths[second])[both].mean())
+            shares[f"the ids of their tasks are one too {what}"] = float(
+                (top[first] == truths[second])[both].mean()
+            )
         fits = (values[top] == values[truths] + step)[known]
         shares[f"the codes of their classes are one too {what}"] = float(fits.mean())
     from scipy.optimize import linear_sum_assignment
 
-    shares["the codes of their classes are permuted"] = confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
-    what = max(shares, key=lambda each: shares[each] - (GAIN / 2 if "permuted" in each else 0))  # simple causes first
+    shares["the codes of their classes are permuted"] = (
+        confusion[linear_sum_assignment(-confusion)].sum() / known.sum()
+    )
+    # simple causes first
+    what = max(shares, key=lambda each: shares[each] - (GAIN / 2 if "permuted" in each else 0))
     if shares[what] < agree + max(GAIN, 3 * (0.25 / known.sum()) ** 0.5):
         return []
     text = f"the truths equal the most frequent vote on {agree:.0%} of {int(known.sum()):,} tasks"
@@ -242,51 +341,78 @@ def _sides(what: str, own: Any, voted: Any) -> str:
 
 @documented
 def match_truth(
-    votes: Annotations | ResultData, truth: Any, *, task: str | None = None, label: str | None = None
+    votes: Annotations | ResultData,
+    truth: Any,
+    *,
+    task: str | None = None,
+    label: str | None = None,
 ) -> Key:
     """Match known truths to the tasks and classes of votes or of a result, to judge labels by them.
 
-    Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A warning names tasks that
-    have a truth but are not among the votes.
+    Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A
+    warning names tasks that have a truth but are not among the votes.
 
     votes: What is to be judged.
-    truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or the code of the true
-        class of each task (negative: unknown).
+    truth (path, data frame, mapping, array of class codes or Key): What `read_truth` takes, or the
+        code of the true class of each task (negative: unknown).
     task, label: The columns of the tasks and of the truths.
     Returns: The truths as codes.
     Raises (InputError): If no truth belongs to a task with votes, or none is a class of the votes.
     """
     if isinstance(truth, Key):
         return truth
-    if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (len(votes.task_names),):
+    if (
+        isinstance(truth, np.ndarray)
+        and truth.dtype.kind in "iu"
+        and truth.shape == (len(votes.task_names),)
+    ):
         return key_of_codes(truth, votes.class_names)
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
     annotations = votes.annotations if isinstance(votes, ResultData) else votes
     rules = Hygiene() if annotations is None else annotations.hygiene
     truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     if rules.normalise:
-        names, codes = to_list(votes.task_names), match_ids(tasks, votes.task_names, normalise=True).tolist()
-        tasks = [task if code == MISSING else names[code] for task, code in zip(tasks, codes, strict=True)]
+        names, codes = (
+            to_list(votes.task_names),
+            match_ids(tasks, votes.task_names, normalise=True).tolist(),
+        )
+        tasks = [
+            task if code == MISSING else names[code]
+            for task, code in zip(tasks, codes, strict=True)
+        ]
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
         _refuse_unvoted(key.n_unmatched, of_file, tasks, votes)
     known = len(key.class_names) - key.n_new_classes
     alike = look_alikes(key.class_names[known:], key.class_names[:known])
-    if known and (alike or key.n_unvoted * 2 > key.n_known):  # most truths, or all, are other classes
+    # most truths, or all, are other classes
+    if known and (alike or key.n_unvoted * 2 > key.n_known):
         sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
         if alike:
-            sides = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
+            sides = ", ".join(
+                f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED]
+            )
             sides += ", ..." if len(alike) > NAMED else ""
-            remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
+            remedies = [
+                use("when the votes are read", normalise=True),
+                use(text="write classes alike"),
+            ]
         if key.n_unvoted == key.n_known:
-            problem = f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
+            problem = (
+                f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}"
+            )
             raise InputError(problem, "", remedies)
-        text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
+        text = (
+            f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted"
+            f" for: {sides}"
+        )
         warnings.warn(FinegoldWarning(text, remedies), stacklevel=3)
-    if annotations is not None:  # tasks that only models know come after those with votes
+    # tasks that only models know come after those with votes
+    if annotations is not None:
         warn_of(find_shifted_truths(annotations, key.codes[: annotations.n_tasks], key.class_names))
-    is_new = match(key.unmatched, votes.unlabelled) == MISSING  # the truths of unlabelled tasks are no surprise
+    # the truths of unlabelled tasks are no surprise
+    is_new = match(key.unmatched, votes.unlabelled) == MISSING
     unknown = [key.unmatched[row] for row in np.flatnonzero(is_new).tolist()]
     if n := len(unknown):
         tasks = [*map(str, unknown[:NAMED]), *(["..."] if n > NAMED else [])]
@@ -296,10 +422,14 @@ def match_truth(
     return key
 
 
-def _refuse_unvoted(n_truths: int, of_file: str, tasks: list[Any], votes: Annotations | ResultData) -> NoReturn:
+def _refuse_unvoted(
+    n_truths: int, of_file: str, tasks: list[Any], votes: Annotations | ResultData
+) -> NoReturn:
     remedy = "check that the tasks have the same names as in the votes"
     sides = f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else ""
-    raise InputError(f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; {remedy}{sides}")
+    raise InputError(
+        f"none of the {n_truths:,} truths{of_file} belongs to a task with votes; {remedy}{sides}"
+    )
 
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
@@ -311,23 +441,34 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
     tasks, truths = map(to_list, read_truth(gold, prefix=""))
     key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
     if key.n_unvoted:
-        problem = f"{key.n_unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}"
+        problem = (
+            f"{key.n_unvoted:,} gold truths are not among the classes"
+            f" {to_list(annotations.class_names)}"
+        )
         remedy = use(classes=Placeholder("CLASSES"), text="when the annotations are read")
         raise InputError(problem, remedies=[remedy])
     warn_of_unused_gold(key.n_unmatched)
-    return replace(annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched))
+    return replace(
+        annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched)
+    )
 
 
 class TruthSets(NamedTuple):
     """The true sets of some tasks."""
 
-    task: list[int]  # positions among the tasks of the votes
+    # positions among the tasks of the votes
+    task: list[int]
     sets: list[set[str]]
-    n_unused: int  # truths of tasks without votes
+    # truths of tasks without votes
+    n_unused: int
 
 
-def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label: str | None = None) -> TruthSets:
-    """Match known sets to the tasks of votes. Options are spelled as in the votes if these were normalised."""
+def match_sets(
+    votes: Annotations, truth: Any, *, task: str | None = None, label: str | None = None
+) -> TruthSets:
+    """Match known sets to the tasks of votes. Options are spelled as in the votes if these were
+    normalised.
+    """
     tasks, cells = map(to_list, read_truth(as_texts(truth), task=task, label=label))
     codes = match(tasks, votes.task_names)
     options = to_list(votes.class_names)[:-1]
@@ -343,19 +484,28 @@ def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label
     true = sorted(set().union(*sets))
     if true and known.isdisjoint(true):
         sides = _sides("truths", true[0], options[0] if options else "none")
-        raise InputError(f"none of the {len(sets):,} truths{of_file} holds an option of the votes: {sides}")
+        raise InputError(
+            f"none of the {len(sets):,} truths{of_file} holds an option of the votes: {sides}"
+        )
     return TruthSets(codes[codes != MISSING].tolist(), sets, int((codes == MISSING).sum()))
 
 
 def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Finding]]:
-    """Return the votes with these known sets. Options that nobody chose cannot be known, unless they are listed."""
+    """Return the votes with these known sets. Options that nobody chose cannot be known, unless
+    they are listed.
+    """
     truths, findings = match_sets(votes, gold), []
     code_of = {name: code for code, name in enumerate(to_list(votes.class_names)[:-1])}
     if new := sorted(set().union(*truths.sets) - code_of.keys()):
-        text = f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}, which are not used"
+        text = (
+            f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}, which"
+            " are not used"
+        )
         remedy = use(classes=Placeholder("A,B,C"), text="to list all options")
         findings.append(Finding("gold options", text, (remedy,)))
-    sets = [tuple(sorted(code_of[name] for name in names if name in code_of)) for names in truths.sets]
+    sets = [
+        tuple(sorted(code_of[name] for name in names if name in code_of)) for names in truths.sets
+    ]
     distinct = {codes: number for number, codes in enumerate(sorted(set(sets)))}
     gold_codes = np.full(votes.n_tasks, MISSING, np.int32)
     gold_codes[truths.task] = [distinct[codes] for codes in sets]
@@ -370,6 +520,10 @@ def as_texts(truth: Any) -> Any:
     if not isinstance(truth, Mapping):
         return truth
     return {
-        task: as_cell(sorted(cell, key=str)) if isinstance(cell, list | tuple | set | frozenset) else cell
+        task: (
+            as_cell(sorted(cell, key=str))
+            if isinstance(cell, list | tuple | set | frozenset)
+            else cell
+        )
         for task, cell in truth.items()
     }

@@ -1,4 +1,6 @@
-"""What a judge said, as one of a few meanings: the first answer, the second, a tie, a class, or a failed call."""
+"""What a judge said, as one of a few meanings: the first answer, the second, a tie, a class, or a
+failed call.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from finegold.options import option, options_of
 
 
 class Meaning(IntEnum):
-    """The meaning of a pairwise verdict. FIRST and SECOND are positions, SIDE_A and SIDE_B the systems of the row."""
+    """The meaning of a pairwise verdict. FIRST and SECOND are positions, SIDE_A and SIDE_B the
+    systems of the row.
+    """
 
     FIRST = 0
     SECOND = 1
@@ -31,18 +35,32 @@ FAILURES = {meaning: meaning.name.lower() for meaning in Meaning if meaning >= M
 THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
 GREATER, LESS = r"a ?>+ ?b|b ?<+ ?a|1 ?>+ ?2", r"b ?>+ ?a|a ?<+ ?b|2 ?>+ ?1"
 WORDS = {
-    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}|"
-    rf"(?:{THING} ?)?\(?a\)? (?:wins|won)",
-    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}|"
-    rf"(?:{THING} ?)?\(?b\)? (?:wins|won)",
-    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
-    r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up|(?:it'?s |it is )?a (?:tie|draw)",
-    Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
-    Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
+    Meaning.FIRST: (
+        rf"a|1|1\.0|first|left|{THING} ?\(?(?:a|1|one)|(?:the )?first {THING}|{GREATER}|"
+        rf"(?:{THING} ?)?\(?a\)? (?:wins|won)"
+    ),
+    Meaning.SECOND: (
+        rf"b|2|2\.0|second|right|{THING} ?\(?(?:b|2|two)|(?:the )?second {THING}|{LESS}|"
+        rf"(?:{THING} ?)?\(?b\)? (?:wins|won)"
+    ),
+    Meaning.TIE: (
+        r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|"
+        r"[ab12] ?=+ ?[ab12]|tie ?\(.*|both[ _]?bad|no preference|toss ?up|(?:it'?s |it is )?a"
+        r" (?:tie|draw)"
+    ),
+    Meaning.SIDE_A: (
+        r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate"
+    ),
+    Meaning.SIDE_B: (
+        r"(?:model|system|generator|player|contestant)["
+        r" _]?(?:b|2)|lose|loses|lost|loss|baseline|reference"
+    ),
 }
 PATTERNS = {meaning: re.compile(pattern) for meaning, pattern in WORDS.items()}
-CLEAR = re.compile(  # words that no class of a pointwise question would be
-    rf"first|second|tie|tied|draw|{THING} ?\(?[ab]|(?:the )?(?:first|second) {THING}|[ab12] ?[<>=]+ ?[ab12]|"
+# words that no class of a pointwise question would be
+CLEAR = re.compile(
+    rf"first|second|tie|tied|draw|{THING} ?\(?[ab]|(?:the )?(?:first|second) {THING}|[ab12] ?[<>=]+"
+    r" ?[ab12]|"
     r"(?:model|system)[ _]?[ab12]|win|wins|lose|loses|loss|tie ?\(.*"
 )
 # The verdict inside a longer text. The last match counts, because judges reason first.
@@ -65,7 +83,8 @@ FIELDS = tuple(
         "score|rating|grade",
     )
 )
-# Sentences that say which answer is better. The last one counts here, too. A small "a" alone is an article.
+# Sentences that say which answer is better. The last one counts here, too. A small "a" alone is an
+# article.
 BETTER = re.compile(
     rf"(?<!nor )\b{THING}s?\s*\(?([ab12])\)?\s*(?:is|was|seems|appears)\s+(?:to be\s+)?(?:the\s+)?"
     r"(?:(?!not\b|no\b|never\b|hardly\b)\w+\s+){0,2}?(?:better|best|superior|preferred|preferable|winner)\b|"
@@ -75,21 +94,41 @@ BETTER = re.compile(
     re.IGNORECASE,
 )
 REFUSAL = re.compile(
-    r"\bi(?:'m| am)? ?(?:cannot|can't|can not|won't|will not|am unable|unable|not able|must decline|decline)\b|"
-    r"\brefus(?:e|ed|al)\b|\bas an ai\b|\b(?:i'm|i am) sorry\b|^sorry\b|\bcontent[ _]?(?:filter|policy)\b",
+    r"\bi(?:'m| am)? ?(?:cannot|can't|can not|won't|will not|am unable|unable|not able|must"
+    r" decline|decline)\b|"
+    r"\brefus(?:e|ed|al)\b|\bas an ai\b|\b(?:i'm|i am) sorry\b|^sorry\b|\bcontent["
+    r" _]?(?:filter|policy)\b",
     re.IGNORECASE,
 )
 ERROR = re.compile(
-    r"^\W*(?:api[ _]?)?(?:error|exception|failed to|failure:|timeout|time-?out|traceback|http ?[45]\d\d)\b|"
-    r"\btimed out\b|\brate[ _]?limit|\b(?:timeout|api|connection|server) ?error\b|\b(?:call|request) failed\b|"
+    r"^\W*(?:api[ _]?)?(?:error|exception|failed to|failure:|timeout|time-?out|traceback|http"
+    r" ?[45]\d\d)\b|"
+    r"\btimed out\b|\brate[ _]?limit|\b(?:timeout|api|connection|server)"
+    r" ?error\b|\b(?:call|request) failed\b|"
     r"\boverloaded\b|^\$error\$$",
     re.IGNORECASE,
 )
 NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+)?")
-NO_ERROR = {"", "none", "null", "nan", "false", "0", "ok", "success", "succeeded", "completed", "done", "no", "200"}
+NO_ERROR = {
+    "",
+    "none",
+    "null",
+    "nan",
+    "false",
+    "0",
+    "ok",
+    "success",
+    "succeeded",
+    "completed",
+    "done",
+    "no",
+    "200",
+}
 NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
-MOST_ODD = 0.1  # share of other numbers from which 1 and 2 do not mean the first and the second answer
-LONGEST_CLASS, MOST_WORDS = 40, 5  # longer pointwise verdicts are text that hides its verdict
+# share of other numbers from which 1 and 2 do not mean the first and the second answer
+MOST_ODD = 0.1
+# longer pointwise verdicts are text that hides its verdict
+LONGEST_CLASS, MOST_WORDS = 40, 5
 
 
 def meaning_of(text: str | None) -> Meaning:
@@ -100,7 +139,8 @@ def meaning_of(text: str | None) -> Meaning:
         for meaning, pattern in PATTERNS.items():
             if pattern.fullmatch(said):
                 return meaning
-        if (number := number_of(said)) is not None and 1 < number < 2:  # AlpacaEval: 1 is the first, 2 the second
+        # AlpacaEval: 1 is the first, 2 the second
+        if (number := number_of(said)) is not None and 1 < number < 2:
             return Meaning.FIRST if number < 1.5 else Meaning.SECOND
     return _failure_of(text)
 
@@ -121,7 +161,9 @@ def _option(default: Any, help: str, **about: Any) -> Any:
 
 @dataclass(frozen=True)
 class LogReading:
-    """How to read a log of judges. This is the only place that declares these options; see `finegold.options`."""
+    """How to read a log of judges. This is the only place that declares these options; see
+    `finegold.options`.
+    """
 
     item: str | None = _option(None, "The column with the items.")
     judge: str | None = _option(None, "The column with the judges.")
@@ -133,7 +175,10 @@ class LogReading:
     cost: str | None = _option(None, "The column with the price of the call.")
     error: str | None = _option(None, "The column with the error or the status of the call.")
     kind: str | None = _option(
-        None, "Whether verdicts compare two answers or judge one.", kind="choice", choices=("pairwise", "pointwise")
+        None,
+        "Whether verdicts compare two answers or judge one.",
+        kind="choice",
+        choices=("pairwise", "pointwise"),
     )
     verdicts: str = _option(
         "position",
@@ -143,7 +188,8 @@ class LogReading:
     )
     verdict_pattern: str | None = _option(
         None,
-        "A regular expression that finds the verdict in a text: its first group. The last match counts.",
+        "A regular expression that finds the verdict in a text: its first group. The last match"
+        " counts.",
         metavar="REGEX",
     )
     verdict_map: Mapping[str, str] | str | None = _option(
@@ -151,25 +197,38 @@ class LogReading:
         "What verdicts mean: A, B or tie, or the name of a class. Several are separated by commas.",
         metavar="X=A,Y=B",
     )
-    gold: str | None = None  # the column with known truths; the readers have it as a keyword of their own
+    # the column with known truths; the readers have it as a keyword of their own
+    gold: str | None = None
 
     def __post_init__(self) -> None:
         for name, about in options_of(self).items():
             if about.choices and (value := getattr(self, name)) not in (None, *about.choices):
-                raise InputError(f'{name} must be "{about.choices[0]}" or "{about.choices[1]}", not {value!r}')
+                raise InputError(
+                    f'{name} must be "{about.choices[0]}" or "{about.choices[1]}", not {value!r}'
+                )
         try:
             re.compile(self.verdict_pattern or "")
         except re.error as error:
-            problem = f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression: {error}"
+            problem = (
+                f"the pattern of verdicts {self.verdict_pattern!r} is not a regular expression:"
+                f" {error}"
+            )
             raise InputError(problem) from None
         if isinstance(self.verdict_map, str):
             pairs = [part.rpartition("=") for part in self.verdict_map.split(",")]
             if not all(sign and word.strip() and meant.strip() for word, sign, meant in pairs):
-                raise InputError(f"the map of verdicts needs pairs such as 1=A,2=B,3=tie, not {self.verdict_map!r}")
-            object.__setattr__(self, "verdict_map", {word: meant.strip() for word, _, meant in pairs})
+                raise InputError(
+                    "the map of verdicts needs pairs such as 1=A,2=B,3=tie, not"
+                    f" {self.verdict_map!r}"
+                )
+            object.__setattr__(
+                self, "verdict_map", {word: meant.strip() for word, _, meant in pairs}
+            )
 
     def said(self, text: str) -> str | None:
-        """Return the verdict in the text, in the words of the user; None if the pattern is not in it."""
+        """Return the verdict in the text, in the words of the user; None if the pattern is not in
+        it.
+        """
         if self.verdict_pattern is not None:
             matches = list(re.finditer(self.verdict_pattern, text))
             if not matches:
@@ -180,27 +239,42 @@ class LogReading:
         return meant.get(_plain(text), text)
 
     def meanings(self, texts: Iterable[str], what: str = "verdicts") -> dict[str, Meaning]:
-        """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside them."""
+        """Return what each pairwise verdict means. What 0 and 3 mean depends on the numbers beside
+        them.
+        """
         counts = Counter(texts)
         parts = {text: self.said(text) for text in counts}
-        meanings = {text: Meaning.UNREADABLE if part is None else meaning_of(part) for text, part in parts.items()}
-        all_numbers = {text: number_of(_plain(part)) for text, part in parts.items() if part is not None}
+        meanings = {
+            text: Meaning.UNREADABLE if part is None else meaning_of(part)
+            for text, part in parts.items()
+        }
+        all_numbers = {
+            text: number_of(_plain(part)) for text, part in parts.items() if part is not None
+        }
         numbers = {text: number for text, number in all_numbers.items() if number is not None}
         values = set(numbers.values())
-        odd = [text for text, number in numbers.items() if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2]
-        if sum(counts[text] for text in odd) > MOST_ODD * sum(
-            counts[text] for text in numbers
-        ):  # a scale of preferences, such as 1 to 7
+        odd = [
+            text
+            for text, number in numbers.items()
+            if number not in (-1, 0, 0.5, 3) and not 1 <= number <= 2
+        ]
+        # a scale of preferences, such as 1 to 7
+        if sum(counts[text] for text in odd) > MOST_ODD * sum(counts[text] for text in numbers):
             return meanings | dict.fromkeys(numbers, Meaning.UNREADABLE)
         of_number: dict[float, Meaning] = {3: Meaning.TIE} if values <= {1, 2, 3} else {}
         if values == {0, 1}:
             remedy = use("if 1 means the first answer", verdict_map=Placeholder("1=A,0=B"))
-            raise InputError(f"the {what} are 0 and 1, which may mean several things", remedies=[remedy])
-        if values <= {0, 0.5, 1} and 0.5 in values:  # points of the first answer
+            raise InputError(
+                f"the {what} are 0 and 1, which may mean several things", remedies=[remedy]
+            )
+        # points of the first answer
+        if values <= {0, 0.5, 1} and 0.5 in values:
             of_number = {0: Meaning.SECOND, 0.5: Meaning.TIE, 1: Meaning.FIRST}
         elif values <= {-1, 0, 1}:
             of_number = {-1: Meaning.SECOND, 0: Meaning.TIE, 1: Meaning.FIRST}
-        return meanings | {text: of_number[number] for text, number in numbers.items() if number in of_number}
+        return meanings | {
+            text: of_number[number] for text, number in numbers.items() if number in of_number
+        }
 
 
 def number_of(text: str) -> float | None:
@@ -210,7 +284,9 @@ def number_of(text: str) -> float | None:
 
 
 def is_clearly_pairwise(texts: Iterable[str]) -> bool:
-    """Return whether verdicts speak of a first or second answer, a tie or a win, as classes would not."""
+    """Return whether verdicts speak of a first or second answer, a tie or a win, as classes would
+    not.
+    """
     return any(CLEAR.fullmatch(said) for text in texts for said in _candidates(text))
 
 

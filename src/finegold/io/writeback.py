@@ -1,4 +1,6 @@
-"""Labels back into the tool that the votes came from: its export is read again and written with suggestions."""
+"""Labels back into the tool that the votes came from: its export is read again and written with
+suggestions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any, NamedTuple
 
 from finegold.errors import InputError, Placeholder, use
 from finegold.io.exports import find_export
-from finegold.io.exports.base import SEVERAL, DamagedExport, Export, need, read_records, with_numbers
+from finegold.io.exports.base import (
+    SEVERAL,
+    DamagedExport,
+    Export,
+    need,
+    read_records,
+    with_numbers,
+)
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from finegold.io.source import Source, sources_of
 from finegold.results.data import ResultData
@@ -19,12 +28,14 @@ from finegold.votes.encoding import text_of, to_list
 
 
 class Label(NamedTuple):
-    name: Any  # of a class, or a list of options
+    # of a class, or a list of options
+    name: Any
     confidence: float
     agent: str
 
 
-Labels = Mapping[str | None, Mapping[str, Label]]  # by question and task
+# by question and task
+Labels = Mapping[str | None, Mapping[str, Label]]
 
 
 @documented
@@ -41,15 +52,15 @@ def write_back(
 
     Labels become predictions (Label Studio) or suggestions (Argilla).
 
-    result (Result or mapping of str to Result): The labels of one question, or of several by the names that
-        `finegold.read_each` gives them.
+    result (Result or mapping of str to Result): The labels of one question, or of several by the
+        names that `finegold.read_each` gives them.
     export (path or sequence of paths): The files that the votes were read from.
     path (str or Path): The JSON file to write.
     format: The tool that wrote the export, if it is not recognised.
     question: The question that the labels are for, if the export has several.
     task: The field that identifies tasks, if the votes were read with it.
-    Raises (InputError): If labels cannot be written back into such files, or if no label belongs to a task of the
-        export.
+    Raises (InputError): If labels cannot be written back into such files, or if no label belongs to
+        a task of the export.
 
     Examples
     --------
@@ -59,14 +70,18 @@ def write_back(
     """
     sources = sources_of(export)
     tool = writable(sources, format)
-    results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
+    results: Mapping[Any, ResultData] = (
+        result if isinstance(result, Mapping) else {question: result}
+    )
     labels: dict[str | None, dict[str, Label]] = {}
     for name, labelled in results.items():
         classes = to_list(labelled.label) if labelled.label_sets is None else labelled.sets()
         rows = zip(to_list(labelled.task_names), classes, labelled.confidence.tolist(), strict=True)
         agent = f"finegold {labelled.method}"
         # By the text of the task: the export may have the text "7" where the result has the number.
-        labels[name] = {text_of(task): Label(label, confidence, agent) for task, label, confidence in rows}
+        labels[name] = {
+            text_of(task): Label(label, confidence, agent) for task, label, confidence in rows
+        }
 
     def suggest(record: Any) -> list[tuple[dict[str, Any], int]]:
         return [TOOLS[tool.name](record, labels, task)]
@@ -78,15 +93,16 @@ def write_back(
                 try:
                     for record, n_labels in with_numbers(read_records(seen), suggest):
                         file.write(",\n" if n_records else "[\n")
-                        file.write(
-                            json.dumps(record, ensure_ascii=False)
-                        )  # json.dump would not use the compiled encoder
+                        # json.dump would not use the compiled encoder
+                        file.write(json.dumps(record, ensure_ascii=False))
                         n_records, n_given = n_records + 1, n_given + n_labels
                 except DamagedExport as error:
                     raise error.of_tool(seen, tool) from None
             file.write("\n]\n")
         if not n_given:
-            raise InputError("no label belongs to a task of the export; give the one that the votes came from")
+            raise InputError(
+                "no label belongs to a task of the export; give the one that the votes came from"
+            )
 
 
 def writable(sources: Sequence[Source], format: str | None) -> Export:
@@ -94,38 +110,68 @@ def writable(sources: Sequence[Source], format: str | None) -> Export:
     export = find_export(sources, format)
     if export is None or export.name not in TOOLS:
         what = "plain tables" if export is None else f"exports of {export.title}"
-        raise InputError(f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}")
+        raise InputError(
+            f"labels cannot be written back into {what}; they can for {' and '.join(TOOLS)}"
+        )
     return export
 
 
-def _suggest_to_argilla(record: Any, labels: Labels, task: str | None) -> tuple[dict[str, Any], int]:
-    """Return a record, as `dataset.records.from_json` takes it, with suggestions, which replace older ones."""
+def _suggest_to_argilla(
+    record: Any, labels: Labels, task: str | None
+) -> tuple[dict[str, Any], int]:
+    """Return a record, as `dataset.records.from_json` takes it, with suggestions, which replace
+    older ones.
+    """
     if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
-        raise DamagedExport("found no record with its responses", "suggestions need dataset.records.to_json(FILE)")
+        raise DamagedExport(
+            "found no record with its responses", "suggestions need dataset.records.to_json(FILE)"
+        )
     responses = need(record, "responses", dict)
     name = record.get("id") if task is None else need(record, "fields", dict).get(task)
-    given = {question: known[text_of(name)] for question, known in labels.items() if text_of(name) in known}
+    given = {
+        question: known[text_of(name)]
+        for question, known in labels.items()
+        if text_of(name) in known
+    }
     suggestions = dict(record.get("suggestions") or {})
     for question, label in given.items():
         if question is None and len(responses) != 1:
             raise DamagedExport("the record answers several questions", ASK_QUESTION)
         asked = next(iter(responses)) if question is None else question
-        value = _in_words_of([response["value"] for response in responses.get(asked, [])], label.name)
+        value = _in_words_of(
+            [response["value"] for response in responses.get(asked, [])], label.name
+        )
         suggestions[asked] = {"value": value, "score": label.confidence, "agent": label.agent}
     return {**record, "suggestions": suggestions}, len(given)
 
 
-def _predict_for_label_studio(record: Any, labels: Labels, task: str | None) -> tuple[dict[str, Any], int]:
-    """Return a task, as Import takes it, with one prediction, which holds the labels for all questions."""
-    if not isinstance(record, dict) or "data" not in record or not any(name in record for name in ANNOTATIONS):
-        raise DamagedExport("found no task with its data and annotations", f"predictions need the full one: {REMEDY}")
+def _predict_for_label_studio(
+    record: Any, labels: Labels, task: str | None
+) -> tuple[dict[str, Any], int]:
+    """Return a task, as Import takes it, with one prediction, which holds the labels for all
+    questions.
+    """
+    if (
+        not isinstance(record, dict)
+        or "data" not in record
+        or not any(name in record for name in ANNOTATIONS)
+    ):
+        raise DamagedExport(
+            "found no task with its data and annotations",
+            f"predictions need the full one: {REMEDY}",
+        )
     data = need(record, "data", dict)
     name = text_of(record["id"] if task is None else data.get(task))
     given = {question: known[name] for question, known in labels.items() if name in known}
     answers = [_as_result(record, question, label.name) for question, label in given.items()]
     predictions = [
-        {"model_version": label.agent, "score": min(each.confidence for each in given.values()), "result": answers}
-        for label in list(given.values())[:1]  # one prediction, whose score is that of the least certain answer
+        {
+            "model_version": label.agent,
+            "score": min(each.confidence for each in given.values()),
+            "result": answers,
+        }
+        # one prediction, whose score is that of the least certain answer
+        for label in list(given.values())[:1]
     ]
     return {"id": record["id"], "data": data, "predictions": predictions}, len(given)
 
@@ -133,38 +179,62 @@ def _predict_for_label_studio(record: Any, labels: Labels, task: str | None) -> 
 def _as_result(record: dict[str, Any], question: str | None, label: Any) -> dict[str, Any]:
     """Return a label in the form of the answers to its question."""
     name = next(name for name in ANNOTATIONS if name in record)
-    models = [prediction for prediction in need(record, "predictions", list, []) if isinstance(prediction, dict)]
-    results = []  # what people and models answered to the question for the task as a whole
+    models = [
+        prediction
+        for prediction in need(record, "predictions", list, [])
+        if isinstance(prediction, dict)
+    ]
+    # what people and models answered to the question for the task as a whole
+    results = []
     for annotation in [*need(record, name, list), *models]:
         for result in need(annotation, "result", list, []):
             asked = result.get("from_name")
-            is_of_task = answer_of(result.get("value") or {}, wants_text=asked == question) is not None
+            is_of_task = (
+                answer_of(result.get("value") or {}, wants_text=asked == question) is not None
+            )
             if is_of_task and question in (None, asked):
                 results.append(result)
     if not results:
-        raise DamagedExport(f'the task has no answer to "{question}"', "give the export that the votes came from")
+        raise DamagedExport(
+            f'the task has no answer to "{question}"', "give the export that the votes came from"
+        )
     if len({result["from_name"] for result in results}) > 1:
         raise DamagedExport("the task answers several questions", ASK_QUESTION)
     key = next(iter(results[0]["value"]))
     answers = [result["value"][key] for result in results]
     if key != TAXONOMY:
         value = _in_words_of(answers, label)
-    elif isinstance(label, list):  # a taxonomy has a list of paths
+    elif isinstance(label, list):
+        # a taxonomy has a list of paths
         value = [path.split("/") for path in label]
     else:
         same = next((answer for answer in answers if answer_of({key: answer}) == label), None)
         value = same or [path.split("/") for path in str(label).split(SEVERAL)]
-    return {**{name: need(results[0], name, str) for name in ("from_name", "to_name", "type")}, "value": {key: value}}
+    return {
+        **{name: need(results[0], name, str) for name in ("from_name", "to_name", "type")},
+        "value": {key: value},
+    }
 
 
 def _in_words_of(answers: list[Any], label: Any) -> Any:
-    """Return the label as annotators wrote it, or like the first answer: numbers as text, several labels as a list."""
-    if isinstance(label, list):  # a set of options
-        parts = [part for answer in answers for part in (answer if isinstance(answer, list) else [answer])]
+    """Return the label as annotators wrote it, or like the first answer: numbers as text, several
+    labels as a list.
+    """
+    # a set of options
+    if isinstance(label, list):
+        parts = [
+            part
+            for answer in answers
+            for part in (answer if isinstance(answer, list) else [answer])
+        ]
         word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}
         return [word_of.get(option, option) for option in label]
     for answer in answers:
-        text = SEVERAL.join(sorted(map(text_of, answer))) if isinstance(answer, list) else text_of(answer)
+        text = (
+            SEVERAL.join(sorted(map(text_of, answer)))
+            if isinstance(answer, list)
+            else text_of(answer)
+        )
         if text == text_of(label):
             return answer
     like = answers[0] if answers else label
@@ -175,4 +245,7 @@ def _in_words_of(answers: list[Any], label: Any) -> Any:
 
 ASK_QUESTION = use(question=Placeholder("NAME"), text="for the one that the labels are for")
 Suggest = Callable[[Any, Labels, str | None], tuple[dict[str, Any], int]]
-TOOLS: dict[str, Suggest] = {"label-studio": _predict_for_label_studio, "argilla": _suggest_to_argilla}
+TOOLS: dict[str, Suggest] = {
+    "label-studio": _predict_for_label_studio,
+    "argilla": _suggest_to_argilla,
+}

@@ -1,8 +1,9 @@
 """Writers. A file appears whole or not at all: one temporary name, one rename.
 
-Cells of CSV and TSV files that a spreadsheet would take for formulas are escaped: a text that begins with =, +, -, @, a
-tab or a line break gets an apostrophe in front, unless it is a number. So does a text that begins with apostrophes
-before such a character. Removing one apostrophe therefore restores every text.
+Cells of CSV and TSV files that a spreadsheet would take for formulas are escaped: a text that
+begins with =, +, -, @, a tab or a line break gets an apostrophe in front, unless it is a number. So
+does a text that begins with apostrophes before such a character. Removing one apostrophe therefore
+restores every text.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from finegold.results.data import ResultData
 
 WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind != "arrow"} | {".xlsx": "xlsx"}
-GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
-ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18  # made and written at a time
+# zlib's number for a stream with the header and the checksum of gzip
+GZIP = 31
+# made and written at a time
+ROWS_OF_TEXT, ROWS_OF_VOTES = 2**16, 2**18
 
 MARK = "'"
 FORMULA = r"^'*[=+\-@\t\r\n]"
@@ -50,13 +53,19 @@ def escape_cells(frame: pl.DataFrame) -> pl.DataFrame:
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     is_formula = texts.str.contains(FORMULA) & ~texts.str.contains(NUMBER)
     marked = frame.with_columns(pl.when(is_formula).then(MARK + texts).otherwise(texts).name.keep())
-    formulas = [name for name in frame.columns if re.match(FORMULA, name) and not re.match(NUMBER, name)]
+    formulas = [
+        name for name in frame.columns if re.match(FORMULA, name) and not re.match(NUMBER, name)
+    ]
     return marked.rename({name: MARK + name for name in formulas})
 
 
 def unescape_cells(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the table as it was before `escape_cells`."""
-    marked = [column for column in frame if column.dtype == pl.String and column.str.starts_with(MARK).any()]
+    marked = [
+        column
+        for column in frame
+        if column.dtype == pl.String and column.str.starts_with(MARK).any()
+    ]
     return frame.with_columns(column.str.replace(ESCAPED, "${1}") for column in marked)
 
 
@@ -66,7 +75,9 @@ def unescape_name(name: str) -> str:
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """Return the format of an output path and whether it is gzipped. Raise an InputError for other suffixes."""
+    """Return the format of an output path and whether it is gzipped. Raise an InputError for other
+    suffixes.
+    """
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -74,24 +85,32 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
     kind = WRITABLE.get(suffix[0], "") if suffix else ""
     if not kind or (is_packed and kind not in TEXT):
-        known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
+        known = ", ".join(
+            [*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)]
+        )
         raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
     shown = os.fsencode(path).decode(errors="backslashreplace")
-    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
-        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
+    # Polars opens the file itself
+    if kind == "parquet" and shown != os.fspath(path):
+        raise InputError(
+            f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another"
+            " name"
+        )
     return kind, is_packed
 
 
 @documented
-def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
+def write_frame(
+    frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None
+) -> None:
     """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
 
     frame (DataFrame): The table.
     path (str or Path): The file to write; "-" is CSV on standard output.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
-        Finegold's readers remove it. The default is True.
-    Raises (InputError or OutputError): If the format is not known, or if the file cannot be written. An existing file
-        is left as it was.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
+        take for formulas. Finegold's readers remove it. The default is True.
+    Raises (InputError or OutputError): If the format is not known, or if the file cannot be
+        written. An existing file is left as it was.
     """
     write_pieces(map(to_polars, [frame]), path, escape_formulas=escape_formulas)
 
@@ -107,31 +126,37 @@ def write_labels(
 ) -> None:
     """Write the labels piece by piece, without holding all of them in memory.
 
-    The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the name that it has in the
-    votes, and tasks are in their natural order (t2 before t10).
+    The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the
+    name that it has in the votes, and tasks are in their natural order (t2 before t10).
 
     result (Result): The labels.
-    path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on
-        standard output.
+    path (str or Path): The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says;
+        "-" is CSV on standard output.
     probabilities: Add a column per class with its probability.
     scores: Add the expected score and its interval, for ordered classes.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
-        Finegold's readers remove it. The default is True.
-    Raises (InputError or OutputError): If the format is not known, or if the file cannot be written. An existing file
-        is left as it was.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
+        take for formulas. Finegold's readers remove it. The default is True.
+    Raises (InputError or OutputError): If the format is not known, or if the file cannot be
+        written. An existing file is left as it was.
     """
     pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path, escape_formulas=escape_formulas)
 
 
 def write_pieces(
-    pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
+    pieces: Iterable[pl.DataFrame],
+    path: str | os.PathLike[str],
+    *,
+    escape_formulas: bool | None = None,
 ) -> None:
-    """Write one or more tables with the same columns as one table. Each is made when the one before is written."""
+    """Write one or more tables with the same columns as one table. Each is made when the one before
+    is written.
+    """
     kind, is_packed = check_table_path(path)
     if kind in ("csv", "tsv") and escape_formulas is not False:
         pieces = map(escape_cells, pieces)
-    if os.fspath(path) == STANDARD_OUTPUT:  # as bytes: Polars would report a closed pipe or a full disk in its own way
+    # as bytes: Polars would report a closed pipe or a full disk in its own way
+    if os.fspath(path) == STANDARD_OUTPUT:
         for number, piece in enumerate(pieces):
             with _polars_errors(path, kind):
                 data = piece.write_csv(include_header=number == 0).encode()
@@ -140,37 +165,53 @@ def write_pieces(
     with replacing(path) as (temporary,), _polars_errors(path, kind):
         if kind == "parquet":
             rest = iter(pieces)
-            first = next(rest)  # Polars takes the others one by one: it packs one while the next is made
-            register_io_source(lambda *_: chain([first], rest), schema=first.schema).sink_parquet(temporary)
+            # Polars takes the others one by one: it packs one while the next is made
+            first = next(rest)
+            register_io_source(lambda *_: chain([first], rest), schema=first.schema).sink_parquet(
+                temporary
+            )
         elif kind == "xlsx":
             _write_workbook(pieces, temporary)
         else:
             # Without name and time in the header of gzip: the same data give the same bytes.
             packer = zlib.compressobj(9, zlib.DEFLATED, GZIP) if is_packed else None
             parts = (
-                part for piece in pieces for part in (piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece])
+                part
+                for piece in pieces
+                for part in (piece.iter_slices(ROWS_OF_TEXT) if piece.height else [piece])
             )
             with temporary.open("wb") as file:
                 for number, part in enumerate(parts):
-                    # Into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file.
+                    # Into memory: Polars would report Ctrl-C during a write to a Python file as an
+                    # error of the file.
                     text = io.BytesIO()
                     if kind == "jsonl":
-                        part.cast({pl.Binary: pl.String}).write_ndjson(text)  # Polars panics over bytes
+                        # Polars panics over bytes
+                        part.cast({pl.Binary: pl.String}).write_ndjson(text)
                     else:
-                        part.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
-                    file.write(text.getvalue() if packer is None else packer.compress(text.getvalue()))
+                        part.write_csv(
+                            text,
+                            separator="\t" if kind == "tsv" else ",",
+                            include_header=number == 0,
+                        )
+                    file.write(
+                        text.getvalue() if packer is None else packer.compress(text.getvalue())
+                    )
                 file.write(b"" if packer is None else packer.flush())
 
 
 @contextmanager
 def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
-    """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk as its own."""
+    """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk
+    as its own.
+    """
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "No space left" in str(error):
             raise OSError(str(error)) from error
-        if "KeyboardInterrupt" in str(error):  # in what Polars called
+        # in what Polars called
+        if "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from error
         said = str(error).strip().splitlines()[0]
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
@@ -178,11 +219,15 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 # Workbooks.
 
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
-ROWS_OF_WIDTHS, WIDEST = 200, 60  # rows that columns are made wide enough for, and the most characters of a column
-LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
+# limits of Excel
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767
+# rows that columns are made wide enough for, and the most characters of a column
+ROWS_OF_WIDTHS, WIDEST = 200, 60
+# Excel keeps 15 digits of a number, so longer integers are written as texts
+LARGE = 10**15
 OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
+# a fixed date, so that the same table gives the same bytes
+CREATED = datetime.datetime(2000, 1, 1)
 
 
 def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
@@ -190,7 +235,9 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     try:
         from xlsxwriter import Workbook
     except ImportError:
-        raise OutputError("an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv") from None
+        raise OutputError(
+            "an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv"
+        ) from None
 
     def rows() -> Iterator[Iterable[Any]]:
         for number, piece in enumerate(pieces):
@@ -211,12 +258,15 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
         start = [list(line) for line in islice(lines, ROWS_OF_WIDTHS)]
         for column, cells_ in enumerate(zip(*start, strict=True)):
             longest = max(len(str(value)) for value in cells_ if value is not None)
-            sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))  # room for the button of the filter
+            # room for the button of the filter
+            sheet.set_column(column, column, min(max(longest + 3, 9), WIDEST))
         for number, row in enumerate(chain(start, lines)):
             cells = list(map(cell, row))
             if number >= MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
-                raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
+                raise OutputError(
+                    f"{path} would have more than the {most} that a sheet can hold; write a .csv"
+                )
             sheet.write_row(number, 0, cells)
         if start and start[0]:
             sheet.autofilter(0, 0, number, len(start[0]) - 1)
@@ -228,11 +278,17 @@ def _write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 def check_training(path: str | os.PathLike[str], purpose: str, validation: float) -> None:
     """Refuse an unknown purpose, a file that is not Parquet, and a share that is not one."""
     if not 0 <= validation < 1:
-        raise InputError(f"the share of tasks to validate on must be at least 0 and below 1, not {validation}")
+        raise InputError(
+            f"the share of tasks to validate on must be at least 0 and below 1, not {validation}"
+        )
     if purpose not in PURPOSES:
-        raise InputError(f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}')
+        raise InputError(
+            f'"{purpose}" is not a purpose of an export; use one of {", ".join(PURPOSES)}'
+        )
     if Path(path).suffix.lower() != ".parquet":
-        raise InputError(f"{path} is not a Parquet file; labels for training are written as .parquet")
+        raise InputError(
+            f"{path} is not a Parquet file; labels for training are written as .parquet"
+        )
 
 
 def write_training(
@@ -263,13 +319,13 @@ def write_votes(
 ) -> None:
     """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
 
-    votes (Annotations or mapping of str to Annotations): The votes on one question, or on several, as
-        `finegold.read_each` returns them: a column then has the question.
+    votes (Annotations or mapping of str to Annotations): The votes on one question, or on several,
+        as `finegold.read_each` returns them: a column then has the question.
     path (str or Path): The file to write.
     wide: Write a row per task and a column per annotator, instead of a row per vote.
     gold: Add a column of the known truths.
-    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas.
-        Finegold's readers remove it. The default is True.
+    escape_formulas: Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would
+        take for formulas. Finegold's readers remove it. The default is True.
     Raises (InputError): If the format is not known, or if the votes do not fit into a wide table.
 
     Examples
@@ -291,16 +347,23 @@ def write_votes(
     def pieces() -> Iterator[pl.DataFrame]:
         for question, answers in each.items():
             for piece in [_wide(answers, gold)] if wide else _long(answers, gold):
-                yield piece.select(pl.lit(question).alias("question"), pl.all()) if len(each) > 1 else piece
+                yield (
+                    piece.select(pl.lit(question).alias("question"), pl.all())
+                    if len(each) > 1
+                    else piece
+                )
 
     tables: Iterable[pl.DataFrame] = pieces()
-    if len(each) > 1:  # as text: labels may be numbers for one question and words for another
+    # as text: labels may be numbers for one question and words for another
+    if len(each) > 1:
         tables = [pl.concat([piece.cast(pl.String) for piece in tables], how="diagonal")]
     write_pieces(tables, path, escape_formulas=escape_formulas)
 
 
 def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
-    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
+    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and
+    label.
+    """
 
     def table(rows: slice) -> pl.DataFrame:
         columns = {
@@ -308,7 +371,10 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
             "annotator": votes.annotator_names.take(annotator[rows]).values,
             "label": votes.class_names.take(label[rows]).values,
         }
-        return pl.DataFrame(columns | ({"gold": votes.class_names.take(votes.gold[task[rows]]).values} if gold else {}))
+        return pl.DataFrame(
+            columns
+            | ({"gold": votes.class_names.take(votes.gold[task[rows]]).values} if gold else {})
+        )
 
     task, annotator, label = votes.votes()
     for first in range(0, votes.n_votes, ROWS_OF_VOTES):
@@ -316,20 +382,29 @@ def _long(votes: Annotations, gold: bool = False) -> Iterator[pl.DataFrame]:
     if len(votes.unlabelled):
         like = table(slice(0))
         tasks = votes.unlabelled.take(np.arange(len(votes.unlabelled), dtype=np.int32)).values
-        yield like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
+        yield like.clear(len(tasks)).with_columns(
+            tasks.cast(like.schema["task"], strict=False).alias("task")
+        )
 
 
 def _wide(votes: Annotations, gold: bool = False) -> pl.DataFrame:
     """Return a wide table, which holds one vote per task and annotator."""
     names = [str(name) for name in to_list(votes.annotator_names)]
     if clashes := sorted({"question", "task", "gold"} & set(names)):
-        raise InputError(f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a long one')
-    long = pl.concat(list(_long(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
+        raise InputError(
+            f'an annotator is called "{clashes[0]}", as a column of the wide table is; write a'
+            " long one"
+        )
+    long = pl.concat(list(_long(votes)), how="vertical").with_columns(
+        pl.col("annotator").cast(pl.String)
+    )
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
         remedy = use(repeated="majority", text='(or "first" or "last") when the votes are read')
         problem = "an annotator voted on a task more than once, and a wide table holds one vote"
         raise InputError(problem, remedies=[remedy])
-    table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
+    table = long.pivot(
+        on="annotator", on_columns=names, index="task", values="label", maintain_order=True
+    )
     if not gold:
         return table
     truths = np.append(votes.gold, np.full(len(votes.unlabelled), MISSING, np.int32))

@@ -1,10 +1,13 @@
-"""One sweep of the anchored vote over a block of tasks. See finegold/methods/anchored.py for the equations.
+"""One sweep of the anchored vote over a block of tasks. See finegold/methods/anchored.py for the
+equations.
 
-Only classes with votes can be the label of a task, so the run time depends on the cells of a task and not on the
-number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py.
+Only classes with votes can be the label of a task, so the run time depends on the cells of a task
+and not on the number of classes. Tables by annotator are [W, L, K], the vote before the truth, as
+in kernels/confusion.py.
 
-Few votes are processed in plain NumPy, so that there is nothing to compile in a first run; tests compare the compiled
-loops with it. Roundings differ by about 1e-16, because the compiler fuses additions with multiplications.
+Few votes are processed in plain NumPy, so that there is nothing to compile in a first run; tests
+compare the compiled loops with it. Roundings differ by about 1e-16, because the compiler fuses
+additions with multiplications.
 """
 
 from __future__ import annotations
@@ -16,33 +19,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known, Votes
-from finegold.kernels.jit import MAX_UNROLLED, ONE, ZERO, fixed_length, inlined, kernel, kernel_as_written
+from finegold.kernels.jit import (
+    MAX_UNROLLED,
+    ONE,
+    ZERO,
+    fixed_length,
+    inlined,
+    kernel,
+    kernel_as_written,
+)
 from finegold.kernels.sort_votes import numbered
 from finegold.kernels.votes import cells_of
 
 Integers = NDArray[np.int64]
 
-MAX_PAIRS = 2**18  # of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
+# of a vote and a class that has votes on the same task; NumPy takes 0.1 s for four sweeps
+MAX_PAIRS = 2**18
 UNROLLED, FOUR = np.uint64(MAX_UNROLLED), np.uint64(4)
-GOLD_WEIGHT = 20.0  # votes that a vote on a task with a known truth counts for: bench/trust/gold.py
-VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
+# votes that a vote on a task with a known truth counts for: bench/trust/gold.py
+GOLD_WEIGHT = 20.0
+# columns of the table `people`
+VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Model(NamedTuple):
-    log_prior: Floats  # [K]
-    log_v: Floats  # [W, L, K]
-    people: Floats  # [W, 3] weight of a vote, probability of being right, its standard deviation
-    settings: Floats  # [4] weight of the votes, rho, pseudo-votes of the calibration, its power
+    # [K]
+    log_prior: Floats
+    # [W, L, K]
+    log_v: Floats
+    # [W, 3] weight of a vote, probability of being right, its standard deviation
+    people: Floats
+    # [4] weight of the votes, rho, pseudo-votes of the calibration, its power
+    settings: Floats
 
 
 class Sums(NamedTuple):
-    tau: Floats  # [K] of q
-    n: Floats  # [W, L, K]
-    excess: Floats  # [2] products of two residuals of a task, and what they were if all were correlated
+    # [K] of q
+    tau: Floats
+    # [W, L, K]
+    n: Floats
+    # [2] products of two residuals of a task, and what they were if all were correlated
+    excess: Floats
 
 
 def start(few: bool, votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats) -> None:
-    """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the tasks with two votes."""
+    """Count the vote shares phi. Add to pairs the agreement of two votes of each task, and the
+    tasks with two votes.
+    """
     # few: whether there are few votes in all blocks together.
     if not (few and is_small(votes)):
         start_many(votes, known, phi, n, pairs)
@@ -65,11 +88,13 @@ def sweep(few: bool, votes: Votes, known: Known, model: Model, phi: Floats, sums
     of_pair = log_v[v.who[v.pair_vote], v.label[v.cell[v.pair_vote]], v.label[v.pair_cell]]
     score = _sums(v.pair_cell, of_pair, len(v.task)) + log_prior[v.label]
     p = np.exp(score - np.maximum.reduceat(score, v.first)[v.task])
-    p /= _sums(v.task, p, len(v.first))[v.task]  # [cells] softmax over the classes of the task's cells
+    # [cells] softmax over the classes of the task's cells
+    p /= _sums(v.task, p, len(v.first))[v.task]
     weight, chance, deviation = people[v.who].T
     q = settings[0] * v.by_cell(weight) / v.by_task(weight)[v.task] + (1.0 - settings[0]) * p
 
-    # The residual of a vote, given the truth k, is 1 if it is for k, else 0, minus its annotator's accuracy.
+    # The residual of a vote, given the truth k, is 1 if it is for k, else 0, minus its annotator's
+    # accuracy.
     of_truth = np.where(known[v.task] < 0, p, known[v.task] == v.label)
     squares = v.size - 2.0 * v.by_cell(chance) + v.by_task(chance**2)[v.task]
     excess[0] += (of_truth * ((v.size - v.by_task(chance)[v.task]) ** 2 - squares)).sum()
@@ -92,22 +117,37 @@ def sweep(few: bool, votes: Votes, known: Known, model: Model, phi: Floats, sums
 
 
 def is_small(votes: Votes) -> bool:
-    """Return whether the pairs of a vote and a cell of its task are few. There are at least as many pairs as votes."""
+    """Return whether the pairs of a vote and a cell of its task are few. There are at least as many
+    pairs as votes.
+    """
     ends = votes.cell_ptr[votes.task_ptr]
-    return int(ends[-1] - ends[0]) <= MAX_PAIRS and int(np.dot(np.diff(ends), np.diff(votes.task_ptr))) <= MAX_PAIRS
+    return (
+        int(ends[-1] - ends[0]) <= MAX_PAIRS
+        and int(np.dot(np.diff(ends), np.diff(votes.task_ptr))) <= MAX_PAIRS
+    )
 
 
 class VoteIndex(NamedTuple):
-    """Indices of cells (the votes of a task for one class), of votes, and of pairs of a vote and a cell of its task."""
+    """Indices of cells (the votes of a task for one class), of votes, and of pairs of a vote and a
+    cell of its task.
+    """
 
-    first: Integers  # [T] cell of each task
-    task: Integers  # [cells]
-    label: Integers  # [cells]
-    size: Integers  # [cells] number of votes
-    cell: Integers  # [votes]
-    who: Integers  # [votes]
-    pair_vote: Integers  # [pairs]
-    pair_cell: Integers  # [pairs]
+    # [T] cell of each task
+    first: Integers
+    # [cells]
+    task: Integers
+    # [cells]
+    label: Integers
+    # [cells] number of votes
+    size: Integers
+    # [votes]
+    cell: Integers
+    # [votes]
+    who: Integers
+    # [pairs]
+    pair_vote: Integers
+    # [pairs]
+    pair_cell: Integers
 
     def by_task(self, values: Floats) -> Floats:
         return _sums(self.task[self.cell], values, len(self.first))
@@ -121,17 +161,23 @@ class VoteIndex(NamedTuple):
         truth = known[self.task[self.cell]]
         unknown = truth[self.pair_vote] < 0
         vote, cell = self.pair_vote[unknown], self.pair_cell[unknown]
-        at = np.concatenate([row[vote] * n.shape[2] + self.label[cell], (row * n.shape[2] + truth)[truth >= 0]])
+        at = np.concatenate(
+            [row[vote] * n.shape[2] + self.label[cell], (row * n.shape[2] + truth)[truth >= 0]]
+        )
         values = np.concatenate([q[cell], np.full(len(at) - len(cell), GOLD_WEIGHT)])
         n += _sums(at, values, n.size).reshape(n.shape)
 
 
 def index_votes(votes: Votes) -> VoteIndex:
     task_ptr, cell_ptr, _, annotator = votes
-    first, cells = (task_ptr[:-1] - task_ptr[0]).astype(np.int64), np.diff(task_ptr).astype(np.int64)
+    first, cells = (
+        (task_ptr[:-1] - task_ptr[0]).astype(np.int64),
+        np.diff(task_ptr).astype(np.int64),
+    )
     size, label = cells_of(votes)
     task, cell = numbered(cells), numbered(size)
-    others = cells[task[cell]]  # of each vote: the cells of its task
+    # of each vote: the cells of its task
+    others = cells[task[cell]]
     pair_vote = numbered(others)
     offset = np.arange(len(pair_vote)) - np.repeat(np.cumsum(others) - others, others)
     who = annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])].astype(np.int64)
@@ -161,7 +207,9 @@ def start_many(votes: Votes, known: Known, phi: Floats, n: Floats, pairs: Floats
 
 @kernel_as_written
 def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Sums) -> float:
-    """Write the same bits as loops over the cells of a task: classes without votes have q = 0, which changes no sum."""
+    """Write the same bits as loops over the cells of a task: classes without votes have q = 0,
+    which changes no sum.
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     log_prior, log_v, people, settings = model
     tau, n, excess = sums
@@ -200,7 +248,8 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
             q[label], right[label] = share, hits
         together = deviations * deviations
 
-        largest, total = -math.inf, 0.0  # softmax over the classes of the task's cells
+        # softmax over the classes of the task's cells
+        largest, total = -math.inf, 0.0
         for c in range(first, end):
             k = np.uint64(cell_class[c])
             score[k] += log_prior[k]
@@ -237,7 +286,8 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
                 tau[k] += q[k]
                 sharp[k] = q[k] if power == 1.0 else q[k] ** power
             s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for k in range(ZERO, fours, FOUR):  # add every fourth number, then these four sums, then what is left
+            # add every fourth number, then these four sums, then what is left
+            for k in range(ZERO, fours, FOUR):
                 s0 += sharp[k]
                 s1 += sharp[k + ONE]
                 s2 += sharp[k + ONE + ONE]
@@ -246,7 +296,11 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
             for k in range(fours, n_classes):
                 total += sharp[k]
             pseudo = settings[2] * design
-            over_total, over_votes, least = 1.0 / total, 1.0 / (cast + pseudo), pseudo / np.float64(n_classes)
+            over_total, over_votes, least = (
+                1.0 / total,
+                1.0 / (cast + pseudo),
+                pseudo / np.float64(n_classes),
+            )
             for k in range(n_classes):
                 change = max(change, abs(q[k] - phi[i, k]))
                 phi[i, k] = (cast * (sharp[k] * over_total) + least) * over_votes
@@ -266,8 +320,12 @@ def sweep_many(K: Any, votes: Votes, known: Known, model: Model, phi: Floats, su
 
 
 @inlined
-def count_votes(first: int, end: int, dense: Any, votes: Votes, known: int, q: Floats, n: Floats) -> None:
-    """Add q_k to n_jlk for every vote of j for l, for all classes k if `dense`; a known truth has q_k = GOLD_WEIGHT."""
+def count_votes(
+    first: int, end: int, dense: Any, votes: Votes, known: int, q: Floats, n: Floats
+) -> None:
+    """Add q_k to n_jlk for every vote of j for l, for all classes k if `dense`; a known truth has
+    q_k = GOLD_WEIGHT.
+    """
     _, cell_ptr, cell_class, annotator = votes
     k: Any
     for c in range(first, end):

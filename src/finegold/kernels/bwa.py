@@ -1,7 +1,8 @@
 """Bayesian weighted averages over a block of tasks, for all classes at once.
 
-z_ik is the weighted average of the votes of task i for class k (x_ijk = 1 if j voted k, else 0). Rows of z do not
-sum to one. The posterior is phi_ik = z_ik / size_i with size_i = sum_k z_ik. Only phi and size are stored.
+z_ik is the weighted average of the votes of task i for class k (x_ijk = 1 if j voted k, else 0).
+Rows of z do not sum to one. The posterior is phi_ik = z_ik / size_i with size_i = sum_k z_ik. Only
+phi and size are stored.
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ from finegold.kernels.jit import ONE, kernel
 
 class Model(NamedTuple):
     lam: float
-    mu: Floats  # [K]
-    w: Floats  # [W, K]
-    active: NDArray[np.bool_]  # [K] classes that have not converged yet
+    # [K]
+    mu: Floats
+    # [W, K]
+    w: Floats
+    # [K] classes that have not converged yet
+    active: NDArray[np.bool_]
 
 
 @kernel
 def spread(votes: Votes, cast: Floats, spread: Floats) -> None:
-    """Add each annotator's votes to cast [W], and sum_i d_i s_ik (1 - s_ik), where s are vote shares, to spread [K]."""
+    """Add each annotator's votes to cast [W], and sum_i d_i s_ik (1 - s_ik), where s are vote
+    shares, to spread [K].
+    """
     # A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d).
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -39,7 +45,9 @@ def spread(votes: Votes, cast: Floats, spread: Floats) -> None:
 
 @kernel
 def add_errors(K: Any, i: Any, votes: Votes, z: Floats, error: Floats) -> None:
-    """Add (z_k - x_jk)^2 to error_jk for the votes of task i: z_k^2 for every class, and 1 - 2 z_l for the vote l."""
+    """Add (z_k - x_jk)^2 to error_jk for the votes of task i: z_k^2 for every class, and 1 - 2 z_l
+    for the vote l.
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     for c in range(task_ptr[i], task_ptr[i + ONE]):
         label = np.uint64(cell_class[c])
@@ -63,8 +71,11 @@ def sweep(
     K: Any, votes: Votes, known: Known, model: Model, tolerance: float, least: float,
     phi: Floats, size: Floats, sums: Any,
 ) -> float:  # fmt: skip
-    """Return the largest relative change of z, |change| / (least + z). Classes that have converged keep their z."""
-    # To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved by more than the tolerance.
+    """Return the largest relative change of z, |change| / (least + z). Classes that have converged
+    keep their z.
+    """
+    # To the sums are added z [K], the errors [W, K] and the number of tasks [K] that moved by more
+    # than the tolerance.
     task_ptr, cell_ptr, cell_class, annotator = votes
     lam, mu, w, active = model
     sum_z, error, unsettled = sums
@@ -76,7 +87,8 @@ def sweep(
         if known[i] >= 0:
             z[:] = before
         else:
-            for k in range(np.uint64(len(K))):  # z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk)
+            # z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk)
+            for k in range(np.uint64(len(K))):
                 z[k], total[k] = lam * mu[k], lam
             for c in range(task_ptr[i], task_ptr[i + ONE]):
                 label = np.uint64(cell_class[c])

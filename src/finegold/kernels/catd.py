@@ -1,4 +1,6 @@
-"""One weighted vote of CATD over a block of tasks: scores, labels (ties are drawn at random or split) and errors."""
+"""One weighted vote of CATD over a block of tasks: scores, labels (ties are drawn at random or
+split) and errors.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def mix(x: np.uint64) -> np.uint64:
 
 @kernel
 def draw(seed: np.uint64, iteration: np.uint64, task: np.uint64, n: np.uint64) -> np.uint64:
-    """Return a random number below n that depends only on the arguments, not on blocks, threads or other draws."""
+    """Return a random number below n that depends only on the arguments, not on blocks, threads or
+    other draws.
+    """
     return mix(mix(mix(seed + GOLDEN) + iteration * GOLDEN) + task * GOLDEN) % n
 
 
@@ -33,9 +37,11 @@ def vote(
     K: Any, votes: Votes, known: Known, q: Floats, split: bool, seed: np.uint64, iteration: np.uint64,
     phi: Floats, sum_z: Floats, error: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    """Return the largest change of phi, the normalised scores, and the number of labels drawn at random."""
-    # q [W] are weights. `split` divides tied labels evenly, else one class is drawn. Labels are added to sum_z [K], and
-    # 1 - z of the classes voted for to error [W].
+    """Return the largest change of phi, the normalised scores, and the number of labels drawn at
+    random.
+    """
+    # q [W] are weights. `split` divides tied labels evenly, else one class is drawn. Labels are
+    # added to sum_z [K], and 1 - z of the classes voted for to error [W].
     task_ptr, cell_ptr, cell_class, annotator = votes
     change, lots = 0.0, 0
     score, z = np.empty(len(K)), np.empty(len(K))
@@ -61,7 +67,8 @@ def vote(
             if winners > 1 and split:
                 z /= winners
             elif winners > 1:
-                chosen, seen = draw(seed, iteration, first, np.uint64(winners)), ZERO  # `first` identifies the task
+                # `first` identifies the task
+                chosen, seen = draw(seed, iteration, first, np.uint64(winners)), ZERO
                 for k in range(np.uint64(len(K))):
                     if z[k] > 0.0:
                         z[k] = np.float64(seen == chosen)

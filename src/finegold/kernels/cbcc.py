@@ -1,9 +1,10 @@
 """Update the annotators of CBCC between two sweeps: small matrices for every annotator and truth.
 
-Annotators are processed in groups of X, and x = 0..X-1 is the index within a group: votes n, means m and so on are
-[G, K, K, X] (group, truth k, class voted for, annotator), precisions [G, K, K, K, X], memberships r [G, M, X].
-Messages of the votes (Lam, h) are combined with the prior that the communities give to an annotator's scores (precision
-P, linear term b). U [M, K, K] are the means of the communities' scores, w the precision of annotators around them.
+Annotators are processed in groups of X, and x = 0..X-1 is the index within a group: votes n, means
+m and so on are [G, K, K, X] (group, truth k, class voted for, annotator), precisions [G, K, K, K,
+X], memberships r [G, M, X]. Messages of the votes (Lam, h) are combined with the prior that the
+communities give to an annotator's scores (precision P, linear term b). U [M, K, K] are the means of
+the communities' scores, w the precision of annotators around them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def scratch(X: int) -> tuple[Floats, Floats, Floats]:
 
 @kernel
 def invert(A: Any, room: Any) -> None:
-    """Invert a symmetric positive definite matrix in place with the sweep operator, one pivot after the other."""
+    """Invert a symmetric positive definite matrix in place with the sweep operator, one pivot after
+    the other.
+    """
     # Only the lower triangle is used; sweeping all pivots leaves -A^-1 there.
     K, _, X = A.shape
     scale, factor = room[0], room[1]
@@ -67,7 +70,9 @@ def times(A: Any, y: Any, out: Any) -> None:
 
 @kernel
 def softmax(y: Any, room: Any) -> None:
-    """Replace y by softmax(y) along its first axis; room[0] is the largest y, room[1] the sum of exp(y - largest)."""
+    """Replace y by softmax(y) along its first axis; room[0] is the largest y, room[1] the sum of
+    exp(y - largest).
+    """
     largest, total = room[0], room[1]
     n, X = y.shape
     for x in range(X):
@@ -101,7 +106,9 @@ def tangent(m: Any, V: Any, a: Any, room: Any) -> None:
 
 @kernel
 def message(n: Any, m: Any, a: Any, keep: float, Lam: Any, h: Any, room: Any) -> None:
-    """Lam_ll = N a_l (1 - a_l), Lam_lr = -N a_l a_r (a_l + a_r), h = n - N a + Lam m; `keep` weights the old values."""
+    """Lam_ll = N a_l (1 - a_l), Lam_lr = -N a_l a_r (a_l + a_r), h = n - N a + Lam m; `keep`
+    weights the old values.
+    """
     K, X = n.shape
     new, N = 1.0 - keep, room[0]
     for x in range(X):
@@ -156,9 +163,19 @@ def scores(P: Any, b: Any, Lam: Any, h: Any, V: Any, right: Any, m: Any, room: A
 
 @kernel
 def listen(
-    n: Floats, P: Floats, b: Floats, repeats: int, m: Floats, a: Floats, Lam: Floats, h: Floats, room: Any
+    n: Floats,
+    P: Floats,
+    b: Floats,
+    repeats: int,
+    m: Floats,
+    a: Floats,
+    Lam: Floats,
+    h: Floats,
+    room: Any,
 ) -> None:
-    """Compute new messages from the votes n, then move them halfway towards their fixed point `repeats` times."""
+    """Compute new messages from the votes n, then move them halfway towards their fixed point
+    `repeats` times.
+    """
     # The means m of the scores and the points a, where the bound touches, move along.
     groups, K, _, X = n.shape
     V, right = np.empty((K, K, X)), np.empty((K, X))
@@ -214,8 +231,11 @@ def assign(
     w: float, log_rho: Floats, U: Floats, Lam: Floats, h: Floats,
     r: Floats, P: Floats, b: Floats, m: Floats, a: Floats, log_v: Floats, room: Any,
 ) -> None:  # fmt: skip
-    """Compute memberships r, the prior (P, b) that they give to each annotator's scores, and the expected logs of v."""
-    # log_rho [M] are the log sizes of the communities and the certainty of their scores. a moves along.
+    """Compute memberships r, the prior (P, b) that they give to each annotator's scores, and the
+    expected logs of v.
+    """
+    # log_rho [M] are the log sizes of the communities and the certainty of their scores. a moves
+    # along.
     groups, K, _, X = h.shape
     V, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
     for j in range(groups):
@@ -225,15 +245,19 @@ def assign(
             conditional(w, Lam[j, k], V, room)
             for g in range(U.shape[0]):
                 conditional_mean(w, V, U[g, k], h[j, k], right, S)
-                for i in range(K):  # how well S fits community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S
+                # how well S fits community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S
+                for i in range(K):
                     for x in range(X):
-                        r[j, g, x] += h[j, k, i, x] * S[i, x] - 0.5 * w * (S[i, x] - U[g, k, i]) ** 2
+                        r[j, g, x] += (
+                            h[j, k, i, x] * S[i, x] - 0.5 * w * (S[i, x] - U[g, k, i]) ** 2
+                        )
                     for c in range(K):
                         for x in range(X):
                             r[j, g, x] -= 0.5 * S[i, x] * Lam[j, k, i, c, x] * S[c, x]
         softmax(r[j], room)
         for k in range(K):
-            # One Gaussian for the mixture: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1.
+            # One Gaussian for the mixture: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m -
+            # mb)')^-1.
             mean, off, precision = right, S, P[j, k]
             mean[:] = 0.0
             precision[:] = 0.0

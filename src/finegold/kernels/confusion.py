@@ -1,13 +1,15 @@
-"""One sweep over a block of tasks, for methods in which every annotator has a confusion matrix (DS, IBCC, ...):
+"""One sweep over a block of tasks, for methods in which every annotator has a confusion matrix (DS,
+IBCC, ...):
 
     score_ik = log tau_k + sum over the votes (j, l) of task i of log v_jkl
     phi_i    = softmax(score_i)
     n_jlk    = sum over the tasks i on which j voted l of phi_ik
 
-Tasks are processed in short runs whose scores stay in the cache and whose exponentials are computed in one long buffer.
+Tasks are processed in short runs whose scores stay in the cache and whose exponentials are computed
+in one long buffer.
 
-log v may be -inf: such a class is impossible and gets exactly 0, as does one that is less probable than 1e-307.
-If all classes of a task are impossible, phi_i is uniform.
+log v may be -inf: such a class is impossible and gets exactly 0, as does one that is less probable
+than 1e-307. If all classes of a task are impossible, phi_i is uniform.
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import exp_buffer, fill_scores, normalise, subtract_largest
 
-SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
-IMPOSSIBLE = -1e300  # replaces -inf in a score, so that the difference of two of them is 0
-MIN_EXP = 3.4e-308  # what exp_buffer returns for anything below -708
+# numbers per buffer: small enough to stay in the first-level cache
+SCRATCH = 2048
+# replaces -inf in a score, so that the difference of two of them is 0
+IMPOSSIBLE = -1e300
+# what exp_buffer returns for anything below -708
+MIN_EXP = 3.4e-308
 
 
 @kernel
@@ -55,9 +60,18 @@ def counts(K: Any, votes: Votes, phi: Floats, n: Floats) -> None:
 
 @kernel
 def sweep(
-    K: Any, votes: Votes, known: Known, log_tau: Floats, log_v: Floats, phi: Floats, tau: Floats, n: Floats
+    K: Any,
+    votes: Votes,
+    known: Known,
+    log_tau: Floats,
+    log_v: Floats,
+    phi: Floats,
+    tau: Floats,
+    n: Floats,
 ) -> tuple[float, float]:
-    """Return the largest change of phi and the sum of its log-normalisers (for a known truth: of its score)."""
+    """Return the largest change of phi and the sum of its log-normalisers (for a known truth: of
+    its score).
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     change, log_norm = 0.0, 0.0
     step = max(SCRATCH // len(K), 1)

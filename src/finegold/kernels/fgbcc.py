@@ -1,6 +1,7 @@
 """FGBCC: means lam and variances eta of the scores. Arrays are flat [W L K].
 
-n are expected votes, rate is (N_jk / zeta_jk) exp(eta / 2), mu and sig are the prior means and variances.
+n are expected votes, rate is (N_jk / zeta_jk) exp(eta / 2), mu and sig are the prior means and
+variances.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from finegold.kernels import Floats
 from finegold.kernels.jit import kernel
 from finegold.kernels.numerics import add_row, dot_row, exp_buffer
 
-MEMORY = 10  # number of pairs of steps and gradient changes
-DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # conditions for the end of a line search
+# number of pairs of steps and gradient changes
+MEMORY = 10
+# conditions for the end of a line search
+DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1
 MAX_STEP = 1e10
 EPSILON = 2.220446049250313e-16
 
@@ -68,7 +71,9 @@ def line_search_step(step: float, f: float, slope: float, state: Floats) -> floa
         state[LOW], state[HIGH] = step + 1.1 * (step - stx), step + 4.0 * (step - stx)
     step = min(max(step, 0.0), MAX_STEP)
     if state[BRACKETED] > 0.0 and (
-        step <= state[LOW] or step >= state[HIGH] or state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]
+        step <= state[LOW]
+        or step >= state[HIGH]
+        or state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]
     ):
         step = stx
     return step
@@ -85,7 +90,9 @@ def tilt(state: Floats, test: float, sign: float) -> None:
 
 @kernel
 def narrow(step: float, f: float, slope: float, state: Floats) -> Any:
-    """Compute Moré and Thuente's trial step from cubic and quadratic interpolation; stx stays the best end."""
+    """Compute Moré and Thuente's trial step from cubic and quadratic interpolation; stx stays the
+    best end.
+    """
     next_step = trial(step, f, slope, state)
     if f > state[FX]:
         state[STY], state[FY], state[GY] = step, f, slope
@@ -99,17 +106,22 @@ def narrow(step: float, f: float, slope: float, state: Floats) -> Any:
 @kernel
 def trial(step: float, f: float, slope: float, state: Floats) -> Any:
     stx, fx, gx = state[STX], state[FX], state[GX]
-    if f > fx:  # a higher value: the minimum is in between
+    # a higher value: the minimum is in between
+    if f > fx:
         state[BRACKETED] = 1.0
         cubic = stx + cubic_share(stx, fx, gx, step, f, slope) * (step - stx)
         quadratic = stx + ((gx / ((fx - f) / (step - stx) + gx)) / 2.0) * (step - stx)
-        return cubic if abs(cubic - stx) < abs(quadratic - stx) else cubic + (quadratic - cubic) / 2.0
-    if slope * math.copysign(1.0, gx) < 0.0:  # a slope of the other sign: the minimum is in between
+        return (
+            cubic if abs(cubic - stx) < abs(quadratic - stx) else cubic + (quadratic - cubic) / 2.0
+        )
+    # a slope of the other sign: the minimum is in between
+    if slope * math.copysign(1.0, gx) < 0.0:
         state[BRACKETED] = 1.0
         cubic = step + cubic_share(step, f, slope, stx, fx, gx) * (stx - step)
         secant = step + (slope / (slope - gx)) * (stx - step)
         return cubic if abs(cubic - step) > abs(secant - step) else secant
-    if abs(slope) < abs(gx):  # a flatter slope: the minimum is beyond
+    # a flatter slope: the minimum is beyond
+    if abs(slope) < abs(gx):
         theta = 3.0 * (fx - f) / (step - stx) + gx + slope
         s = max(abs(theta), abs(gx), abs(slope))
         gamma = s * math.sqrt(max(0.0, (theta / s) ** 2 - (gx / s) * (slope / s)))
@@ -141,16 +153,24 @@ def cubic_share(a: float, fa: float, ga: float, b: float, fb: float, gb: float) 
     return ((gamma - ga) + theta) / (((gamma - ga) + gamma) + gb)
 
 
-RUN = 1024  # exponentials computed at once
-MAX_EXPONENT = 700.0  # exp of it is still finite
-MAX_NEWTON_STEPS = 100  # two or three are typical
+# exponentials computed at once
+RUN = 1024
+# exp of it is still finite
+MAX_EXPONENT = 700.0
+# two or three are typical
+MAX_NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-14
-MAX_TRIALS = 20  # of a line search
+# of a line search
+MAX_TRIALS = 20
 
 
 @kernel
-def score_loss(lam: Floats, n: Floats, rate: Floats, mu: Floats, sig: Floats, gradient: Floats) -> float:
-    """Return -F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised, and write its gradient."""
+def score_loss(
+    lam: Floats, n: Floats, rate: Floats, mu: Floats, sig: Floats, gradient: Floats
+) -> float:
+    """Return -F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised, and
+    write its gradient.
+    """
     power = np.empty(RUN)
     loss = 0.0
     for first in range(0, lam.size, RUN):
@@ -158,11 +178,13 @@ def score_loss(lam: Floats, n: Floats, rate: Floats, mu: Floats, sig: Floats, gr
         for at in range(size):
             power[at] = min(lam[first + at], MAX_EXPONENT)
         exp_buffer(power, size)
-        # One loop stores and another sums: in a loop that does both, the alignment of the arrays decides whether it is
-        # vectorised, and so the order of the additions.
+        # One loop stores and another sums: in a loop that does both, the alignment of the arrays
+        # decides whether it is vectorised, and so the order of the additions.
         for at in range(size):
             entry = first + at
-            gradient[entry] = rate[entry] * power[at] - n[entry] + (lam[entry] - mu[entry]) / sig[entry]
+            gradient[entry] = (
+                rate[entry] * power[at] - n[entry] + (lam[entry] - mu[entry]) / sig[entry]
+            )
         for at in range(size):
             entry = first + at
             away = lam[entry] - mu[entry]
@@ -180,17 +202,36 @@ def largest(x: Floats) -> float:
 
 @kernel
 def search_means(
-    n: Floats, rate: Floats, mu: Floats, sig: Floats, tolerance: float, most_iterations: int, lam: Floats
+    n: Floats,
+    rate: Floats,
+    mu: Floats,
+    sig: Floats,
+    tolerance: float,
+    most_iterations: int,
+    lam: Floats,
 ) -> None:
-    """Run L-BFGS-B from mu for all entries of lam together; it may stop before the optimum, as in the paper."""
+    """Run L-BFGS-B from mu for all entries of lam together; it may stop before the optimum, as in
+    the paper.
+    """
     # The tolerance is relative, for the decrease and for the gradient.
     lam[:] = mu
-    gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
-    s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
+    gradient, before, origin, d = (
+        np.empty_like(mu),
+        np.empty_like(mu),
+        np.empty_like(mu),
+        np.empty_like(mu),
+    )
+    s, y, sy, state = (
+        np.empty((MEMORY, mu.size)),
+        np.empty((MEMORY, mu.size)),
+        np.empty(MEMORY),
+        np.empty(14),
+    )
     share, f = np.empty(MEMORY), score_loss(lam, n, rate, mu, sig, gradient)
     kept, theta, iteration = 0, 1.0, 0
     while largest(gradient) > tolerance:
-        for entry in range(d.size):  # d = -H gradient, with H from the last pairs (a ring buffer) and H0 = I / theta
+        # d = -H gradient, with H from the last pairs (a ring buffer) and H0 = I / theta
+        for entry in range(d.size):
             d[entry] = -gradient[entry]
         oldest = max(kept - MEMORY, 0)
         for pair in range(kept - 1, oldest - 1, -1):
@@ -220,17 +261,21 @@ def search_means(
             if found:
                 break
             step = line_search_step(step, f, slope, state)
-        if not found:  # drop the curvature information; if there is none, give up
+        # drop the curvature information; if there is none, give up
+        if not found:
             lam[:], gradient[:], f = origin, before, f_before
             if kept == 0:
                 return
             kept, theta = 0, 1.0
             continue
         iteration += 1
-        if iteration == most_iterations or f_before - f <= tolerance * max(abs(f_before), abs(f), 1.0):
+        if iteration == most_iterations or f_before - f <= tolerance * max(
+            abs(f_before), abs(f), 1.0
+        ):
             return
         change = (slope - slope_before) * step
-        if change > EPSILON * -slope_before * step:  # a positive curvature: store the step and the change of slopes
+        # a positive curvature: store the step and the change of slopes
+        if change > EPSILON * -slope_before * step:
             k = kept % MEMORY
             for entry in range(d.size):
                 s[k, entry] = step * d[entry]
@@ -242,8 +287,9 @@ def search_means(
 @kernel
 def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats, lam: Floats) -> None:
     """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu."""
-    # The left side is concave and decreasing: after one step lam is above the root, and then decreases towards it. If
-    # the root is above mu, then rate exp(lam) < n there, which bounds the first step.
+    # The left side is concave and decreasing: after one step lam is above the root, and then
+    # decreases towards it. If the root is above mu, then rate exp(lam) < n there, which bounds the
+    # first step.
     for entry in range(lam.size):
         value = mu[entry]
         for _ in range(MAX_NEWTON_STEPS):
@@ -260,7 +306,9 @@ def solve_means(n: Floats, rate: Floats, mu: Floats, sig: Floats, lam: Floats) -
 
 @kernel
 def solve_variances(rate: Floats, sig: Floats, tolerance: float, eta: Floats) -> None:
-    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta."""
+    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in
+    log eta.
+    """
     # Here the rate is (N_jk / zeta_jk) exp(lam).
     for entry in range(eta.size):
         value = eta[entry]

@@ -1,12 +1,14 @@
 """GLAD: posteriors of a block of tasks, and the objective of the M step with its gradient.
 
-With x_ij = alpha_j exp(beta_i), a vote is right with probability sigma(x_ij), so the log-odds of "right" against
-any one wrong class are x_ij + log(K - 1): the E step needs no logistic function. With e = exp(-|x|),
+With x_ij = alpha_j exp(beta_i), a vote is right with probability sigma(x_ij), so the log-odds of
+"right" against any one wrong class are x_ij + log(K - 1): the E step needs no logistic function.
+With e = exp(-|x|),
 
     log sigma(x) = min(x, 0) - log(1 + e),    log(1 - sigma(x)) = log sigma(x) - x,
 
-The logarithms of a run of votes are computed as one logarithm of a product. Tasks are processed in short runs, so
-that the exponentials of a run are one vectorised loop over a buffer that stays in the cache.
+The logarithms of a run of votes are computed as one logarithm of a product. Tasks are processed in
+short runs, so that the exponentials of a run are one vectorised loop over a buffer that stays in
+the cache.
 """
 
 from __future__ import annotations
@@ -20,14 +22,24 @@ from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, normalise, subtract_largest
 
-RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteriors
+# numbers in a buffer: votes of the objective, scores of the posteriors
+RUN = 1024
 
 
 @kernel
 def posteriors(
-    K: Any, votes: Votes, known: Known, alpha: Floats, scale: Floats, log_others: float, phi: Floats, tau: Floats
+    K: Any,
+    votes: Votes,
+    known: Known,
+    alpha: Floats,
+    scale: Floats,
+    log_others: float,
+    phi: Floats,
+    tau: Floats,
 ) -> float:
-    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change."""
+    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest
+    change.
+    """
     # scale [T] is exp(beta), log_others is log(K - 1).
     task_ptr, cell_ptr, cell_class, annotator = votes
     change = 0.0
@@ -88,7 +100,9 @@ def objective(
     votes: Votes, phi: Floats, alpha: Floats, scale: Floats, log_others: float,
     alpha_gradient: Floats, beta_gradient: Floats,
 ) -> float:  # fmt: skip
-    """Return sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
+    """Return sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij
+    = phi_{i, y_ij}.
+    """
     task_ptr, cell_ptr, _, annotator = votes
     last, room = np.uint64(task_ptr.size) - ONE, np.uint64(RUN)
     for i in range(last):
@@ -96,12 +110,14 @@ def objective(
     x, e = np.empty(np.int64(room)), np.empty(np.int64(room))
     q, first = 0.0, ZERO
     while first < last:
-        end, limit = first + ONE, cell_ptr[task_ptr[first]] + np.uint64(RUN)  # the votes of a run, or of one task
+        # the votes of a run, or of one task
+        end, limit = first + ONE, cell_ptr[task_ptr[first]] + np.uint64(RUN)
         while end < last and cell_ptr[task_ptr[end + ONE]] <= limit:
             end += ONE
         tasks, rows, scales = task_ptr[first : end + ONE], phi[first:end], scale[first:end]
         at = ZERO
-        for i in range(first, end):  # x = alpha_j exp(beta_i) of the votes of the run, and -|x|
+        # x = alpha_j exp(beta_i) of the votes of the run, and -|x|
+        for i in range(first, end):
             for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
                 x[at] = alpha[annotator[vote]] * scale[i]
                 e[at] = -abs(x[at])

@@ -1,13 +1,17 @@
-"""The likelihood of expected counts under one Dirichlet-multinomial per class, and the update of its parameters.
+"""The likelihood of expected counts under one Dirichlet-multinomial per class, and the update of
+its parameters.
 
-For the truth k, annotator j's votes n_jk are drawn from Dirichlet-multinomial(alpha_k), A_k = sum_l alpha_kl:
+For the truth k, annotator j's votes n_jk are drawn from Dirichlet-multinomial(alpha_k), A_k = sum_l
+alpha_kl:
 
     value_k = sum_j [ log B(alpha_k + n_jk) - log B(alpha_k) ]
-    up_kl   = sum_j [ psi(alpha_kl + n_jkl) - psi(alpha_kl) ],   down_k = sum_j [ psi(A_k + N_jk) - psi(A_k) ]
+    up_kl   = sum_j [ psi(alpha_kl + n_jkl) - psi(alpha_kl) ],   down_k = sum_j [ psi(A_k + N_jk) -
+    psi(A_k) ]
 
-Then up - down is the gradient of the value, and alpha up / down is Minka's fixed point. Tables have the vote before
-the truth, as in kernels/confusion.py. Labels that an annotator never gave contribute nothing and are skipped: psi and
-log Gamma are computed only for the others, one annotator at a time.
+Then up - down is the gradient of the value, and alpha up / down is Minka's fixed point. Tables have
+the vote before the truth, as in kernels/confusion.py. Labels that an annotator never gave
+contribute nothing and are skipped: psi and log Gamma are computed only for the others, one
+annotator at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from finegold.kernels.numerics import digamma_and_gammaln_buffer
 @kernel
 def evidence(n: Floats, alpha: Floats, value: Floats, up: Floats, down: Floats) -> None:
     """From n [W, L, K] and alpha [L, K], write value [K], up [L, K] and down [K]."""
-    L, K = alpha.shape  # c is the class voted for, l in the paper
+    # c is the class voted for, l in the paper
+    L, K = alpha.shape
     room = (L + 1) * K
     x, psi, gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))
     psi_0, gamma_0 = _of_alpha(alpha)
@@ -44,7 +49,9 @@ def evidence(n: Floats, alpha: Floats, value: Floats, up: Floats, down: Floats) 
 
 @kernel
 def expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
-    """logs_jlk = E log v_jkl for v_jk ~ Dirichlet(alpha_k + n_jk). Return the sum of n logs, for the bound."""
+    """logs_jlk = E log v_jkl for v_jk ~ Dirichlet(alpha_k + n_jk). Return the sum of n logs, for
+    the bound.
+    """
     expected = 0.0
     L, K = alpha.shape
     room = (L + 1) * K
@@ -67,7 +74,9 @@ def expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
 
 @kernel
 def _prepare(n: Floats, alpha: Floats, given: NDArray[np.int64], total: Floats, x: Floats) -> int:
-    """Write alpha + n of each given label (one row of truths each), then A + N, to x. Return the number of labels."""
+    """Write alpha + n of each given label (one row of truths each), then A + N, to x. Return the
+    number of labels.
+    """
     L, K = alpha.shape
     labels = 0
     total[:] = 0.0

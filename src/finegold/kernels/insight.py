@@ -13,10 +13,13 @@ Counts = NDArray[np.int64]
 
 @kernel
 def count_tasks(votes: Votes, voted: Counts, shared: Counts, disputed: Counts) -> tuple[int, int]:
-    """Return the number of tasks with votes of several annotators, and of those on which they disagree."""
-    # Count for each annotator [W] the tasks on which they vote, another one votes too, and another one votes
-    # differently. If a task has votes for two classes and of two annotators, each of its annotators has a vote that
-    # differs from another annotator's vote, even if an annotator votes more than once.
+    """Return the number of tasks with votes of several annotators, and of those on which they
+    disagree.
+    """
+    # Count for each annotator [W] the tasks on which they vote, another one votes too, and another
+    # one votes differently. If a task has votes for two classes and of two annotators, each of its
+    # annotators has a vote that differs from another annotator's vote, even if an annotator votes
+    # more than once.
     task_ptr, cell_ptr, _, annotator = votes
     here = np.zeros(voted.size, np.bool_)
     n_shared = n_disputed = 0
@@ -43,8 +46,8 @@ def count_tasks(votes: Votes, voted: Counts, shared: Counts, disputed: Counts) -
 @kernel
 def expected_gain(phi: Floats, matrices: Floats, left: Floats, gain: Floats) -> None:
     """Write the gain [T] of one more vote, 0 if no annotator is left to cast it."""
-    # matrices [G, L, K] are those of groups of annotators, the vote before the truth, left [T, G] is the weight of each
-    # group for the next vote, which need not sum to one.
+    # matrices [G, L, K] are those of groups of annotators, the vote before the truth, left [T, G]
+    # is the weight of each group for the next vote, which need not sum to one.
     n_groups, n_classes, _ = matrices.shape
     for i in range(phi.shape[0]):
         before, after, mass = 0.0, 0.0, 0.0
@@ -67,8 +70,11 @@ def expected_gain(phi: Floats, matrices: Floats, left: Floats, gain: Floats) -> 
 
 @kernel
 def move(ptr: Counts, neighbour: Counts, gain: Floats, group: Counts, most_sweeps: int) -> None:
-    """Move each annotator into the group with the largest gain. Each move increases the total gain, so this ends."""
-    # ptr [W+1] are the first neighbours of annotators; a pair that is in one group has a gain, which may be negative.
+    """Move each annotator into the group with the largest gain. Each move increases the total gain,
+    so this ends.
+    """
+    # ptr [W+1] are the first neighbours of annotators; a pair that is in one group has a gain,
+    # which may be negative.
     total = np.zeros(group.size)
     for _ in range(most_sweeps):
         moved = 0

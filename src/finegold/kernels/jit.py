@@ -1,7 +1,9 @@
-"""Compile kernels when they are first called, say so, give loops a length that the compiler knows, and use threads.
+"""Compile kernels when they are first called, say so, give loops a length that the compiler knows,
+and use threads.
 
-That kernels are being compiled is shown on the displays that are open, otherwise in the log, once. The log is Python's
-own, under the name "finegold": without any set-up, its warnings are printed to standard error.
+That kernels are being compiled is shown on the displays that are open, otherwise in the log, once.
+The log is Python's own, under the name "finegold": without any set-up, its warnings are printed to
+standard error.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Returned = TypeVar("Returned")
 # Numba converts uint64 + int64 to a float, so unsigned counters need unsigned constants.
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
-# Sums may be reordered and multiplications fused. Infinities stay valid, because log-probabilities have them.
+# Sums may be reordered and multiplications fused. Infinities stay valid, because log-probabilities
+# have them.
 FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 IN_ORDER = {"contract", "nsz"}
 
@@ -36,9 +39,12 @@ MAX_UNROLLED = 8
 
 
 class Kernel(Generic[Given, Returned]):
-    """A function that is compiled when it is first called, because importing Numba takes a third of a second."""
+    """A function that is compiled when it is first called, because importing Numba takes a third of
+    a second.
+    """
 
-    # Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows no other functions.
+    # Kernels that it calls are replaced by compiled ones in the module that names them: Numba knows
+    # no other functions.
 
     def __init__(self, function: Callable[Given, Returned], **how: Any) -> None:
         self.py_func, self.how = function, how
@@ -71,14 +77,18 @@ _compiling = RLock()
 
 # Decorators. Kernels run without the interpreter lock, are kept on disk, and divide as NumPy does.
 kernel = partial(Kernel, fastmath=FAST_SUMS)
-kernel_as_written = partial(Kernel, fastmath=IN_ORDER)  # sums keep the order in which they are written
-inlined = partial(Kernel, inlined=True)  # copied into its callers, which takes less time than compiling and linking it
+# sums keep the order in which they are written
+kernel_as_written = partial(Kernel, fastmath=IN_ORDER)
+# copied into its callers, which takes less time than compiling and linking it
+inlined = partial(Kernel, inlined=True)
 
 
 def fixed_length(n: int) -> Any:
-    """Return an object of length n: a tuple if n is small, so that `len` is a constant for the compiler."""
-    # A loop over 3 classes takes half the time if its length is known. Numba compiles one version for each tuple
-    # length, and one for all longer (array) ones.
+    """Return an object of length n: a tuple if n is small, so that `len` is a constant for the
+    compiler.
+    """
+    # A loop over 3 classes takes half the time if its length is known. Numba compiles one version
+    # for each tuple length, and one for all longer (array) ones.
     return tuple(range(n)) if n <= MAX_UNROLLED else np.arange(n)
 
 
@@ -86,21 +96,31 @@ MIN_ROWS_PER_THREAD = 2**18
 
 
 def thread_count(threads: int | None = None) -> int:
-    """Return the given number of threads, else FINEGOLD_THREADS, else the number of cores that this process may use."""
+    """Return the given number of threads, else FINEGOLD_THREADS, else the number of cores that this
+    process may use.
+    """
     asked = threads if threads is not None else os.environ.get("FINEGOLD_THREADS")
     if asked is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     try:
         number = int(asked)
     except ValueError:
         number = 0
     if number < 1:
-        raise InputError(f"the number of threads must be a whole number of at least 1, not {asked!r}")
+        raise InputError(
+            f"the number of threads must be a whole number of at least 1, not {asked!r}"
+        )
     return number
 
 
 def ranges(n: int, fewest: int = MIN_ROWS_PER_THREAD) -> list[tuple[int, int]]:
-    """Split 0 ... n into as many equal ranges as there are threads, but not into ranges of few rows."""
+    """Split 0 ... n into as many equal ranges as there are threads, but not into ranges of few
+    rows.
+    """
     parts = max(min(thread_count(), n // fewest), 1)
     return list(pairwise(np.linspace(0, n, parts + 1).astype(int).tolist()))
 
@@ -122,7 +142,9 @@ _displays: list[Callable[[str], None]] = []
 
 @contextmanager
 def compiling(show: Callable[[str], None]) -> Iterator[None]:
-    """Show a message while a kernel is compiled. Only the first run compiles; later runs load the kernel from disk."""
+    """Show a message while a kernel is compiled. Only the first run compiles; later runs load the
+    kernel from disk.
+    """
     _displays.append(show)
     try:
         yield
@@ -131,9 +153,12 @@ def compiling(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class Watch:
-    """Add up the time of compilation. Numba compiles one kernel at a time, and calls these functions in between."""
+    """Add up the time of compilation. Numba compiles one kernel at a time, and calls these
+    functions in between.
+    """
 
-    depth, spent, began = 0, 0.0, 0.0  # a kernel compiles those that it calls
+    # a kernel compiles those that it calls
+    depth, spent, began = 0, 0.0, 0.0
     timer: Timer | None = None
     is_logged = False
 

@@ -1,8 +1,9 @@
-"""Compile with Numba, and keep the machine code on disk with a checksum. Imported when a kernel is first called.
+"""Compile with Numba, and keep the machine code on disk with a checksum. Imported when a kernel is
+first called.
 
-Numba's own cache does not survive damage: a file that a crash has cut short, or a full disk, ends this run with an
-error, and every later one (tests/kernels/test_kept_code.py fails with it). It also lets processes that start at
-the same time compile the same kernels side by side.
+Numba's own cache does not survive damage: a file that a crash has cut short, or a full disk, ends
+this run with an error, and every later one (tests/kernels/test_kept_code.py fails with it). It also
+lets processes that start at the same time compile the same kernels side by side.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from finegold.system.files import locked
 
 DIGEST = hashlib.sha256().digest_size
 _warned: set[str] = set()
-_Cache: Any = caching.FunctionCache  # Numba has no type hints
+# Numba has no type hints
+_Cache: Any = caching.FunctionCache
 _File: Any = caching.IndexDataCacheFile
 _Listener: Any = event.Listener
 
@@ -44,15 +46,24 @@ event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call
 
 
 def compiled(
-    function: Callable[..., Any], *, fastmath: set[str] | None = None, inlined: bool = False, intrinsic: bool = False
+    function: Callable[..., Any],
+    *,
+    fastmath: set[str] | None = None,
+    inlined: bool = False,
+    intrinsic: bool = False,
 ) -> Any:
-    """Return the function as Numba compiles it; machine code is kept unless it is a part of other kernels."""
+    """Return the function as Numba compiles it; machine code is kept unless it is a part of other
+    kernels.
+    """
     if intrinsic:
         return as_intrinsic(function)
     if inlined:
         return numba.njit(inline="always")(function)
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(function)
-    with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath or False)(
+        function
+    )
+    # neither the package folder nor the home folder is writable
+    with suppress(RuntimeError):
         KeptCode(function).attach(dispatcher)
     return dispatcher
 
@@ -67,7 +78,8 @@ class CheckedFile(_File):  # type: ignore[misc]
         content = Path(self._data_path(name)).read_bytes()
         if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
             raise ValueError(f"{name} is damaged")
-        return pickle.loads(content[DIGEST:])  # Numba's own file, which this user can write
+        # Numba's own file, which this user can write
+        return pickle.loads(content[DIGEST:])
 
 
 class KeptCode(_Cache):  # type: ignore[misc]
@@ -75,10 +87,12 @@ class KeptCode(_Cache):  # type: ignore[misc]
         super().__init__(function)
         self._cache_file = CheckedFile(
             cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}.finegold",  # files of Numba's own cache have no checksum
+            # files of Numba's own cache have no checksum
+            filename_base=f"{self._impl.filename_base}.finegold",
             source_stamp=self._impl.locator.get_source_stamp(),
         )
-        self._lock = ExitStack()  # held while this process compiles
+        # held while this process compiles
+        self._lock = ExitStack()
 
     def attach(self, dispatcher: Any) -> None:
         compile = dispatcher._compiler.compile
@@ -86,7 +100,8 @@ class KeptCode(_Cache):  # type: ignore[misc]
         def compile_or_release(*arguments: Any) -> Any:
             try:
                 return compile(*arguments)
-            except BaseException:  # also Ctrl-C: other processes must not wait for code that will not come
+            except BaseException:
+                # also Ctrl-C: other processes must not wait for code that will not come
                 self._lock.close()
                 raise
 
@@ -97,7 +112,8 @@ class KeptCode(_Cache):  # type: ignore[misc]
         code = self._load(signature, target)
         if code is None and self._enabled:
             version = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
-            with suppress(OSError, OutputError):  # if nothing can be written there, save_overload says so
+            # if nothing can be written there, save_overload says so
+            with suppress(OSError, OutputError):
                 self._impl.locator.ensure_cache_path()
                 target_file = Path(self._cache_path) / f"{self._impl.filename_base}.{version}"
                 self._lock.enter_context(locked(target_file, wait=lambda _: None))
@@ -109,7 +125,8 @@ class KeptCode(_Cache):  # type: ignore[misc]
     def _load(self, signature: Any, target: Any) -> Any:
         try:
             return super().load_overload(signature, target)
-        except Exception as error:  # a damaged pickle may raise anything
+        except Exception as error:
+            # a damaged pickle may raise anything
             self._warn("the compiled code in", "is damaged", error, "it is compiled again")
             try:
                 self.flush()

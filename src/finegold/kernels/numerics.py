@@ -1,7 +1,8 @@
-"""Functions of numbers and of whole buffers: exp, log, digamma, log-gamma, softmax, expected logs of Dirichlets.
+"""Functions of numbers and of whole buffers: exp, log, digamma, log-gamma, softmax, expected logs
+of Dirichlets.
 
-`math.exp` in a loop is one call per element. Plain arithmetic is vectorised by the compiler, which takes an eighth of
-the time and is accurate to the last digits.
+`math.exp` in a loop is one call per element. Plain arithmetic is vectorised by the compiler, which
+takes an eighth of the time and is accurate to the last digits.
 """
 
 from __future__ import annotations
@@ -16,26 +17,34 @@ from finegold.kernels.jit import ONE, ZERO, Kernel, kernel, kernel_as_written
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-MIN_ARGUMENT = -708.0  # below, exp(x) is not a normal number; a posterior of 1e-308 serves as zero
-ROUNDING = 1.5 * 2.0**52  # adding it rounds a number to an integer, which the last bits then hold
+# below, exp(x) is not a normal number; a posterior of 1e-308 serves as zero
+MIN_ARGUMENT = -708.0
+# adding it rounds a number to an integer, which the last bits then hold
+ROUNDING = 1.5 * 2.0**52
 
 
 def _recast(_: Any, number: Any) -> Any:
-    """Return the type, and the instructions, of the bits of a float as an integer, or of the opposite."""
+    """Return the type, and the instructions, of the bits of a float as an integer, or of the
+    opposite.
+    """
     from numba import types
 
     to = types.int64 if isinstance(number, types.Float) else types.float64
-    return to(number), lambda context, builder, _, given: builder.bitcast(given[0], context.get_value_type(to))
+    return to(number), lambda context, builder, _, given: builder.bitcast(
+        given[0], context.get_value_type(to)
+    )
 
 
 recast: Any = Kernel(_recast, intrinsic=True)
 
 
-@kernel_as_written  # if reordered, adding and subtracting ROUNDING would cancel
+# if reordered, adding and subtracting ROUNDING would cancel
+@kernel_as_written
 def exp_buffer(x: Floats, n: Any) -> None:
     """Replace x by exp(x), for x up to 700."""
-    # exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2. exp(r) = 1 + r + r**2 p(r), where p interpolates at
-    # the ten Chebyshev points of that range. 2**e is added to the bits of the exponent.
+    # exp(x) = 2**e exp(r), with an integer e and |r| <= ln(2)/2. exp(r) = 1 + r + r**2 p(r), where
+    # p interpolates at the ten Chebyshev points of that range. 2**e is added to the bits of the
+    # exponent.
     for i in range(n):
         z = max(x[i], MIN_ARGUMENT)
         shifted = z * LOG2_E + ROUNDING
@@ -56,7 +65,8 @@ def exp_buffer(x: Floats, n: Any) -> None:
         x[i] = recast(recast(p) + (recast(shifted) << 52))
 
 
-# Rows are passed as array and index: creating a view of a row would cost more than the loop over it.
+# Rows are passed as array and index: creating a view of a row would cost more than the loop over
+# it.
 
 
 @kernel
@@ -73,7 +83,8 @@ def dot_row(x: Floats, y: Floats, k: int) -> Any:
     return total
 
 
-LARGE = 1e90  # a running product is converted to a logarithm when it exceeds this
+# a running product is converted to a logarithm when it exceeds this
+LARGE = 1e90
 
 
 @kernel
@@ -88,7 +99,9 @@ def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
 
 @kernel
 def subtract_largest(K: Any, tasks: Any, score: Floats, known: Known) -> float:
-    """Subtract the maximum, so that exp cannot overflow. Return the sum of the maxima (of a known truth: its score)."""
+    """Subtract the maximum, so that exp cannot overflow. Return the sum of the maxima (of a known
+    truth: its score).
+    """
     total = 0.0
     row = ZERO
     for i in range(tasks):
@@ -103,7 +116,9 @@ def subtract_largest(K: Any, tasks: Any, score: Floats, known: Known) -> float:
 
 
 @kernel
-def normalise(K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau: Floats) -> tuple[float, float]:
+def normalise(
+    K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau: Floats
+) -> tuple[float, float]:
     """phi_ik = weight / sum. Return the largest change and the sum of the log-normalisers."""
     # weight [tasks * K] are the exponentials of the scores.
     change, log_sum, product = 0.0, 0.0, 1.0
@@ -131,15 +146,18 @@ def normalise(K: Any, tasks: Any, weight: Floats, known: Known, phi: Floats, tau
 
 
 HALF_LOG_2PI = 0.9189385332046727
-SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
+# the bits of sqrt(1/2)
+SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 SHIFT = 8
-ASYMPTOTIC = 10.0  # from here on eight terms of the series are exact to the last digit
+# from here on eight terms of the series are exact to the last digit
+ASYMPTOTIC = 10.0
 
 
 @kernel
 def digamma_and_gammaln(x: float) -> tuple[float, float]:
     """Shift x up by the recurrences, then use the asymptotic series. NaN where x is not positive."""
-    if not x > 0.0:  # a count from a damaged file: the recurrence would never end
+    # a count from a damaged file: the recurrence would never end
+    if not x > 0.0:
         return math.nan, math.nan
     reciprocals, product = 0.0, 1.0
     while x < ASYMPTOTIC:
@@ -149,8 +167,12 @@ def digamma_and_gammaln(x: float) -> tuple[float, float]:
     log_x, y = math.log(x), 1.0 / x
     z = y * y
     # Bernoulli numbers B_2n / 2n, then B_2n / (2n (2n - 1)).
-    psi = 1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12)))))
-    gamma = 1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156)))))
+    psi = 1 / 12 - z * (
+        1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12))))
+    )
+    gamma = 1 / 12 - z * (
+        1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))))
+    )
     log_gamma = (x - 0.5) * log_x - x + HALF_LOG_2PI + y * gamma
     if product != 1.0:
         log_gamma -= math.log(product)
@@ -159,7 +181,9 @@ def digamma_and_gammaln(x: float) -> tuple[float, float]:
 
 @kernel
 def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
-    """Replace x by log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and sqrt(2)."""
+    """Replace x by log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and
+    sqrt(2).
+    """
     bits = x.view(np.int64)
     for i in range(n):
         e = (bits[i] - SQRT_HALF_BITS) >> 52
@@ -169,7 +193,8 @@ def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
         f = x[i] - 1.0
         s = f / (2.0 + f)
         z = s * s
-        p = 1.479819860511658591e-01  # polynomial of FreeBSD's log: minimax, error below 2**-58
+        # polynomial of FreeBSD's log: minimax, error below 2**-58
+        p = 1.479819860511658591e-01
         p = p * z + 1.531383769920937332e-01
         p = p * z + 1.818357216161805012e-01
         p = p * z + 2.222219843214978396e-01
@@ -181,7 +206,9 @@ def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
 
 
 @kernel
-def digamma_and_gammaln_buffer(x: Floats, n: int, psi: Floats, log_gamma: Floats, scratch: Floats) -> None:
+def digamma_and_gammaln_buffer(
+    x: Floats, n: int, psi: Floats, log_gamma: Floats, scratch: Floats
+) -> None:
     """Write both functions of the first n numbers x. scratch is [3, at least n]."""
     ratio, log_y, exponent = scratch[0], scratch[1], scratch[2]
     for i in range(n):
@@ -200,15 +227,22 @@ def digamma_and_gammaln_buffer(x: Floats, n: int, psi: Floats, log_gamma: Floats
         t = 1.0 / y
         z = t * t
         # Bernoulli numbers B_2m / 2m, then B_2m / (2m (2m - 1)).
-        a = 1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12)))))
-        b = 1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156)))))
+        a = 1 / 12 - z * (
+            1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12))))
+        )
+        b = 1 / 12 - z * (
+            1 / 360
+            - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))))
+        )
         psi[i] = log_y[i] - 0.5 * t - z * a - ratio[i]
         log_gamma[i] = (y - 0.5) * log_y[i] - y + HALF_LOG_2PI + t * b - log_gamma[i]
 
 
 @kernel
 def expected_logs(counts: Floats, logs: Floats) -> float:
-    """Write E log p for p ~ Dirichlet(counts[r]) of every row r to logs. Return the sum of log B(counts[r])."""
+    """Write E log p for p ~ Dirichlet(counts[r]) of every row r to logs. Return the sum of log
+    B(counts[r]).
+    """
     log_beta = 0.0
     for r in range(counts.shape[0]):
         total = 0.0

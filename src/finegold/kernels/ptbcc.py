@@ -1,24 +1,26 @@
 """One sweep of PTBCC over a run of tasks: equations (11) and (12), and the sums that (8)-(10) need.
 
-Everything is expressed as odds against the first prototype, so S prototypes need S - 1 numbers and two need one.
-With d = 1..S-1 for the other prototypes, j for an annotator, i for a task, c for a cell (the votes of one
-task for one class l):
+Everything is expressed as odds against the first prototype, so S prototypes need S - 1 numbers and
+two need one. With d = 1..S-1 for the other prototypes, j for an annotator, i for a task, c for a
+cell (the votes of one task for one class l):
 
     q_cd     = sum_k phi_ik D_ldk,  D_ldk = E log v_dkl - E log v_0kl          log-odds of the cell
     r_d      = exp(E log pi_jd - E log pi_j0) exp(q_cd)                         odds of the vote
     theta_d  = r_d / (1 + sum_d r_d)                                            (11)
-    score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before normalising
+    score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before
+    normalising
 
-where Theta_cd sums theta over the votes of a cell. `weigh` computes theta, in loops over the cells and votes of a run
-of tasks, because each short inner loop over those of one task costs a mispredicted branch. `sweep_cells` does the rest
-cell by cell, for many classes or few votes.
+where Theta_cd sums theta over the votes of a cell. `weigh` computes theta, in loops over the cells
+and votes of a run of tasks, because each short inner loop over those of one task costs a
+mispredicted branch. `sweep_cells` does the rest cell by cell, for many classes or few votes.
 
-With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
-classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to tables [class, task] with zeros for
-absent cells: K x K multiplications per task cost less than finding out which are needed (bench/speed/ptbcc.py: 10 %
-less time on adult). One compiled version serves any number of classes. Tables are as wide as whole vectors, and the
-largest of many numbers is found among their bits: what does not fill a vector, and maxima of floats, are not vectorised
-(a fifth less time).
+With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but
+a loop over the classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to
+tables [class, task] with zeros for absent cells: K x K multiplications per task cost less than
+finding out which are needed (bench/speed/ptbcc.py: 10 % less time on adult). One compiled version
+serves any number of classes. Tables are as wide as whole vectors, and the largest of many numbers
+is found among their bits: what does not fill a vector, and maxima of floats, are not vectorised (a
+fifth less time).
 """
 
 from __future__ import annotations
@@ -31,26 +33,49 @@ from numpy.typing import NDArray
 
 from finegold.kernels import Floats, Known, Votes
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
-from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, recast, subtract_largest
+from finegold.kernels.numerics import (
+    LARGE,
+    exp_buffer,
+    fill_scores,
+    normalise,
+    recast,
+    subtract_largest,
+)
 
-SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
-LANES = 32  # numbers that a vectorised loop takes at a time; the width of tables is a multiple of it
-MAX_LOG_ODDS = 150.0  # of an annotator; beyond, a vote is practically certain
-MAX_DIRECT_LOG_ODDS = 100.0  # runs beyond this are computed in logs, vote by vote; the odds of two votes fit a float
+# numbers per buffer: small enough to stay in the first-level cache
+SCRATCH = 1024
+# numbers that a vectorised loop takes at a time; the width of tables is a multiple of it
+LANES = 32
+# of an annotator; beyond, a vote is practically certain
+MAX_LOG_ODDS = 150.0
+# runs beyond this are computed in logs, vote by vote; the odds of two votes fit a float
+MAX_DIRECT_LOG_ODDS = 100.0
 
 
 class Model(NamedTuple):
-    log_tau: Floats  # [K]
-    log_odds_pi: Floats  # [W, D], at most MAX_LOG_ODDS, at least -MAX_LOG_ODDS
-    base: Floats  # [L, K] E log v_0kl
-    diff: Floats  # [L, D, K]
+    # [K]
+    log_tau: Floats
+    # [W, D], at most MAX_LOG_ODDS, at least -MAX_LOG_ODDS
+    log_odds_pi: Floats
+    # [L, K] E log v_0kl
+    base: Floats
+    # [L, D, K]
+    diff: Floats
 
 
 @kernel
-def start(votes: Votes, phi: Floats, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
+def start(
+    votes: Votes,
+    phi: Floats,
+    v: Floats,
+    raw_pi: Floats,
+    raw_v: Floats,
+    pi: Floats,
+    confusion: Floats,
+) -> None:
     """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation)."""
-    # v, raw_v and confusion are [L, S, K]: class voted for, prototype, truth. raw_pi [W, S] and raw_v are sums of theta
-    # before it is normalised, pi and confusion after.
+    # v, raw_v and confusion are [L, S, K]: class voted for, prototype, truth. raw_pi [W, S] and
+    # raw_v are sums of theta before it is normalised, pi and confusion after.
     task_ptr, cell_ptr, cell_class, annotator = votes
     n_prototypes, n_classes = v.shape[1], v.shape[2]
     theta = np.empty(n_prototypes)
@@ -77,9 +102,11 @@ def start(votes: Votes, phi: Floats, v: Floats, raw_pi: Floats, raw_v: Floats, p
 def sweep(
     K: Any, D: Any, votes: Votes, known: Known, model: Model, phi: Floats, sums: Any
 ) -> tuple[float, float, float]:
-    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
-    # D is as long as there are prototypes but the first. The sums are tau, pi [W, D], total [L, K], confusion [L, D,
-    # K].
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the
+    entropy.
+    """
+    # D is as long as there are prototypes but the first. The sums are tau, pi [W, D], total [L, K],
+    # confusion [L, D, K].
     if isinstance(K, tuple) and len(D):
         return sweep_tables(D, votes, known, model, phi, sums)
     return sweep_cells(K, D, votes, known, model, phi, sums)
@@ -97,9 +124,14 @@ def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
 
 
 @inlined
-def locate(task_ptr: Any, cell_ptr: Any, label: Any, apart: Any, slot: NDArray[np.uint32], opens: Any) -> None:
-    """Set slot[c] to the task of cell c within the run, plus `apart` times its class; mark first votes in `opens`."""
-    # The task is a cumulative sum of marks, because no task is empty. The first vote of all is not marked.
+def locate(
+    task_ptr: Any, cell_ptr: Any, label: Any, apart: Any, slot: NDArray[np.uint32], opens: Any
+) -> None:
+    """Set slot[c] to the task of cell c within the run, plus `apart` times its class; mark first
+    votes in `opens`.
+    """
+    # The task is a cumulative sum of marks, because no task is empty. The first vote of all is not
+    # marked.
     n_tasks, n_cells = np.uint64(task_ptr.size) - ONE, np.uint64(label.size)
     first_cell, first_vote, row = task_ptr[ZERO], cell_ptr[ZERO], ZERO
     slot[:n_cells], opens[: cell_ptr[n_cells] - first_vote] = 0, 0
@@ -114,7 +146,9 @@ def locate(task_ptr: Any, cell_ptr: Any, label: Any, apart: Any, slot: NDArray[n
 
 @inlined
 def open_records(log_odds_pi: Floats) -> Floats:
-    """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
+    """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they
+    share a cache line.
+    """
     W, D = log_odds_pi.shape
     odds = log_odds_pi.copy().reshape(-1)
     exp_buffer(odds, W * D)
@@ -138,15 +172,18 @@ def weigh(
     D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, slot: Any, apart: Any,
     q: Floats, odds: Floats, opens: Any, ends: Floats, theta: Floats,
 ) -> float:  # fmt: skip
-    """Compute (11) for the votes of a run: theta, summed by cell, and sums in record. Return their entropy."""
-    # Prototype d of cell c is at slot[c] + d apart in q, in theta, which is zero, and in odds, which is scratch, as is
-    # ends [votes]. The entropy is the sum of log(1 + r) - theta q.
+    """Compute (11) for the votes of a run: theta, summed by cell, and sums in record. Return their
+    entropy.
+    """
+    # Prototype d of cell c is at slot[c] + d apart in q, in theta, which is zero, and in odds,
+    # which is scratch, as is ends [votes]. The entropy is the sum of log(1 + r) - theta q.
     n_cells, others, largest = np.uint64(cell_ptr.size) - ONE, np.uint64(len(D)), 0
     for at in range(q.size):
         largest = max(largest, recast(abs(q[at])))
         odds[at] = q[at]
     log_sum, product = 0.0, 1.0
-    if recast(largest) > MAX_DIRECT_LOG_ODDS:  # odds would overflow a float
+    # odds would overflow a float
+    if recast(largest) > MAX_DIRECT_LOG_ODDS:
         for c in range(n_cells):
             first = np.uint64(slot[c])
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
@@ -164,10 +201,12 @@ def weigh(
                 log_sum += highest + math.log(total)
         return log_sum - product_sum(theta, q, q.size)
     exp_buffer(odds, q.size)
-    if len(D) == 1:  # one flat loop; `opens` marks the first vote of each cell but the first
+    # one flat loop; `opens` marks the first vote of each cell but the first
+    if len(D) == 1:
         first_vote, running, cell, right = cell_ptr[ZERO], 0.0, ZERO, ONE
         n_votes = cell_ptr[n_cells] - first_vote
-        while right < n_votes:  # two votes at a time: sums and products wait for the one before
+        # two votes at a time: sums and products wait for the one before
+        while right < n_votes:
             left = right - ONE
             cell += np.uint64(opens[left])
             j = np.uint64(annotator[first_vote + left])
@@ -186,7 +225,8 @@ def weigh(
                 log_sum += math.log(product)
                 product = 1.0
             right += ONE + ONE
-        if right == n_votes:  # an odd number: the last one
+        # an odd number: the last one
+        if right == n_votes:
             left = n_votes - ONE
             cell += np.uint64(opens[left])
             j = np.uint64(annotator[first_vote + left])
@@ -230,8 +270,16 @@ def sweep_cells(
     change, log_norm, entropy = 0.0, 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     most_cells, others = step * len(K), np.uint64(len(D))
-    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
-    score, row, slot = np.empty(most_cells), np.empty(most_cells, np.uint32), np.arange(most_cells) * len(D)
+    q, odds, theta = (
+        np.empty(most_cells * len(D)),
+        np.empty(most_cells * len(D)),
+        np.empty(most_cells * len(D)),
+    )
+    score, row, slot = (
+        np.empty(most_cells),
+        np.empty(most_cells, np.uint32),
+        np.arange(most_cells) * len(D),
+    )
     opens = np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
     ends = np.empty(opens.size)
     record = open_records(log_odds_pi)
@@ -243,7 +291,8 @@ def sweep_cells(
         truth, posterior = known[first:end], phi[first:end]
         locate(task_ptr[first : end + ONE], cells, label, ZERO, row, opens)
 
-        at = ZERO  # q_cd = sum_k phi_ik D_ldk
+        # q_cd = sum_k phi_ik D_ldk
+        at = ZERO
         for c in range(np.uint64(label.size)):
             i, voted = np.uint64(row[c]), np.uint64(label[c])
             for d in range(others):
@@ -253,10 +302,22 @@ def sweep_cells(
                 q[at], theta[at] = product, 0.0
                 at += ONE
         entropy += weigh(
-            D, cells, annotator, log_odds_pi, record, slot, ONE, q[:at], odds[:at], opens, ends, theta[:at]
+            D,
+            cells,
+            annotator,
+            log_odds_pi,
+            record,
+            slot,
+            ONE,
+            q[:at],
+            odds[:at],
+            opens,
+            ends,
+            theta[:at],
         )
 
-        fill_scores(K, tasks, log_tau, score)  # (12): add the sum over the votes of sum_s theta_s E log v_skl
+        # (12): add the sum over the votes of sum_s theta_s E log v_skl
+        fill_scores(K, tasks, log_tau, score)
         for c in range(np.uint64(label.size)):
             start, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
             n = np.float64(cells[c + ONE] - cells[c])
@@ -271,7 +332,8 @@ def sweep_cells(
         log_norm += log_sum
         change = max(change, moved)
 
-        for c in range(np.uint64(label.size)):  # the sum in (10): phi_ik theta_s over all votes for l
+        # the sum in (10): phi_ik theta_s over all votes for l
+        for c in range(np.uint64(label.size)):
             i, voted = np.uint64(row[c]), np.uint64(label[c])
             n = np.float64(cells[c + ONE] - cells[c])
             for k in range(np.uint64(len(K))):
@@ -297,8 +359,17 @@ def sweep_tables(
     step = max(SCRATCH // n_classes // LANES, 1) * LANES
     width, all_rows, most_cells = np.uint64(step), (n_classes * len(D), step), n_classes * step
     q, odds, theta = np.empty(all_rows), np.empty(all_rows), np.empty(all_rows)
-    before, weight, size = np.zeros((n_classes, step)), np.zeros((n_classes, step)), np.empty(n_classes * step)
-    score, largest, summed, scale = np.empty((n_classes, step)), np.empty(step), np.empty(step), np.empty(step)
+    before, weight, size = (
+        np.zeros((n_classes, step)),
+        np.zeros((n_classes, step)),
+        np.empty(n_classes * step),
+    )
+    score, largest, summed, scale = (
+        np.empty((n_classes, step)),
+        np.empty(step),
+        np.empty(step),
+        np.empty(step),
+    )
     slot = np.empty(most_cells, np.uint32)
     opens = np.empty(most_votes(task_ptr, cell_ptr, width), np.uint8)
     ends = np.empty(opens.size)
@@ -314,7 +385,8 @@ def sweep_tables(
         for c in range(np.uint64(label.size)):
             size[slot[c]] = np.float64(cells[c + ONE] - cells[c])
 
-        for k in range(K):  # q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not
+        # q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not
+        for k in range(K):
             for i in range(tasks):
                 before[k, i] = posterior[i, k]
         for voted in range(K):
@@ -331,7 +403,8 @@ def sweep_tables(
             q.reshape(-1), odds.reshape(-1), opens, ends, theta.reshape(-1),
         )  # fmt: skip
 
-        for k in range(K):  # score_ik: (12) before normalisation
+        # score_ik: (12) before normalisation
+        for k in range(K):
             for i in range(width):
                 score[k, i] = log_tau[k]
             for voted in range(K):
@@ -342,7 +415,8 @@ def sweep_tables(
                     of_other = diff[voted, d, k]
                     for i in range(width):
                         score[k, i] += theta[d * K + voted, i] * of_other
-        for i in range(width):  # weight = exp(score - largest) / summed, by task
+        # weight = exp(score - largest) / summed, by task
+        for i in range(width):
             largest[i], summed[i] = score[ZERO, i], 0.0
         for k in range(ONE, K):
             for i in range(width):
@@ -359,7 +433,8 @@ def sweep_tables(
         n_known = 0
         for i in range(tasks):
             n_known += truth[i] >= 0
-        for i in range(tasks if n_known > 0 else ZERO):  # known truths stay
+        # known truths stay
+        for i in range(tasks if n_known > 0 else ZERO):
             if truth[i] >= 0:
                 largest[i], summed[i], scale[i] = score[np.uint64(truth[i]), i], 1.0, 1.0
                 for k in range(K):
@@ -376,13 +451,17 @@ def sweep_tables(
             for i in range(tasks):
                 posterior[i, k] = weight[k, i]
         for i in range(tasks):
-            product *= summed[i]  # at most K to the power of the tasks of a run: no overflow
+            # at most K to the power of the tasks of a run: no overflow
+            product *= summed[i]
             log_sum += largest[i]
         log_norm += log_sum + math.log(product)
 
-        for voted in range(K):  # the sum in (10): phi_ik theta_s over all votes for l
+        # the sum in (10): phi_ik theta_s over all votes for l
+        for voted in range(K):
             for k in range(K):
-                total[voted, k] += product_sum(size[voted * width : (voted + ONE) * width], weight[k], width)
+                total[voted, k] += product_sum(
+                    size[voted * width : (voted + ONE) * width], weight[k], width
+                )
                 for d in range(others):
                     confusion[voted, d, k] += product_sum(theta[d * K + voted], weight[k], width)
     add_records(record, pi)

@@ -1,8 +1,10 @@
-"""Make annotations of rows of votes: codes of names, votes sorted by task, class and annotator, and their cells.
+"""Make annotations of rows of votes: codes of names, votes sorted by task, class and annotator, and
+their cells.
 
-Tasks are sorted by counting. The remaining work is done within tasks, so threads process ranges of tasks. Up to
-`MAX_VOTES` votes, each function is plain NumPy, which is also what tests compare the compiled loops with: compiling
-them takes five seconds with an empty cache, NumPy 0.1 s. Both give the same bits.
+Tasks are sorted by counting. The remaining work is done within tasks, so threads process ranges of
+tasks. Up to `MAX_VOTES` votes, each function is plain NumPy, which is also what tests compare the
+compiled loops with: compiling them takes five seconds with an empty cache, NumPy 0.1 s. Both give
+the same bits.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ from numpy.typing import NDArray
 from finegold.kernels import Votes
 from finegold.kernels.jit import ONE, in_threads, kernel, ranges
 
-MAX_VOTES = 2**18  # for plain NumPy; keys of `sort_tasks` are products of three such numbers, which fit into 64 bits
+# for plain NumPy; keys of `sort_tasks` are products of three such numbers, which fit into 64 bits
+MAX_VOTES = 2**18
 KEEP_ALL, FIRST, LAST = 0, 1, 2
-MAX_INSERTION_SORT = 32  # votes
+# votes
+MAX_INSERTION_SORT = 32
 EMPTY = -1
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads adjacent values
+# 2^64 / golden ratio: spreads adjacent values
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 Labels = NDArray[np.uint8] | NDArray[np.uint16]
 Codes = NDArray[np.int32]
@@ -41,7 +46,8 @@ def codes_in_range(values: Integers, low: int, code_of: Codes, codes: Codes) -> 
 def first_rows(codes: Codes, n: int) -> NDArray[np.int64]:
     """[n] Return the first row with each code."""
     rows = np.empty(n, np.int64)
-    rows[codes[::-1]] = np.arange(codes.size - 1, -1, -1)  # of repeated indices, NumPy keeps the last
+    # of repeated indices, NumPy keeps the last
+    rows[codes[::-1]] = np.arange(codes.size - 1, -1, -1)
     return rows
 
 
@@ -63,10 +69,19 @@ def refill(table: Codes, names: NDArray[np.int64], n: int, shift: int) -> None:
 
 @kernel
 def add_names(
-    values: Integers, first: int, table: Codes, names: NDArray[np.int64], n: int, shift: int, codes: Codes
+    values: Integers,
+    first: int,
+    table: Codes,
+    names: NDArray[np.int64],
+    n: int,
+    shift: int,
+    codes: Codes,
 ) -> tuple[int, int]:
-    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names."""
-    # n is the number of names so far. names is half as long as the table, so that the table never fills up.
+    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows
+    done and names.
+    """
+    # n is the number of names so far. names is half as long as the table, so that the table never
+    # fills up.
     for row in range(first, values.size):
         value = np.int64(values[row])
         slot = find_slot(value, table, names, shift)
@@ -112,19 +127,29 @@ def renumber_many(codes: Codes, new_code: Codes) -> None:
 
 
 def group_by_task(
-    task: Codes, annotator: Codes, label: Codes, start: NDArray[np.int64], by_annotator: Codes, by_label: Labels
+    task: Codes,
+    annotator: Codes,
+    label: Codes,
+    start: NDArray[np.int64],
+    by_annotator: Codes,
+    by_label: Labels,
 ) -> None:
-    """Sort votes by task, whose votes keep the order of the rows. start [T+1] are the first votes of the tasks."""
+    """Sort votes by task, whose votes keep the order of the rows. start [T+1] are the first votes
+    of the tasks.
+    """
     if task.size <= MAX_VOTES:
         rows = np.arange(task.size)
-        order = np.sort(task.astype(np.int64) * task.size + rows) % max(task.size, 1)  # faster than a stable argsort
+        # faster than a stable argsort
+        order = np.sort(task.astype(np.int64) * task.size + rows) % max(task.size, 1)
         by_annotator[:], by_label[:] = annotator[order], label[order]
     else:
         group_many(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
 
 
 @kernel
-def group_many(task: Any, annotator: Any, label: Any, place: Any, by_annotator: Any, by_label: Any) -> None:
+def group_many(
+    task: Any, annotator: Any, label: Any, place: Any, by_annotator: Any, by_label: Any
+) -> None:
     """The second half of a counting sort. place [T] is the index for the next vote of each task."""
     for row in range(task.size):
         at = place[task[row]]
@@ -145,7 +170,9 @@ def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
 
 @kernel
 def sort_pair(key: Any, other: Any) -> None:
-    """Sort both arrays by key, in place and stably. Most tasks have few votes, for which insertion sort is faster."""
+    """Sort both arrays by key, in place and stably. Most tasks have few votes, for which insertion
+    sort is faster.
+    """
     if key.size <= MAX_INSERTION_SORT:
         insert_pair(key, other, 0, key.size)
         return
@@ -154,7 +181,8 @@ def sort_pair(key: Any, other: Any) -> None:
     key_too, other_too = np.empty_like(key), np.empty_like(other)
     width = MAX_INSERTION_SORT
     while width < key.size:
-        for first in range(0, key.size, 2 * width):  # merge two sorted ranges
+        # merge two sorted ranges
+        for first in range(0, key.size, 2 * width):
             middle, end = min(first + width, key.size), min(first + 2 * width, key.size)
             i, j = first, middle
             for at in range(first, end):
@@ -164,23 +192,28 @@ def sort_pair(key: Any, other: Any) -> None:
                 else:
                     key_too[at], other_too[at] = key[j], other[j]
                     j += 1
-        for at in range(key.size):  # a slice would take seconds to compile
+        # a slice would take seconds to compile
+        for at in range(key.size):
             key[at], other[at] = key_too[at], other_too[at]
         width *= 2
 
 
 @kernel
-def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int) -> tuple[int, int]:
+def sort_run(
+    start: NDArray[np.int64], end_vote: int, annotator: Codes, label: Labels, policy: int
+) -> tuple[int, int]:
     """Sort each task's votes by class, then annotator; keep one vote of each annotator."""
-    # Returns the end of the votes that are kept, and how many annotators disagree with themselves on a task.
-    # start [n] are the first votes of the tasks, before and after repeated votes are removed.
+    # Returns the end of the votes that are kept, and how many annotators disagree with themselves
+    # on a task. start [n] are the first votes of the tasks, before and after repeated votes are
+    # removed.
     kept, disagreeing = int(start[0]), 0
     for t in range(start.size):
         first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
         who, what = annotator[first:end], label[first:end]
         sort_pair(who, what)
         start[t] = kept
-        differ = False  # whether votes of this annotator differ
+        # whether votes of this annotator differ
+        differ = False
         for v in range(end - first):
             repeat = v > 0 and who[v] == who[v - 1]
             differ = differ and repeat
@@ -196,15 +229,25 @@ def sort_run(start: NDArray[np.int64], end_vote: int, annotator: Codes, label: L
     return kept, disagreeing
 
 
-def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int) -> tuple[int, int]:
+def sort_tasks(
+    start: NDArray[np.int64], annotator: Codes, label: Labels, policy: int
+) -> tuple[int, int]:
     """Run `sort_run` on all tasks, start [T+1]. The votes that are kept come first in all arrays."""
-    # Returns their number, and that of the pairs of task and annotator whose repeated votes disagree.
+    # Returns their number, and that of the pairs of task and annotator whose repeated votes
+    # disagree.
     if label.size <= MAX_VOTES:
         # Sort rows by a key that holds task, class and annotator.
-        task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
+        task, n_annotators, n_classes = (
+            numbered(np.diff(start)),
+            int(annotator.max()) + 1,
+            int(label.max()) + 1,
+        )
         rows, disagreeing = np.arange(task.size), 0
-        if policy != KEEP_ALL:  # the first or last row of each annotator on each task
-            pairs, ordered = np.divmod(np.sort((task * n_annotators + annotator) * task.size + rows), task.size)
+        # the first or last row of each annotator on each task
+        if policy != KEEP_ALL:
+            pairs, ordered = np.divmod(
+                np.sort((task * n_annotators + annotator) * task.size + rows), task.size
+            )
             is_new = pairs[1:] != pairs[:-1]
             differs = label[ordered][1:] != label[ordered][:-1]
             disagreeing = len(np.unique(pairs[1:][differs & ~is_new]))
@@ -214,11 +257,16 @@ def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy
         key, label[: rows.size] = np.divmod(key, n_classes)
         start[1:] = np.cumsum(np.bincount(key))
         return rows.size, disagreeing
-    runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
-    sorted_runs = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
+    runs = [
+        (first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)
+    ]
+    sorted_runs = in_threads(
+        lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs
+    )
     kept = 0
     for (first, end, begin, _), (stop, _) in zip(runs, sorted_runs, strict=True):
-        if begin != kept:  # repeated votes were removed before: close the gap
+        # repeated votes were removed before: close the gap
+        if begin != kept:
             annotator[kept : kept + stop - begin] = annotator[begin:stop]
             label[kept : kept + stop - begin] = label[begin:stop]
             start[first:end] -= begin - kept
@@ -228,7 +276,9 @@ def sort_tasks(start: NDArray[np.int64], annotator: Codes, label: Labels, policy
 
 
 def numbered(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return 0 as often as the first size says, then 1 and so on: the number of the group of each member."""
+    """Return 0 as often as the first size says, then 1 and so on: the number of the group of each
+    member.
+    """
     return np.repeat(np.arange(sizes.size), sizes.astype(np.int64))
 
 
@@ -242,7 +292,9 @@ def count_cells(start: NDArray[np.int64], label: Labels) -> int:
 
 
 @kernel
-def fill_cells(start: NDArray[np.int64], label: Labels, c: int, task_ptr: Any, cell_ptr: Any, cell_class: Any) -> None:
+def fill_cells(
+    start: NDArray[np.int64], label: Labels, c: int, task_ptr: Any, cell_ptr: Any, cell_class: Any
+) -> None:
     """Write the cells of these tasks, from index c on."""
     for t in range(start.size - 1):
         task_ptr[t] = c
@@ -252,7 +304,9 @@ def fill_cells(start: NDArray[np.int64], label: Labels, c: int, task_ptr: Any, c
                 c += 1
 
 
-def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64], Labels]:
+def cells(
+    start: NDArray[np.int64], label: Labels
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Labels]:
     """Convert runs of equal labels within a task to task_ptr, cell_ptr, cell_class."""
     if label.size <= MAX_VOTES:
         begins = np.append(True, label[1:] != label[:-1])
@@ -275,8 +329,12 @@ def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], N
 
 
 @kernel
-def copy_tasks(votes: Votes, tasks: Any, places: Any, new_code: Codes, first_vote: Any, target: Votes) -> None:
-    """Copy tasks [n] with all of their votes to places [n] in another set of votes, whose task_ptr is filled in."""
+def copy_tasks(
+    votes: Votes, tasks: Any, places: Any, new_code: Codes, first_vote: Any, target: Votes
+) -> None:
+    """Copy tasks [n] with all of their votes to places [n] in another set of votes, whose task_ptr
+    is filled in.
+    """
     # new_code [W] are the codes of annotators there, first_vote the first vote of each task there.
     task_ptr, cell_ptr, cell_class, annotator = votes
     to_task_ptr, to_cell_ptr, to_cell_class, to_annotator = target

@@ -1,7 +1,8 @@
-"""TiReMGE: sums over the votes (edges of the graph), and the forward and backward pass of the two-layer network.
+"""TiReMGE: sums over the votes (edges of the graph), and the forward and backward pass of the
+two-layer network.
 
-A loop either stores or sums: in one that does both, the alignment of the arrays decides whether it is vectorised, and
-so the order of the additions.
+A loop either stores or sums: in one that does both, the alignment of the arrays decides whether it
+is vectorised, and so the order of the additions.
 """
 
 from __future__ import annotations
@@ -15,21 +16,30 @@ from finegold.kernels import Floats, Votes
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.numerics import add_row, dot_row, exp_buffer
 
-MIN_DISTANCE = 1e-12  # a smaller distance has no direction
+# a smaller distance has no direction
+MIN_DISTANCE = 1e-12
 
 
 class Layers(NamedTuple):
-    w1: Floats  # [K, units]
-    b1: Floats  # [units]
-    w23: Floats  # [K, units] W2 W3
-    b2: Floats  # [units] b2 W3
-    b3: Floats  # [units]
-    w4: Floats  # [K, units] W4, transposed
+    # [K, units]
+    w1: Floats
+    # [units]
+    b1: Floats
+    # [K, units] W2 W3
+    w23: Floats
+    # [units] b2 W3
+    b2: Floats
+    # [units]
+    b3: Floats
+    # [K, units] W4, transposed
+    w4: Floats
 
 
 @kernel
 def neighbours(votes: Votes, x: Floats, total: Floats) -> None:
-    """Add x [T + W, columns] of the neighbours of each node of the graph, tasks and then annotators, to total."""
+    """Add x [T + W, columns] of the neighbours of each node of the graph, tasks and then
+    annotators, to total.
+    """
     task_ptr, cell_ptr, _, annotator = votes
     n_tasks = np.uint64(task_ptr.size) - ONE
     for i in range(n_tasks):
@@ -42,7 +52,9 @@ def neighbours(votes: Votes, x: Floats, total: Floats) -> None:
 
 @kernel
 def add_reliabilities(votes: Votes, r: Floats, x: Floats) -> None:
-    """x [T + W, K]. Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if j ever voted l."""
+    """x [T + W, K]. Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if
+    j ever voted l.
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     n_tasks = np.uint64(task_ptr.size) - ONE
     for i in range(n_tasks):
@@ -66,7 +78,9 @@ def distance(e: Floats, i: Any, label: Any) -> Any:
 
 @kernel
 def distances(votes: Votes, e: Floats, total: Floats) -> None:
-    """Add dist_ij = ||e_i - C_ij|| over the tasks of j to total_j; it is the same for all votes of a cell."""
+    """Add dist_ij = ||e_i - C_ij|| over the tasks of j to total_j; it is the same for all votes of
+    a cell.
+    """
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -77,7 +91,9 @@ def distances(votes: Votes, e: Floats, total: Floats) -> None:
 
 @kernel
 def distance_gradient(votes: Votes, e: Floats, slope: Floats, e_slope: Floats) -> None:
-    """Add the gradient of the loss by e_i, the sum over its votes of slope_j (e_i - C_ij) / dist_ij, to e_slope_i."""
+    """Add the gradient of the loss by e_i, the sum over its votes of slope_j (e_i - C_ij) /
+    dist_ij, to e_slope_i.
+    """
     # slope [W] is the gradient of the loss by the sum of j's distances.
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -110,9 +126,14 @@ def add_to_row(scale: Any, x: Floats, total: Floats, k: int) -> None:
 
 
 @kernel
-def similarity(unit: Floats, raw: Floats, slope: Floats, shared: Floats, raw_slope: Floats, unit_slope: Floats) -> None:
-    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines of unit [K, W], and its gradient by row."""
-    # slope [W] is the gradient of the loss by `shared`; those by raw [W] and unit are added to their slopes.
+def similarity(
+    unit: Floats, raw: Floats, slope: Floats, shared: Floats, raw_slope: Floats, unit_slope: Floats
+) -> None:
+    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines of unit [K, W], and its
+    gradient by row.
+    """
+    # slope [W] is the gradient of the loss by `shared`; those by raw [W] and unit are added to
+    # their slopes.
     K, n = unit.shape
     cor, turn = np.empty(n), np.empty(n)
     for j in range(n):
@@ -135,7 +156,14 @@ def similarity(unit: Floats, raw: Floats, slope: Floats, shared: Floats, raw_slo
 
 @kernel
 def activate(
-    i: int, near: Floats, far: Floats, ones: Floats, layers: Layers, first: Floats, second: Floats, h: Floats
+    i: int,
+    near: Floats,
+    far: Floats,
+    ones: Floats,
+    layers: Layers,
+    first: Floats,
+    second: Floats,
+    h: Floats,
 ) -> None:
     """Compute both hidden layers of node i, each a relu of weighted sums; h is their sum."""
     w1, b1, w23, b2, b3, _ = layers
@@ -156,7 +184,9 @@ def activate(
 
 @kernel
 def embed(near: Floats, far: Floats, ones: Floats, layers: Layers, b4: Floats, e: Floats) -> None:
-    """Write e [nodes, K] from near = A1hat X, far = A2hat A2hat X [nodes, K] and ones = A2hat 1 [nodes]."""
+    """Write e [nodes, K] from near = A1hat X, far = A2hat A2hat X [nodes, K] and ones = A2hat 1
+    [nodes].
+    """
     first, second, h = np.empty_like(layers.b1), np.empty_like(layers.b1), np.empty_like(layers.b1)
     for i in range(e.shape[0]):
         activate(i, near, far, ones, layers, first, second, h)
@@ -165,8 +195,12 @@ def embed(near: Floats, far: Floats, ones: Floats, layers: Layers, b4: Floats, e
 
 
 @kernel
-def weight_gradient(near: Floats, far: Floats, ones: Floats, layers: Layers, e_slope: Floats, slopes: Layers) -> None:
-    """Add the gradient of the loss by the layers to slopes, from e_slope [nodes, K], its gradient by e."""
+def weight_gradient(
+    near: Floats, far: Floats, ones: Floats, layers: Layers, e_slope: Floats, slopes: Layers
+) -> None:
+    """Add the gradient of the loss by the layers to slopes, from e_slope [nodes, K], its gradient
+    by e.
+    """
     w1, b1, w23, b2, b3, w4 = slopes
     zero = 0.0
     first, second, h = np.empty_like(b1), np.empty_like(b1), np.empty_like(b1)
@@ -177,7 +211,8 @@ def weight_gradient(near: Floats, far: Floats, ones: Floats, layers: Layers, e_s
         h[:] = 0.0
         for k in range(e_slope.shape[1]):
             add_row(e_slope[i, k], layers.w4, k, h)
-        for u in range(h.size):  # h, the gradient by the sum of the layers, reaches each layer where it was active
+        # h, the gradient by the sum of the layers, reaches each layer where it was active
+        for u in range(h.size):
             first[u] = h[u] if first[u] > zero else zero
             second[u] = h[u] if second[u] > zero else zero
         one = ones[i]

@@ -1,6 +1,8 @@
-"""Vote shares of each task, labels and ties from posteriors, and agreement of the annotators with the labels.
+"""Vote shares of each task, labels and ties from posteriors, and agreement of the annotators with
+the labels.
 
-Up to `sort_votes.MAX_VOTES` votes, each function is plain NumPy, as in sort_votes.py; both versions give the same bits.
+Up to `sort_votes.MAX_VOTES` votes, each function is plain NumPy, as in sort_votes.py; both versions
+give the same bits.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from finegold.kernels import Floats, Known, Votes, sort_votes
 from finegold.kernels.jit import ONE, kernel
 from finegold.kernels.sort_votes import numbered
 
-# Classes are tied if their probabilities differ by less than this share of the highest: sums of the same votes in
-# another order differ by about 1e-16 in each sweep, and many sweeps may amplify that.
+# Classes are tied if their probabilities differ by less than this share of the highest: sums of the
+# same votes in another order differ by about 1e-16 in each sweep, and many sweeps may amplify that.
 NEAR = 1e-9
-NEAR_SINGLE = 1e-6  # for float32
+# for float32
+NEAR_SINGLE = 1e-6
 
 
 def vote_rows(n_classes: int, votes: Votes) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Where the votes of each task begin, and the row j L + l of every vote of annotator j for class l."""
+    """Where the votes of each task begin, and the row j L + l of every vote of annotator j for
+    class l.
+    """
     cells = votes.cell_ptr[int(votes.task_ptr[0]) : int(votes.task_ptr[-1]) + 1]
     sizes, classes = cells_of(votes)
     row = votes.annotator[int(cells[0]) : int(cells[-1])] * np.uint32(n_classes)
@@ -36,7 +41,10 @@ def cells_of(votes: Votes) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 def _is_few(votes: Votes) -> bool:
-    return int(votes.cell_ptr[votes.task_ptr[-1]] - votes.cell_ptr[votes.task_ptr[0]]) <= sort_votes.MAX_VOTES
+    return (
+        int(votes.cell_ptr[votes.task_ptr[-1]] - votes.cell_ptr[votes.task_ptr[0]])
+        <= sort_votes.MAX_VOTES
+    )
 
 
 def vote_shares(votes: Votes, gold: Known, phi: Floats) -> None:
@@ -66,20 +74,29 @@ def vote_shares_of_many(votes: Votes, gold: Known, phi: Floats) -> None:
             phi[i, cell_class[c]] = np.float64(cell_ptr[c + ONE] - cell_ptr[c]) * share
 
 
-def agreement(votes: Votes, phi: Floats, label: Any, cast: Any, agreed: Any, expected: Floats) -> None:
-    """Add to arrays [W] the votes cast, those for the label of the task, and the posterior of the classes voted for."""
+def agreement(
+    votes: Votes, phi: Floats, label: Any, cast: Any, agreed: Any, expected: Floats
+) -> None:
+    """Add to arrays [W] the votes cast, those for the label of the task, and the posterior of the
+    classes voted for.
+    """
     if not _is_few(votes):
         agreement_of_many(votes, phi, label, cast, agreed, expected)
         return
     task, (sizes, classes) = numbered(np.diff(votes.task_ptr)), cells_of(votes)
-    who = votes.annotator[int(votes.cell_ptr[votes.task_ptr[0]]) : int(votes.cell_ptr[votes.task_ptr[-1]])]
-    np.add.at(cast, who, 1)  # adds in the order of the votes, as the loop does
+    who = votes.annotator[
+        int(votes.cell_ptr[votes.task_ptr[0]]) : int(votes.cell_ptr[votes.task_ptr[-1]])
+    ]
+    # adds in the order of the votes, as the loop does
+    np.add.at(cast, who, 1)
     np.add.at(agreed, who, np.repeat((label[task] == classes).astype(np.int64), sizes))
     np.add.at(expected, who, np.repeat(phi[task, classes].astype(np.float64), sizes))
 
 
 @kernel
-def agreement_of_many(votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any, expected: Any) -> None:
+def agreement_of_many(
+    votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any, expected: Any
+) -> None:
     task_ptr, cell_ptr, cell_class, annotator = votes
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -93,14 +110,18 @@ def agreement_of_many(votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any
 
 
 def outvoted(votes: Votes, gold: Known, label: Any, is_outvoted: Any) -> None:
-    """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
+    """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are
+    never marked.
+    """
     if not _is_few(votes):
         outvoted_of_many(votes, gold, label, is_outvoted)
         return
     sizes, classes = cells_of(votes)
     first = (votes.task_ptr[:-1] - votes.task_ptr[0]).astype(np.int64)
     own = np.where(classes == label[numbered(np.diff(votes.task_ptr))], sizes, 0)
-    is_outvoted[:] = (np.maximum.reduceat(own, first) < np.maximum.reduceat(sizes, first)) & (gold < 0)
+    is_outvoted[:] = (np.maximum.reduceat(own, first) < np.maximum.reduceat(sizes, first)) & (
+        gold < 0
+    )
 
 
 @kernel
@@ -116,8 +137,12 @@ def outvoted_of_many(votes: Votes, gold: Any, label: Any, is_outvoted: Any) -> N
         is_outvoted[i] = own < most and gold[i] < 0
 
 
-def decide(phi: Floats, preference: NDArray[np.int64], label: NDArray[np.int32], tied: NDArray[np.bool_]) -> None:
-    """Choose the most probable class; if several are tied, the one that comes first in preference [K]."""
+def decide(
+    phi: Floats, preference: NDArray[np.int64], label: NDArray[np.int32], tied: NDArray[np.bool_]
+) -> None:
+    """Choose the most probable class; if several are tied, the one that comes first in preference
+    [K].
+    """
     near = NEAR_SINGLE if phi.itemsize == 4 else NEAR
     if phi.size > sort_votes.MAX_VOTES:
         decide_many(phi, near, preference, label, tied)
@@ -142,5 +167,7 @@ def decide_many(phi: Any, near: float, preference: Any, label: Any, tied: Any) -
 
 
 def preference_of(totals: Floats) -> NDArray[np.int64]:
-    """Return the classes by summed posterior, the most frequent first. Ties up to rounding keep their order."""
+    """Return the classes by summed posterior, the most frequent first. Ties up to rounding keep
+    their order.
+    """
     return np.argsort(-np.round(totals / totals.sum(), 9), kind="stable")

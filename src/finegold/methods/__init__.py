@@ -1,1 +1,3 @@
-"""The maths, one file per method, in the symbols of its paper. `registry` lists the methods, `lookup` makes them."""
+"""The maths, one file per method, in the symbols of its paper. `registry` lists the methods,
+`lookup` makes them.
+"""

@@ -1,34 +1,41 @@
 """Anchored vote: half of every label is a weighted vote, half comes from a model of the annotators.
 
-Models with a confusion matrix for every annotator drift if annotators make the same errors: the classes that explain
-the votes best need not be the truth. The anchored vote keeps the model close to the votes in every sweep.
+Models with a confusion matrix for every annotator drift if annotators make the same errors: the
+classes that explain the votes best need not be the truth. The anchored vote keeps the model close
+to the votes in every sweep.
 
     V_il   votes of task i for class l, d_i their number
-    a      accuracy of a typical vote, from the agreement p of two votes on a task: p = a^2 + (1 - a)^2 / (K - 1)
-    kappa  H(vote | annotator) / H(vote): 1 if all annotators use the classes equally often, 0 if everybody votes for
+    a      accuracy of a typical vote, from the agreement p of two votes on a task: p = a^2 + (1 -
+    a)^2 / (K - 1) kappa  H(vote | annotator) / H(vote): 1 if all annotators use the classes equally
+    often, 0 if everybody votes for
            one class only, like labelling functions
 
 Start with q_i = V_i / d_i. Each sweep computes from q
 
     n_jkl  = sum of q_ik over the votes of annotator j for l
-    mu_kl  = (sum_j n_jkl + c coin_kl) / its row sum          everybody's matrix; coin is right with probability a,
+    mu_kl  = (sum_j n_jkl + c coin_kl) / its row sum          everybody's matrix; coin is right with
+    probability a,
              c = .3 sum(n) / K                                every error is equally likely
     pi_jkl = (n_jkl + 2 mu_kl) / its row sum                  the matrix of annotator j
     w_jkl  = (log pi_jkl + log mu_kl) / 2
-    u_j    = skill_j^(.75 kappa), skill_j = (a_j - 1/K) / (1 - 1/K), a_j = (sum_k n_jkk + 2 a) / (d_j + 2)
+    u_j    = skill_j^(.75 kappa), skill_j = (a_j - 1/K) / (1 - 1/K), a_j = (sum_k n_jkk + 2 a) /
+    (d_j + 2)
 
     vote_ik  proportional to the sum of u_j over the votes for k
-    model_ik proportional to tau_k^(kappa / 2) exp(sum over the votes (j, l) of w_jkl), tau_k = mean_i q_ik + .001;
+    model_ik proportional to tau_k^(kappa / 2) exp(sum over the votes (j, l) of w_jkl), tau_k =
+    mean_i q_ik + .001;
              0 for classes without votes on the task
     q_i    = (vote_i + model_i) / 2
 
-Four sweeps are enough. The posterior is q_i, calibrated for the effective number of independent votes, d_i / D_i,
-where D_i = 1 + (d_i - 1) rho is the design effect of survey statistics:
+Four sweeps are enough. The posterior is q_i, calibrated for the effective number of independent
+votes, d_i / D_i, where D_i = 1 + (d_i - 1) rho is the design effect of survey statistics:
 
-    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 if the model is right
-    phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K / (K - 1)
+    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 if the
+    model is right phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K
+    / (K - 1)
 
-The calibration keeps the order of the classes in q. docs/evidence/choosing.md explains how the constants were chosen.
+The calibration keeps the order of the classes in q. docs/evidence/choosing.md explains how the
+constants were chosen.
 """
 
 from __future__ import annotations
@@ -40,55 +47,87 @@ import numpy as np
 
 from finegold.engines.blocks import Block, beside, sum_tasks
 from finegold.kernels.anchored import Model, Sums
-from finegold.methods.base import POSITIVE, Floats, Method, Range, SufficientStatistics, setting, with_settings
+from finegold.methods.base import (
+    POSITIVE,
+    Floats,
+    Method,
+    Range,
+    SufficientStatistics,
+    setting,
+    with_settings,
+)
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
 WEIGHT, POWER = Range("between 0 and 1", 0, 1), Range("at least 0", 0, 100)
-LEAST_SHARE = 1e-3  # added to tau, so that a class without labels stays possible
-LEAST_SKILL = 1e-3  # annotators who are worse than chance keep a small weight
-ACCURACY_MARGIN = 0.02  # minimum distance of a, and of a_j in residuals, from chance and from 1
-CALIBRATION_VOTES = 2.0  # c' of a crowd that votes at random
-DESIGN_POWER = 0.25  # of the design effect, in the calibration
-FEW_NUMBERS = 10_000  # whose logarithms take less time than importing SciPy
-FEW_TASKS = 100  # below, accuracies differ from confidences clearly more than on whole data sets
+# added to tau, so that a class without labels stays possible
+LEAST_SHARE = 1e-3
+# annotators who are worse than chance keep a small weight
+LEAST_SKILL = 1e-3
+# minimum distance of a, and of a_j in residuals, from chance and from 1
+ACCURACY_MARGIN = 0.02
+# c' of a crowd that votes at random
+CALIBRATION_VOTES = 2.0
+# of the design effect, in the calibration
+DESIGN_POWER = 0.25
+# whose logarithms take less time than importing SciPy
+FEW_NUMBERS = 10_000
+# below, accuracies differ from confidences clearly more than on whole data sets
+FEW_TASKS = 100
 
 
 class Statistics(NamedTuple):
     change: float
-    tau: Floats  # [K] sum_i q_ik
-    n: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
-    excess: Floats  # [2] sums of products of residuals, and the same sums for a correlation of 1
+    # [K] sum_i q_ik
+    tau: Floats
+    # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
+    n: Floats
+    # [2] sums of products of residuals, and the same sums for a correlation of 1
+    excess: Floats
 
 
 class First(NamedTuple):
     change: float
     tau: Floats
     n: Floats
-    pairs: Floats  # [2] sum of the agreement of two votes over tasks with at least two votes; number of these tasks
+    # [2] sum of the agreement of two votes over tasks with at least two votes; number of these
+    # tasks
+    pairs: Floats
 
 
 class Parameters(NamedTuple):
-    pairs: Floats  # [2] as in First
-    excess: Floats  # [2] as in Statistics
-    tau: Floats  # [K]
-    n: Floats  # [W, L, K]
-    mu: Floats  # [L, K]
-    log_prior: Floats  # [K]
-    log_v: Floats  # [W, L, K] w
-    people: Floats  # [W, 3] u_j, a_j, sqrt(a_j (1 - a_j))
-    kernel_settings: Floats  # [4] of the next sweep: share of the votes, rho, c', power
-    sweeps: int  # number of sweeps so far
+    # [2] as in First
+    pairs: Floats
+    # [2] as in Statistics
+    excess: Floats
+    # [K]
+    tau: Floats
+    # [W, L, K]
+    n: Floats
+    # [L, K]
+    mu: Floats
+    # [K]
+    log_prior: Floats
+    # [W, L, K] w
+    log_v: Floats
+    # [W, 3] u_j, a_j, sqrt(a_j (1 - a_j))
+    people: Floats
+    # [4] of the next sweep: share of the votes, rho, c', power
+    kernel_settings: Floats
+    # number of sweeps so far
+    sweeps: int
 
 
 @with_settings
 class AnchoredVote(Method):
-    """Half of each label is the weighted vote, half a model of annotators; the default, the best on real data.
+    """Half of each label is the weighted vote, half a model of annotators; the default, the best on
+    real data.
 
-    Use it if you do not know how similar, how skilled or how independent the annotators are: crowds, experts, panels of
-    LLM judges, labelling functions. It follows majority vote if annotators make the same errors, and improves on it if
-    they differ. It costs four sweeps and K x K numbers per annotator.
+    Use it if you do not know how similar, how skilled or how independent the annotators are:
+    crowds, experts, panels of LLM judges, labelling functions. It follows majority vote if
+    annotators make the same errors, and improves on it if they differ. It costs four sweeps and K x
+    K numbers per annotator.
     """
 
     name: ClassVar[str] = "anchored"
@@ -99,16 +138,30 @@ class AnchoredVote(Method):
 
     tolerance: float = setting(1e-3, "Has no effect: all sweeps are made.")
     max_iterations: int = setting(4, "Number of sweeps.")
-    vote_share: float = setting(0.5, "Weight of the votes themselves in a label; the rest is the model's.", WEIGHT)
-    own_share: float = setting(0.5, "Weight of an annotator's own matrix in the model; the rest: everybody's.", WEIGHT)
-    class_prior: float = setting(0.5, "Exponent of the class frequencies: 0 ignores them, 1 uses them in full.", POWER)
+    vote_share: float = setting(
+        0.5, "Weight of the votes themselves in a label; the rest is the model's.", WEIGHT
+    )
+    own_share: float = setting(
+        0.5, "Weight of an annotator's own matrix in the model; the rest: everybody's.", WEIGHT
+    )
+    class_prior: float = setting(
+        0.5, "Exponent of the class frequencies: 0 ignores them, 1 uses them in full.", POWER
+    )
     skill_power: float = setting(
-        0.75, "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.", POWER
+        0.75,
+        "Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same"
+        " weight.",
+        POWER,
     )
     prior_votes: float = setting(
-        2.0, "Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.", POSITIVE
+        2.0,
+        "Votes that everybody's matrix, and the typical accuracy, count for in those of each"
+        " annotator.",
+        POSITIVE,
     )
-    coin_share: float = setting(0.3, "Weight of uniform errors in everybody's matrix, a share of all votes.", POSITIVE)
+    coin_share: float = setting(
+        0.3, "Weight of uniform errors in everybody's matrix, a share of all votes.", POSITIVE
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
@@ -117,7 +170,9 @@ class AnchoredVote(Method):
         start_from_shares(block)
         K = block.n_classes
         n, pairs = block.zeros((block.n_annotators, K, K)), np.zeros(2)
-        block.kernels("anchored").start(block.few, block.votes, block.gold, block.posterior, n, pairs)
+        block.kernels("anchored").start(
+            block.few, block.votes, block.gold, block.posterior, n, pairs
+        )
         return First(0.0, block.class_sums(), n, pairs)
 
     def begin(self, statistics: First) -> Parameters:
@@ -125,12 +180,18 @@ class AnchoredVote(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         sums = Sums(np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2))
-        model = Model(parameters.log_prior, parameters.log_v, parameters.people, parameters.kernel_settings)
-        change = block.kernels("anchored").sweep(block.few, block.votes, block.gold, model, block.posterior, sums)
+        model = Model(
+            parameters.log_prior, parameters.log_v, parameters.people, parameters.kernel_settings
+        )
+        change = block.kernels("anchored").sweep(
+            block.few, block.votes, block.gold, model, block.posterior, sums
+        )
         return Statistics(change, *sums)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1)
+        return self._parameters(
+            before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1
+        )
 
     def converged(self, steps: list[Step]) -> bool:
         """Return whether all sweeps are done; more of them would drift towards the plain model."""
@@ -142,10 +203,17 @@ class AnchoredVote(Method):
     def learned(self, parameters: Parameters) -> Learned:
         pi = parameters.n + self.prior_votes * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
-        excess = np.maximum(parameters.excess, 0.0)  # a correlation below 0 counts as 0
-        sums = {"seen": parameters.n.sum(axis=1), "mu": parameters.mu.T.copy(), "pairs": parameters.pairs}
+        # a correlation below 0 counts as 0
+        excess = np.maximum(parameters.excess, 0.0)
+        sums = {
+            "seen": parameters.n.sum(axis=1),
+            "mu": parameters.mu.T.copy(),
+            "pairs": parameters.pairs,
+        }
         prior, confusion = parameters.tau / parameters.tau.sum(), pi.transpose(0, 2, 1).copy()
-        return Learned(class_prior=prior, confusion=confusion, statistics={**sums, "excess": excess})
+        return Learned(
+            class_prior=prior, confusion=confusion, statistics={**sums, "excess": excess}
+        )
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known, more = result.learned, result.learned.statistics
@@ -159,27 +227,39 @@ class AnchoredVote(Method):
         return SufficientStatistics(first, Statistics(0.0, tau, n, more["excess"]), parameters)
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        return self._parameters(first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations)
+        return self._parameters(
+            first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations
+        )
 
-    def _parameters(self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
+    def _parameters(
+        self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int
+    ) -> Parameters:
         K = len(tau)
         if self.earlier is not None:
             n = n + beside(self.earlier, n)
         a, kappa = typical_accuracy(pairs, K), uniformity(n.sum(axis=2))
-        mu = sum_tasks(n.reshape(len(n), -1)).reshape(K, K) + self.coin_share * float(n.sum()) / K * coin(a, K)
+        mu = sum_tasks(n.reshape(len(n), -1)).reshape(K, K) + self.coin_share * float(
+            n.sum()
+        ) / K * coin(a, K)
         mu /= mu.sum(axis=0)
-        log_v = n + beside(self.prior_votes * mu, n)  # pi; in place, as it is the largest array by far of many classes
+        # pi; in place, as it is the largest array by far of many classes
+        log_v = n + beside(self.prior_votes * mu, n)
         log_v /= log_v.sum(axis=1, keepdims=True)
         np.log(log_v, out=log_v)
         log_v *= self.own_share
         log_v += beside((1 - self.own_share) * np.log(mu), n)
         log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
-        right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (n.sum(axis=(1, 2)) + self.prior_votes)
+        right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (
+            n.sum(axis=(1, 2)) + self.prior_votes
+        )
         skill = np.maximum((right - 1 / K) / max(1 - 1 / K, LEAST_SKILL), LEAST_SKILL)
         right = np.clip(right, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
-        people = np.stack([skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1)
+        people = np.stack(
+            [skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1
+        )
         rho = calibration = 0.0
-        if sweeps + 1 >= self.max_iterations and K > 1:  # only the last sweep is calibrated, others continue from q
+        # only the last sweep is calibrated, others continue from q
+        if sweeps + 1 >= self.max_iterations and K > 1:
             rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
             calibration = CALIBRATION_VOTES * (1 - a) * K / (K - 1)
         settings = np.array([self.vote_share, rho, calibration, DESIGN_POWER])
@@ -191,26 +271,36 @@ def small_data_caution(n_tasks: int) -> str:
     if n_tasks >= FEW_TASKS:
         return ""
     tasks = "1 task" if n_tasks == 1 else f"{n_tasks} tasks"
-    return f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some (finegold sample)."
+    return (
+        f"Only {tasks}: confidences are rough. To know how accurate the labels are, check some"
+        " (finegold sample)."
+    )
 
 
 def typical_accuracy(pairs: Floats, K: int) -> float:
-    """Return a from p = a^2 + (1 - a)^2 / (K - 1), with one agreeing and one disagreeing pair of votes added."""
+    """Return a from p = a^2 + (1 - a)^2 / (K - 1), with one agreeing and one disagreeing pair of
+    votes added.
+    """
     if K == 1:
         return 1 - ACCURACY_MARGIN
     p = (pairs[0] + 1) / (pairs[1] + 2)
-    root = np.sqrt(max((K * p - 1) / (K - 1), 0.0))  # of the agreement beyond chance
+    # of the agreement beyond chance
+    root = np.sqrt(max((K * p - 1) / (K - 1), 0.0))
     return float(np.clip((1 + (K - 1) * root) / K, 1 / K + ACCURACY_MARGIN, 1 - ACCURACY_MARGIN))
 
 
 def uniformity(votes: Floats) -> float:
-    """Return kappa = H(vote | annotator) / H(vote), from the votes [W, L] of each annotator for each class."""
+    """Return kappa = H(vote | annotator) / H(vote), from the votes [W, L] of each annotator for
+    each class.
+    """
     entropy = _entropy(votes.sum(axis=0))
     return float(np.clip(_entropy(votes) / entropy, 0.0, 1.0)) if entropy > 0 else 1.0
 
 
 def coin(a: float, K: int) -> Floats:
-    """[K, K] Return a confusion matrix that is right with probability a; every error is equally likely."""
+    """[K, K] Return a confusion matrix that is right with probability a; every error is equally
+    likely.
+    """
     error = (1 - a) / max(K - 1, 1)
     return np.full((K, K), error) + (a - error) * np.eye(K)
 
@@ -222,11 +312,16 @@ def _entropy(counts: Floats) -> float:
 
 
 def _x_log_x(x: Floats) -> Floats:
-    """Return x log(x), and 0 at 0. Few numbers take Python's logarithm, which has SciPy's bits without its import."""
-    if not isinstance(x, np.ndarray):  # on the GPU
+    """Return x log(x), and 0 at 0. Few numbers take Python's logarithm, which has SciPy's bits
+    without its import.
+    """
+    # on the GPU
+    if not isinstance(x, np.ndarray):
         return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
     if x.size <= FEW_NUMBERS:
-        return np.array([value * log(value) if value > 0 else 0.0 for value in x.ravel().tolist()]).reshape(x.shape)
+        return np.array(
+            [value * log(value) if value > 0 else 0.0 for value in x.ravel().tolist()]
+        ).reshape(x.shape)
     from scipy.special import xlogy
 
     powers: Floats = xlogy(x, x)

@@ -1,6 +1,7 @@
 """The interface of a method: a few short functions around additive statistics.
 
-`fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on each block.
+`fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on
+each block.
 """
 
 from __future__ import annotations
@@ -37,14 +38,20 @@ class Range(NamedTuple):
     whole: bool = False
 
     def __contains__(self, value: object) -> bool:
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        return is_number and self.low <= value <= self.high and (not self.whole or value == int(value))  # type: ignore[operator,call-overload]
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        number = float(value)
+        return self.low <= number <= self.high and (not self.whole or number.is_integer())
 
     def __str__(self) -> str:
-        return f"{self.words}{', a whole number' if self.whole else ''} from {self.low:g} to {self.high:g}"
+        return (
+            f"{self.words}{', a whole number' if self.whole else ''} from {self.low:g} to"
+            f" {self.high:g}"
+        )
 
 
-# Above a million or below a millionth, sums lose the votes to rounding, and functions such as digamma overflow.
+# Above a million or below a millionth, sums lose the votes to rounding, and functions such as
+# digamma overflow.
 POSITIVE = Range("positive", 1e-6, 1e6)
 SHARE = Range("between 0 and 1", 1e-6, 1 - 1e-6)
 COUNT = Range("at least 1", 1, 1e6, whole=True)
@@ -55,15 +62,18 @@ TOLERANCE = Range("at least 0", 0, 1e300)
 Allowed = Range | tuple[str, ...]
 Limits = Mapping[str, Allowed]
 Floats = NDArray[np.float64]
-PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
+# attributes of a method that users need
+PUBLIC = ("defaults", "name", "settings")
 M = TypeVar("M", bound="Method")
 
 
 class SufficientStatistics(NamedTuple):
     """The final sums of a fit, over all of its tasks."""
 
-    first: Any  # sums of `start`
-    statistics: Any  # sums of the last sweep
+    # sums of `start`
+    first: Any
+    # sums of the last sweep
+    statistics: Any
     parameters: Any
 
 
@@ -72,9 +82,13 @@ def setting(default: Any, help: str, limits: Allowed | None = None, kind: str = 
     return field(default=default, metadata={"help": help, "limits": limits, "kind": kind})
 
 
-ARGUMENTS = {  # of the functions below, for their docstrings
+# of the functions below, for their docstrings
+ARGUMENTS = {
     "annotations": ("Annotations", "The votes."),
-    "block": ("Block", "Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written."),
+    "block": (
+        "Block",
+        "Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.",
+    ),
     "restart": ("int", "The number of the restart; 0 unless `n_restarts` is more than 1."),
     "engine": ("Engine", "Sums a function over all blocks: `engine.sum(function, ...)`."),
     "statistics": ("named tuple", "Sums over all tasks, as `start` and `sweep` return them."),
@@ -83,7 +97,10 @@ ARGUMENTS = {  # of the functions below, for their docstrings
     "first": ("named tuple", "The first sums, with the new votes."),
     "steps": ("list of Step", "What each sweep did so far."),
     "n_tasks": ("int", "The number of tasks."),
-    "result": ("ResultData", "A result of this method. It is only asked for if `remembers` is not None."),
+    "result": (
+        "ResultData",
+        "A result of this method. It is only asked for if `remembers` is not None.",
+    ),
     "earlier": ("ndarray", "Counts of shape [annotator, vote, truth]."),
 }
 
@@ -93,14 +110,16 @@ ARGUMENTS = {  # of the functions below, for their docstrings
 class Method(ABC):
     """Base class of all methods, also of your own.
 
-    Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It must define `name`,
-    `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is a complete method. Make it
-    known with `finegold.register` or with an entry point of the group `finegold.methods`.
+    Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It
+    must define `name`, `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is
+    a complete method. Make it known with `finegold.register` or with an entry point of the group
+    `finegold.methods`.
 
-    `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a named tuple of
-    sums over the block's tasks. Its field `change` is the largest change of a posterior. `begin` and `expect` get the
-    sums over all blocks and return the parameters of the next sweep. So the method runs on any number of threads and
-    on a cluster, with checkpoints and with known truths.
+    `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a
+    named tuple of sums over the block's tasks. Its field `change` is the largest change of a
+    posterior. `begin` and `expect` get the sums over all blocks and return the parameters of the
+    next sweep. So the method runs on any number of threads and on a cluster, with checkpoints and
+    with known truths.
 
     Parameters
     ----------
@@ -128,11 +147,13 @@ class Method(ABC):
     divisible : bool, default True
         Whether blocks of tasks can be processed one by one.
     distributable : bool, default True
-        Whether they can be processed on other machines; False where parameters grow with the number of tasks.
+        Whether they can be processed on other machines; False where parameters grow with the number
+        of tasks.
     random_start : bool, default False
         Whether the starting point depends on the seed.
     takes_prior : bool, default False
-        Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
+        Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth],
+        to its own.
     fixed_passes : bool, default False
         Whether the number of sweeps is part of the method, so that "converged" would say nothing.
     rounding : float, default 1e-6
@@ -140,11 +161,12 @@ class Method(ABC):
     limits : mapping
         The allowed values of its own settings.
     remembers : tuple of str or None
-        What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
-        with a row per annotator. None: new votes cannot be folded into a result.
+        What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in
+        `Learned.statistics` with a row per annotator. None: new votes cannot be folded into a
+        result.
     keeps : dict
-        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`, where W is the
-        number of annotators and K that of classes.
+        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`,
+        where W is the number of annotators and K that of classes.
 
     Examples
     --------
@@ -163,39 +185,66 @@ class Method(ABC):
     takes_prior: ClassVar[bool] = False
     fixed_passes: ClassVar[bool] = False
     limits: ClassVar[Limits] = {}
-    unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
+    # arrays of `Learned.statistics` that depend on the order of sums
+    unstable: ClassVar[tuple[str, ...]] = ()
     remembers: ClassVar[tuple[str, ...] | None] = None
     keeps: ClassVar[dict[str, str]] = {}
-    n_restarts = 1  # how often the fit starts anew; the best bound wins
-    random_ties = False  # whether ties between classes are broken at random, by the seed
-    single = False  # whether posteriors are stored in 32 bits instead of 64
-    learned_per_task: ClassVar[tuple[str, ...]] = ()  # names of arrays of the blocks for the result, as "difficulty"
+    # how often the fit starts anew; the best bound wins
+    n_restarts = 1
+    # whether ties between classes are broken at random, by the seed
+    random_ties = False
+    # whether posteriors are stored in 32 bits instead of 64
+    single = False
+    # names of arrays of the blocks for the result, as "difficulty"
+    learned_per_task: ClassVar[tuple[str, ...]] = ()
 
-    tolerance: float = setting(1e-3, "Stop when no probability of a class changes by more than this in a sweep.")
+    tolerance: float = setting(
+        1e-3, "Stop when no probability of a class changes by more than this in a sweep."
+    )
     max_iterations: int = setting(500, "The largest number of sweeps.")
     seed: int = setting(0, "Has no effect: nothing is drawn at random.")
-    earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
-    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
+    # counts of an earlier run: `with_prior`
+    earlier: Any = field(default=None, init=False, repr=False, compare=False)
+    # for the notes of the result
+    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        limits: Limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        limits: Limits = {
+            "max_iterations": ITERATIONS,
+            "tolerance": TOLERANCE,
+            "seed": SEED,
+            **self.limits,
+        }
         defaults = self.defaults()
-        for name, allowed in limits.items():  # with a default of None, the method chooses the value itself
+        # with a default of None, the method chooses the value itself
+        for name, allowed in limits.items():
             value = getattr(self, name)
             if not (value is None and defaults[name] is None) and value not in allowed:
-                words = str(allowed) if isinstance(allowed, Range) else " or ".join(f'"{text}"' for text in allowed)
+                words = (
+                    str(allowed)
+                    if isinstance(allowed, Range)
+                    else " or ".join(f'"{text}"' for text in allowed)
+                )
                 raise InputError(f"{name} must be {words}, not {value!r}")
 
     def __dir__(self) -> list[str]:
         """Return the settings and the names that users need, without those that only a fit uses."""
-        contract = {name for each in type(self).__mro__ if issubclass(each, Method) for name in vars(each)}
+        contract = {
+            name for each in type(self).__mro__ if issubclass(each, Method) for name in vars(each)
+        }
         shown = {*self.settings, *PUBLIC}
-        return [name for name in super().__dir__() if name.startswith("__") or name in shown or name not in contract]
+        return [
+            name
+            for name in super().__dir__()
+            if name.startswith("__") or name in shown or name not in contract
+        ]
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings and their values."""
-        return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+        return {
+            setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init
+        }
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -213,7 +262,8 @@ class Method(ABC):
     def start(self, block: Block, restart: int) -> Any:
         """Write the first posterior of the tasks of a block.
 
-        Returns (named tuple): Sums over the tasks of the block; a field `change` is a maximum instead.
+        Returns (named tuple): Sums over the tasks of the block; a field `change` is a maximum
+            instead.
         """
 
     @abstractmethod
@@ -227,7 +277,8 @@ class Method(ABC):
     def sweep(self, block: Block, parameters: Any) -> Any:
         """Write the new posterior of the tasks of a block.
 
-        Returns (named tuple): Sums over the tasks of the block, with the largest change of a posterior as `change`.
+        Returns (named tuple): Sums over the tasks of the block, with the largest change of a
+            posterior as `change`.
         """
 
     def expect(self, statistics: Any, before: Any) -> Any:
@@ -269,7 +320,8 @@ class Method(ABC):
     def learned(self, parameters: Any) -> Learned:
         """Return what a result keeps besides the labels.
 
-        Returns: Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
+        Returns: Class shares, confusion matrices, and `statistics` that `sufficient_statistics`
+            needs.
         """
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
@@ -277,7 +329,9 @@ class Method(ABC):
 
         Returns: First sums, last sums and parameters.
         """
-        raise TypeError(f"{type(self).__name__} has remembers, so it must have sufficient_statistics")
+        raise TypeError(
+            f"{type(self).__name__} has remembers, so it must have sufficient_statistics"
+        )
 
     def why_not_updatable(self) -> str:
         """Return why new votes cannot be folded into a result of this method.
@@ -313,13 +367,22 @@ EXAMPLE = """
 
 @dataclass_transform(kw_only_default=True)
 def with_settings(method: type[M]) -> type[M]:
-    """Make a dataclass of a method; its docstring gets the settings, and an example unless it has one of its own."""
+    """Make a dataclass of a method; its docstring gets the settings, and an example unless it has
+    one of its own.
+    """
     made = dataclass(kw_only=True)(method)
     parents = (base for base in reversed(made.__mro__) if is_dataclass(base))
     about = {each.name: each.metadata for base in parents for each in fields(base) if each.metadata}
-    limits = {name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None}
-    literals = {each.name: str(each.type) for each in fields(made) if str(each.type).startswith("Literal[")}
-    made.limits = {**limits, **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()}}
+    limits = {
+        name: stated["limits"] for name, stated in about.items() if stated["limits"] is not None
+    }
+    literals = {
+        each.name: str(each.type) for each in fields(made) if str(each.type).startswith("Literal[")
+    }
+    made.limits = {
+        **limits,
+        **{name: literal_eval(f"({kind[8:-1]},)") for name, kind in literals.items()},
+    }
 
     def describe() -> None:
         text, _, example = inspect.cleandoc(made.__doc__ or "").partition("\n\nExamples\n--------")
@@ -330,9 +393,16 @@ def with_settings(method: type[M]) -> type[M]:
             if allowed is not None and not isinstance(allowed, Range):
                 kind = "{" + ", ".join(f'"{choice}"' for choice in allowed) + "}"
             default = f'"{each.default}"' if isinstance(each.default, str) else repr(each.default)
-            entries.append(f"{each.name} : {kind}, {'optional' if each.default is None else f'default {default}'}")
-            entries.append(textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    "))
-        made.__doc__ = "\n".join([*entries, "", "Examples", "--------"]) + (example or EXAMPLE.format(name=made.name))
+            entries.append(
+                f"{each.name} : {kind},"
+                f" {'optional' if each.default is None else f'default {default}'}"
+            )
+            entries.append(
+                textwrap.indent(textwrap.fill(stated["help"], 112, break_on_hyphens=False), "    ")
+            )
+        made.__doc__ = "\n".join([*entries, "", "Examples", "--------"]) + (
+            example or EXAMPLE.format(name=made.name)
+        )
 
     postpone(describe)
     return made

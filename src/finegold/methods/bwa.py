@@ -1,9 +1,10 @@
 """BWA: Bayesian weighted average.
 
-Y. Li, B. I. P. Rubinstein, T. Cohn: Truth Inference at Scale: A Bayesian Model for Adjudicating Highly Redundant
-Crowd Annotations. WWW 2019.
+Y. Li, B. I. P. Rubinstein, T. Cohn: Truth Inference at Scale: A Bayesian Model for Adjudicating
+Highly Redundant Crowd Annotations. WWW 2019.
 
-There is one separate problem for each class k; x_ij = 1 if annotator j votes for k on task i, else 0:
+There is one separate problem for each class k; x_ij = 1 if annotator j votes for k on task i, else
+0:
 
     z_i ~ Normal(mu, 1 / lambda)          the truth, treated as a real number
     x_ij ~ Normal(z_i, 1 / w_j)           the vote
@@ -12,7 +13,8 @@ There is one separate problem for each class k; x_ij = 1 if annotator j votes fo
     w_j = (a_v + N_j) / (b_v + sum_i (z_i - x_ij)^2)
     z_i = (lambda mu + sum_j w_j x_ij) / (lambda + sum_j w_j),  mu = mean_i z_i
 
-with b_v such that the prior mean of the precision is that of majority vote. The posterior is z, normalised.
+with b_v such that the prior mean of the precision is that of majority vote. The posterior is z,
+normalised.
 """
 
 from __future__ import annotations
@@ -29,15 +31,20 @@ from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
-LEAST_SPREAD = 1e-9  # with unanimous votes, precisions would be infinite
-LEAST_Z = 1e-5  # changes are relative to z + this
+# with unanimous votes, precisions would be infinite
+LEAST_SPREAD = 1e-9
+# changes are relative to z + this
+LEAST_Z = 1e-5
 
 
 class Statistics(NamedTuple):
     change: float
-    z: Floats  # [K] sum_i z_ik
-    error: Floats  # [W, K] sum over j's votes of (z_ik - x_ijk)^2
-    unsettled: Floats  # [K] number of tasks whose z changed
+    # [K] sum_i z_ik
+    z: Floats
+    # [W, K] sum over j's votes of (z_ik - x_ijk)^2
+    error: Floats
+    # [K] number of tasks whose z changed
+    unsettled: Floats
 
 
 class First(NamedTuple):
@@ -45,35 +52,51 @@ class First(NamedTuple):
     z: Floats
     error: Floats
     tasks: int
-    votes: Floats  # [W]
-    spread: Floats  # [K] sum_i d_i s_ik (1 - s_ik)
+    # [W]
+    votes: Floats
+    # [K] sum_i d_i s_ik (1 - s_ik)
+    spread: Floats
 
 
 class Parameters(NamedTuple):
     tasks: int
-    votes: Floats  # [W] N_j
-    b: Floats  # [K] b_v
-    occurs: NDArray[np.bool_]  # [K] whether the class has votes
-    mu: Floats  # [K]
-    w: Floats  # [W, K]
-    active: NDArray[np.bool_]  # [K] whether the class has not converged yet
+    # [W] N_j
+    votes: Floats
+    # [K] b_v
+    b: Floats
+    # [K] whether the class has votes
+    occurs: NDArray[np.bool_]
+    # [K]
+    mu: Floats
+    # [W, K]
+    w: Floats
+    # [K] whether the class has not converged yet
+    active: NDArray[np.bool_]
 
 
 @with_settings
 class BWA(Method):
-    """A weighted vote: each annotator has a weight per class, which is higher the more they agree with the rest.
+    """A weighted vote: each annotator has a weight per class, which is higher the more they agree
+    with the rest.
 
-    Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic and robust
-    step up from majority vote; it keeps K numbers per annotator, so it needs far fewer votes of each than a
-    confusion matrix does. It costs a few nanoseconds per vote, class and sweep. Each class stops separately, when none
-    of its averages changes by more than `tolerance`, relative to its size.
+    Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic
+    and robust step up from majority vote; it keeps K numbers per annotator, so it needs far fewer
+    votes of each than a confusion matrix does. It costs a few nanoseconds per vote, class and
+    sweep. Each class stops separately, when none of its averages changes by more than `tolerance`,
+    relative to its size.
     """
 
     name: ClassVar[str] = "bwa"
 
-    tolerance: float = setting(1e-3, "A class stops when no average of it changes by more than this share of its size.")
-    a_v: float = setting(15.0, "How many votes the prior of an annotator's weight is worth.", POSITIVE)
-    lam: float = setting(1.0, "Weight of the mean of all tasks in the average of each, the paper's lambda.", POSITIVE)
+    tolerance: float = setting(
+        1e-3, "A class stops when no average of it changes by more than this share of its size."
+    )
+    a_v: float = setting(
+        15.0, "How many votes the prior of an annotator's weight is worth.", POSITIVE
+    )
+    lam: float = setting(
+        1.0, "Weight of the mean of all tasks in the average of each, the paper's lambda.", POSITIVE
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes
@@ -83,7 +106,12 @@ class BWA(Method):
         block.state["size"] = np.ones(block.n_tasks)
         n, K = block.n_annotators, block.n_classes
         first = First(
-            0.0, block.posterior.sum(axis=0), np.zeros((n, K)), block.n_tasks, votes=np.zeros(n), spread=np.zeros(K)
+            0.0,
+            block.posterior.sum(axis=0),
+            np.zeros((n, K)),
+            block.n_tasks,
+            votes=np.zeros(n),
+            spread=np.zeros(K),
         )
         kernels.errors(block.classes, block.votes, block.posterior, first.error)
         kernels.spread(block.votes, first.votes, first.spread)
@@ -92,7 +120,9 @@ class BWA(Method):
     def begin(self, first: First) -> Parameters:
         K = len(first.z)
         b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
-        return self._parameters(first.tasks, first.votes, b, first.z > 0, first.z, first.error, np.ones(K, np.bool_))
+        return self._parameters(
+            first.tasks, first.votes, b, first.z > 0, first.z, first.error, np.ones(K, np.bool_)
+        )
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         mu, w, active = parameters[4:]
@@ -105,7 +135,9 @@ class BWA(Method):
         return Statistics(change, z, error, unsettled)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        return self._parameters(*before[:4], statistics.z, statistics.error, statistics.unsettled > 0)
+        return self._parameters(
+            *before[:4], statistics.z, statistics.error, statistics.unsettled > 0
+        )
 
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
@@ -113,10 +145,19 @@ class BWA(Method):
     def learned(self, parameters: Parameters) -> Learned:
         weight = parameters.w[:, parameters.occurs].mean(axis=1)
         prior = parameters.mu / parameters.mu.sum()
-        return Learned(class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w})
+        return Learned(
+            class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w}
+        )
 
     def _parameters(
-        self, tasks: int, votes: Floats, b: Floats, occurs: Any, z: Floats, error: Floats, active: Any
+        self,
+        tasks: int,
+        votes: Floats,
+        b: Floats,
+        occurs: Any,
+        z: Floats,
+        error: Floats,
+        active: Any,
     ) -> Parameters:
         w = (self.a_v + votes[:, None]) / np.maximum(b + error, LEAST_SPREAD)
         return Parameters(tasks, votes, b, occurs, z / tasks, w, active)

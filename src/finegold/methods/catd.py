@@ -1,16 +1,16 @@
 """CATD: confidence-aware truth discovery.
 
-Q. Li, Y. Li, J. Gao, L. Su, B. Zhao, M. Demirbas, W. Fan, J. Han: A Confidence-Aware Approach for Truth Discovery
-on Long-Tail Data. PVLDB 8 (4), 2014. The printed table and random ties follow the program of Y. Zheng, G. Li, Y. Li,
-C. Shan, R. Cheng: Truth Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the PTBCC
-paper compares.
+Q. Li, Y. Li, J. Gao, L. Su, B. Zhao, M. Demirbas, W. Fan, J. Han: A Confidence-Aware Approach for
+Truth Discovery on Long-Tail Data. PVLDB 8 (4), 2014. The printed table and random ties follow the
+program of Y. Zheng, G. Li, Y. Li, C. Shan, R. Cheng: Truth Inference in Crowdsourcing: Is the
+Problem Solved? PVLDB 10 (5), 2017, which the PTBCC paper compares.
 
     e_j = number of j's votes that are not the label z_i of their task
     q_j in proportion to c_j / (e_j + 1e-9)
     z_i = the class with the highest sum of q_j over those who voted for it
 
-c_j is the lower 2.5 % quantile of chi-square with N_j degrees of freedom: annotators with few votes have less weight
-than their few errors suggest.
+c_j is the lower 2.5 % quantile of chi-square with N_j degrees of freedom: annotators with few votes
+have less weight than their few errors suggest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from finegold.methods.base import SHARE, Floats, Method, setting, with_settings
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
-LEAST_ERROR = 1e-9  # an annotator without errors would have infinite weight
+# an annotator without errors would have infinite weight
+LEAST_ERROR = 1e-9
 NORMAL_QUANTILE = 1.95996
 
 # As printed: two decimals, with a misprint for two degrees of freedom (.0506 is correct).
@@ -42,27 +43,35 @@ PRINTED = np.array(
 
 class Statistics(NamedTuple):
     change: float
-    z: Floats  # [K] number of tasks with label k
-    error: Floats  # [W] e_j
-    votes: Floats | float = 0.0  # [W] N_j, counted at the start
+    # [K] number of tasks with label k
+    z: Floats
+    # [W] e_j
+    error: Floats
+    # [W] N_j, counted at the start
+    votes: Floats | float = 0.0
 
 
 class Parameters(NamedTuple):
     iteration: int
-    c: Floats  # [W]
-    q: Floats  # [W]
-    shares: Floats  # [K]
+    # [W]
+    c: Floats
+    # [W]
+    q: Floats
+    # [K]
+    shares: Floats
 
 
 @with_settings
 class CATD(Method):
-    """A weighted vote: an annotator's weight is the inverse of their error rate, with caution for few votes.
+    """A weighted vote: an annotator's weight is the inverse of their error rate, with caution for
+    few votes.
 
-    It assumes that an annotator's errors do not depend on the truth. Use it if most annotators cast few votes and a few
-    cast many. An annotator without errors decides every label that they voted for, so the way in which ties are broken
-    at the start can have a large effect: by default ties are split. The paper breaks them at random (`ties="random"`,
-    by `seed`) and uses a printed table for c_j (`quantiles="printed"`). The fit stops when no further iteration can
-    change anything, or after 100 iterations. It costs a few nanoseconds per vote and sweep.
+    It assumes that an annotator's errors do not depend on the truth. Use it if most annotators cast
+    few votes and a few cast many. An annotator without errors decides every label that they voted
+    for, so the way in which ties are broken at the start can have a large effect: by default ties
+    are split. The paper breaks them at random (`ties="random"`, by `seed`) and uses a printed table
+    for c_j (`quantiles="printed"`). The fit stops when no further iteration can change anything, or
+    after 100 iterations. It costs a few nanoseconds per vote and sweep.
     """
 
     name: ClassVar[str] = "catd"
@@ -70,21 +79,27 @@ class CATD(Method):
     tolerance: float = 0.0
     max_iterations: int = 100
     seed: int = setting(0, 'Seed of the draws that decide ties, with `ties="random"`.')
-    ties: Literal["random", "split"] = setting("split", "Whether ties are decided at random or divided among classes.")
+    ties: Literal["random", "split"] = setting(
+        "split", "Whether ties are decided at random or divided among classes."
+    )
     quantiles: Literal["printed", "exact"] = setting(
-        "exact", "Quantiles of chi-square: those of the printed table that the public program uses, or exact ones."
+        "exact",
+        "Quantiles of chi-square: those of the printed table that the public program uses, or exact"
+        " ones.",
     )
     alpha: float = setting(
         0.05,
-        "An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square distribution with as many "
-        "degrees of freedom as they have votes.",
+        "An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square"
+        " distribution with as many degrees of freedom as they have votes.",
         SHARE,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.quantiles == "printed" and self.alpha != 0.05:
-            raise InputError('the printed table is for alpha = 0.05 only; leave out quantiles="printed"')
+            raise InputError(
+                'the printed table is for alpha = 0.05 only; leave out quantiles="printed"'
+            )
         self.random_ties = self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
@@ -110,7 +125,9 @@ class CATD(Method):
         return Learned(class_prior=parameters.shares, statistics={"weight": parameters.q})
 
     def chi_square(self, votes: Floats) -> Floats:
-        """Return c_j, exactly or from the printed table (up to 30 votes) and Fisher's approximation (above)."""
+        """Return c_j, exactly or from the printed table (up to 30 votes) and Fisher's approximation
+        (above).
+        """
         if self.quantiles == "exact":
             return np.asarray(2 * gammaincinv(votes / 2, self.alpha / 2))
         fisher = 0.5 * (np.sqrt(2 * votes - 1) - NORMAL_QUANTILE) ** 2
@@ -118,7 +135,9 @@ class CATD(Method):
         return np.where(votes > len(PRINTED), fisher, PRINTED[few - 1])
 
     def _vote(self, block: Block, iteration: int, q: Floats) -> Statistics:
-        """Set labels by weighted vote and count the errors of annotators. Random ties report a change of 1."""
+        """Set labels by weighted vote and count the errors of annotators. Random ties report a
+        change of 1.
+        """
         z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
         split, numbers = self.ties == "split", (np.uint64(self.seed % 2**64), np.uint64(iteration))
         change, lots = kernels.vote(

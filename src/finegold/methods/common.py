@@ -1,4 +1,6 @@
-"""What several methods share: first posteriors, sweeps with a confusion matrix per annotator, Dirichlets."""
+"""What several methods share: first posteriors, sweeps with a confusion matrix per annotator,
+Dirichlets.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,13 @@ def start_from_shares(block: Block) -> None:
 
 class ConfusionSums(NamedTuple):
     change: float
-    tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K] sum of phi_ik over j's votes for l; votes before truths, the order in which the kernels read
-    log_norm: float = 0.0  # sum_i log of the normaliser of phi_i
+    # [K] sum_i phi_ik
+    tau: Floats
+    # [W, L, K] sum of phi_ik over j's votes for l; votes before truths, the order in which the
+    # kernels read
+    n: Floats
+    # sum_i log of the normaliser of phi_i
+    log_norm: float = 0.0
 
 
 def sweep_confusion(block: Block, log_tau: Floats, log_v: Floats) -> ConfusionSums:
@@ -45,8 +51,10 @@ class Dirichlets(NamedTuple):
     """Dirichlet distributions along the last axis."""
 
     counts: Floats
-    log: Floats  # E log p, equations (5)-(7)
-    log_beta: float  # sum of the log-normalisers log B(counts)
+    # E log p, equations (5)-(7)
+    log: Floats
+    # sum of the log-normalisers log B(counts)
+    log_beta: float
 
 
 def dirichlets(counts: Floats) -> Dirichlets:

@@ -1,16 +1,19 @@
 """DS: maximum likelihood by expectation maximisation.
 
-A. P. Dawid, A. M. Skene: Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm.
-Applied Statistics 28 (1), 1979. The settings are those of Y. Zheng, G. Li, Y. Li, C. Shan, R. Cheng: Truth
-Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the PTBCC paper compares.
+A. P. Dawid, A. M. Skene: Maximum Likelihood Estimation of Observer Error-Rates Using the EM
+Algorithm. Applied Statistics 28 (1), 1979. The settings are those of Y. Zheng, G. Li, Y. Li, C.
+Shan, R. Cheng: Truth Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which
+the PTBCC paper compares.
 
     z_i ~ p                       truth of task i
     y_ij ~ v_{j, z_i}             the vote of annotator j: row z_i of j's confusion matrix
 
     E:  phi_ik proportional to p_k prod_j v_{j, k, y_ij}
-    M:  p_k = mean_i phi_ik,  v_jkl = n_jkl / sum_l n_jkl,  n_jkl = sum over j's votes for l of phi_ik
+    M:  p_k = mean_i phi_ik,  v_jkl = n_jkl / sum_l n_jkl,  n_jkl = sum over j's votes for l of
+        phi_ik
 
-There is no smoothing: once annotator j has no expected votes for l where the truth is k, v_jkl stays 0.
+There is no smoothing: once annotator j has no expected votes for l where the truth is k, v_jkl
+stays 0.
 """
 
 from __future__ import annotations
@@ -20,29 +23,41 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block, beside
-from finegold.methods.base import SHARE, Floats, Method, SufficientStatistics, setting, with_settings
+from finegold.methods.base import (
+    SHARE,
+    Floats,
+    Method,
+    SufficientStatistics,
+    setting,
+    with_settings,
+)
 from finegold.methods.common import ConfusionSums, start_from_shares, sweep_confusion
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
 
 class Parameters(NamedTuple):
-    p: Floats  # [K]
-    v: Floats  # [W, L, K]
+    # [K]
+    p: Floats
+    # [W, L, K]
+    v: Floats
     log_p: Floats
     log_v: Floats
-    seen: Floats  # [W, K] expected votes of each annotator where the truth is k
+    # [W, K] expected votes of each annotator where the truth is k
+    seen: Floats
 
 
 @with_settings
 class DS(Method):
-    """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene, EM).
+    """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene,
+    EM).
 
-    Assumes that annotators err independently given the truth, each in their own way. Use it where annotators cast
-    many votes for every class (dozens at least): without a prior, K x K numbers are learned from each annotator's
-    votes alone. It stops after 20 iterations, as in the paper: without a prior, more of them fit the votes better and
-    the truth worse (real data, means over families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`).
-    Costs a few nanoseconds per vote and sweep, and K x K numbers per annotator.
+    Assumes that annotators err independently given the truth, each in their own way. Use it where
+    annotators cast many votes for every class (dozens at least): without a prior, K x K numbers are
+    learned from each annotator's votes alone. It stops after 20 iterations, as in the paper:
+    without a prior, more of them fit the votes better and the truth worse (real data, means over
+    families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`). Costs a few nanoseconds
+    per vote and sweep, and K x K numbers per annotator.
     """
 
     name: ClassVar[str] = "ds"
@@ -51,15 +66,20 @@ class DS(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
-    tolerance: float = setting(0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all.")
+    tolerance: float = setting(
+        0.0, "Stop when no probability changes by more than this in a sweep; with 0, after all."
+    )
     max_iterations: int = 20
-    quality: float = setting(0.7, "The share of right votes of every annotator at the start.", SHARE)
+    quality: float = setting(
+        0.7, "The share of right votes of every annotator at the start.", SHARE
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
-        start_from_shares(block)  # the first sweep replaces these; known truths stay
+        # the first sweep replaces these; known truths stay
+        start_from_shares(block)
         K = block.n_classes
         return ConfusionSums(0.0, block.class_sums(), block.zeros((block.n_annotators, K, K)))
 
@@ -78,16 +98,24 @@ class DS(Method):
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
-        n = statistics.n if self.earlier is None else statistics.n + beside(self.earlier, statistics.n)
+        n = (
+            statistics.n
+            if self.earlier is None
+            else statistics.n + beside(self.earlier, statistics.n)
+        )
         return _parameters(p, _shares(n, beside(self.first_confusion(len(p)), n)), n.sum(axis=1))
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
-        """Return the log-likelihood of votes and known truths for the parameters that the sweep used."""
+        """Return the log-likelihood of votes and known truths for the parameters that the sweep
+        used.
+        """
         return statistics.log_norm
 
     def learned(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
-        return Learned(class_prior=parameters.p, confusion=confusion, statistics={"seen": parameters.seen})
+        return Learned(
+            class_prior=parameters.p, confusion=confusion, statistics={"seen": parameters.seen}
+        )
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known = result.learned
@@ -99,7 +127,9 @@ class DS(Method):
         return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
-        """[K, K] Return a confusion matrix that is right with probability q0; every error is equally likely."""
+        """[K, K] Return a confusion matrix that is right with probability q0; every error is
+        equally likely.
+        """
         if n_classes == 1:
             return np.ones((1, 1))
         error = (1 - self.quality) / (n_classes - 1)
@@ -107,12 +137,15 @@ class DS(Method):
 
 
 def _shares(n: Floats, otherwise: Floats) -> Floats:
-    """[W, L, K] Return the share of each vote l where the truth is k, or `otherwise` if there are no votes."""
+    """[W, L, K] Return the share of each vote l where the truth is k, or `otherwise` if there are
+    no votes.
+    """
     total = n.sum(axis=1, keepdims=True)
     shares: Floats = np.where(total > 0, n / np.where(total > 0, total, 1.0), otherwise)
     return shares
 
 
 def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:
-    with np.errstate(divide="ignore"):  # log 0 = -inf is intended
+    # log 0 = -inf is intended
+    with np.errstate(divide="ignore"):
         return Parameters(p, v, np.log(p), np.log(v), seen)

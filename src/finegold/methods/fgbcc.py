@@ -1,16 +1,17 @@
 """FGBCC: Bayesian classifier combination with Gaussian scores behind every confusion matrix.
 
-Chen et al. 2025, as compared by Ju Chen, Jun Feng, Shenyu Zhang: Understanding the Essence: Delving into Annotator
-Prototype Learning for Multi-Class Annotation Aggregation. AAAI 2026.
+Chen et al. 2025, as compared by Ju Chen, Jun Feng, Shenyu Zhang: Understanding the Essence: Delving
+into Annotator Prototype Learning for Multi-Class Annotation Aggregation. AAAI 2026.
 
     tau ~ Dirichlet(alpha)              how frequent the classes are
     z_i ~ tau                           truth of task i
     s_jkl ~ Normal(mu_jkl, sig_jkl)     score of annotator j for the vote l where the truth is k
     y_ij ~ softmax(s_{j, z_i})          the vote
 
-Variational Bayes with q(z_i) = phi_i, q(tau) = Dirichlet(gam) and q(s_jkl) = Normal(lam_jkl, eta_jkl), the softmax
-bounded through zeta_jk = sum_l exp(lam_jkl + eta_jkl / 2). After each iteration q(s) is the prior of the next:
-mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the axis of votes before that of truths, as the kernel reads.
+Variational Bayes with q(z_i) = phi_i, q(tau) = Dirichlet(gam) and q(s_jkl) = Normal(lam_jkl,
+eta_jkl), the softmax bounded through zeta_jk = sum_l exp(lam_jkl + eta_jkl / 2). After each
+iteration q(s) is the prior of the next: mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the
+axis of votes before that of truths, as the kernel reads.
 """
 
 from __future__ import annotations
@@ -23,47 +24,73 @@ from scipy.special import softmax
 from finegold.engines.blocks import Block
 from finegold.kernels import fgbcc
 from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_settings
-from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_confusion, sweep_confusion
+from finegold.methods.common import (
+    ConfusionSums,
+    Dirichlets,
+    dirichlets,
+    mean,
+    start_confusion,
+    sweep_confusion,
+)
 from finegold.results.data import Learned, Step
 from finegold.votes.annotations import Annotations
 
-LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
-NEWTON_TOLERANCE = 1e-5  # of the derivative, for the variances
+# for classes without votes: digamma needs positive counts
+LEAST_COUNT = 1e-9
+# of the derivative, for the variances
+NEWTON_TOLERANCE = 1e-5
 
 
 class Parameters(NamedTuple):
-    alpha: Floats  # [K] prior of tau
-    tau: Dirichlets  # gam [K]
-    lam: Floats  # [W, L, K]
-    eta: Floats  # [W, L, K]
-    log_v: Floats  # [W, L, K] E log v
-    n: Floats  # [W, L, K] the expected votes that lam and eta were found from
-    drift: float  # sum (lam - mu)^2 / (2 eta)
+    # [K] prior of tau
+    alpha: Floats
+    # gam [K]
+    tau: Dirichlets
+    # [W, L, K]
+    lam: Floats
+    # [W, L, K]
+    eta: Floats
+    # [W, L, K] E log v
+    log_v: Floats
+    # [W, L, K] the expected votes that lam and eta were found from
+    n: Floats
+    # sum (lam - mu)^2 / (2 eta)
+    drift: float
 
 
 @with_settings
 class FGBCC(Method):
-    """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores follows them.
+    """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores
+    follows them.
 
-    Use it if annotators confuse different classes and cast a few dozen votes each. It needs hundreds of iterations,
-    each a sweep over the votes and a short optimisation over all W K K scores. The default follows the paper: one call
-    of L-BFGS-B for all scores, stopped early. The early stop affects the result, since the scores become the prior of
-    the next iteration. With `exact=True`, each score takes its exact optimum (they are separable), which does not
-    depend on the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper (better on
-    two). The start depends on the size of the data. `tolerance` is the relative change of the ELBO at which it stops.
-    It learns from known truths.
+    Use it if annotators confuse different classes and cast a few dozen votes each. It needs
+    hundreds of iterations, each a sweep over the votes and a short optimisation over all W K K
+    scores. The default follows the paper: one call of L-BFGS-B for all scores, stopped early. The
+    early stop affects the result, since the scores become the prior of the next iteration. With
+    `exact=True`, each score takes its exact optimum (they are separable), which does not depend on
+    the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper
+    (better on two). The start depends on the size of the data. `tolerance` is the relative change
+    of the ELBO at which it stops. It learns from known truths.
     """
 
     name: ClassVar[str] = "fgbcc"
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
-    tolerance: float = setting(1e-6, "Stop when the bound changes by less than this share of its size.")
-    max_iterations: int = 1000
-    exact: bool = setting(False, "Take the exact optimum of every score, instead of where L-BFGS-B stops.")
-    lbfgs_tolerance: float = setting(
-        1e-5, "L-BFGS-B stops at this relative decrease or size of the gradient.", Range("positive", 1e-15, 1.0)
+    tolerance: float = setting(
+        1e-6, "Stop when the bound changes by less than this share of its size."
     )
-    lbfgs_iterations: int = setting(35, "The largest number of iterations of L-BFGS-B in each sweep.", COUNT)
+    max_iterations: int = 1000
+    exact: bool = setting(
+        False, "Take the exact optimum of every score, instead of where L-BFGS-B stops."
+    )
+    lbfgs_tolerance: float = setting(
+        1e-5,
+        "L-BFGS-B stops at this relative decrease or size of the gradient.",
+        Range("positive", 1e-15, 1.0),
+    )
+    lbfgs_iterations: int = setting(
+        35, "The largest number of iterations of L-BFGS-B in each sweep.", COUNT
+    )
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
@@ -81,15 +108,19 @@ class FGBCC(Method):
     def expect(self, statistics: ConfusionSums, before: Parameters) -> Parameters:
         return self._update(statistics, before.alpha, before.lam, before.eta)
 
-    def _update(self, statistics: ConfusionSums, alpha: Floats, mu: Floats, sig: Floats) -> Parameters:
+    def _update(
+        self, statistics: ConfusionSums, alpha: Floats, mu: Floats, sig: Floats
+    ) -> Parameters:
         """Update q(tau) and q(s) given phi; the search starts at mu and sig, the previous q(s)."""
         n, lam, eta = statistics.n, np.empty_like(mu), sig.copy()
-        votes = n.sum(axis=1, keepdims=True)  # N_jk
+        # N_jk
+        votes = n.sum(axis=1, keepdims=True)
         rate = votes / _zeta(mu, sig) * np.exp(sig / 2)
         search = (n.ravel(), rate.ravel(), mu.ravel(), sig.ravel())
         if self.exact:
             fgbcc.solve_means(*search, lam.ravel())
-        else:  # one early-stopped run of L-BFGS-B over all entries
+        else:
+            # one early-stopped run of L-BFGS-B over all entries
             fgbcc.search_means(*search, self.lbfgs_tolerance, self.lbfgs_iterations, lam.ravel())
         rate = votes / _zeta(lam, sig) * np.exp(lam)
         fgbcc.solve_variances(rate.ravel(), sig.ravel(), NEWTON_TOLERANCE, eta.ravel())
@@ -99,7 +130,9 @@ class FGBCC(Method):
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
         """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         log_tau, log_v = parameters.tau.log, parameters.log_v
-        entropy = statistics.log_norm - np.sum(statistics.tau * log_tau) - np.sum(statistics.n * log_v)
+        entropy = (
+            statistics.log_norm - np.sum(statistics.tau * log_tau) - np.sum(statistics.n * log_v)
+        )
         scores = np.sum(parameters.n * log_v) - parameters.drift - log_v.size / 2
         return float(parameters.tau.log_beta + scores + entropy)
 
@@ -115,10 +148,13 @@ class FGBCC(Method):
 
 
 def first_scores(statistics: ConfusionSums) -> tuple[Floats, Floats]:
-    """Return the first means and variances; the original program chooses them by the size of the data."""
+    """Return the first means and variances; the original program chooses them by the size of the
+    data.
+    """
     n = statistics.n
     n_tasks, n_annotators = round(float(statistics.tau.sum())), len(n)
-    busy = float(np.mean(n.sum(axis=(1, 2)) > 30.5))  # share of annotators with more than 30 votes
+    # share of annotators with more than 30 votes
+    busy = float(np.mean(n.sum(axis=(1, 2)) > 30.5))
     if n_annotators < 100 and n_tasks >= 1000:
         off, diagonal, variance = 2.0, 6.0, 30.0
     elif (500 <= n_tasks < 1000 and n_annotators >= 150) or (n_tasks >= 1000 and busy > 0.5):

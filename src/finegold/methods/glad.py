@@ -1,17 +1,19 @@
 """GLAD: generative model of labels, abilities and difficulties.
 
-Jacob Whitehill, Paul Ruvolo, Tingfan Wu, Jacob Bergsma, Javier Movellan: Whose Vote Should Count More: Optimal
-Integration of Labels from Labelers of Unknown Expertise. NIPS 2009. Several classes as in Yudian Zheng, Guoliang
-Li, Yuanbing Li, Caihua Shan, Reynold Cheng: Truth Inference in Crowdsourcing: Is the Problem Solved? VLDB 2017.
+Jacob Whitehill, Paul Ruvolo, Tingfan Wu, Jacob Bergsma, Javier Movellan: Whose Vote Should Count
+More: Optimal Integration of Labels from Labelers of Unknown Expertise. NIPS 2009. Several classes
+as in Yudian Zheng, Guoliang Li, Yuanbing Li, Caihua Shan, Reynold Cheng: Truth Inference in
+Crowdsourcing: Is the Problem Solved? VLDB 2017.
 
     z_i ~ uniform                                  truth of task i
-    P(y_ij = z_i) = sigma(alpha_j exp(beta_i))     ability alpha_j of annotator j, difficulty exp(-beta_i)
-    all wrong classes are equally probable
+    P(y_ij = z_i) = sigma(alpha_j exp(beta_i))     ability alpha_j of annotator j, difficulty
+    exp(-beta_i) all wrong classes are equally probable
 
-With priors N(1, 1) of alpha and beta, L-BFGS maximises their log posterior, in which the truths are summed out. Its
-gradient is that of the expected log-likelihood Q at the posteriors phi of the truths, and its value is Q plus the
-entropy of phi. Without priors, EM as in the programs that the literature compares: the E step computes phi, the M step
-maximises Q by some steps of conjugate gradients.
+With priors N(1, 1) of alpha and beta, L-BFGS maximises their log posterior, in which the truths are
+summed out. Its gradient is that of the expected log-likelihood Q at the posteriors phi of the
+truths, and its value is Q plus the entropy of phi. Without priors, EM as in the programs that the
+literature compares: the E step computes phi, the M step maximises Q by some steps of conjugate
+gradients.
 """
 
 from __future__ import annotations
@@ -30,75 +32,101 @@ from finegold.methods.base import COUNT, Floats, Method, Range, setting, with_se
 from finegold.methods.common import start_from_shares
 from finegold.results.data import Learned, Step
 
-LARGEST_BETA = 500.0  # exp(beta) times any ability stays finite
+# exp(beta) times any ability stays finite
+LARGEST_BETA = 500.0
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-LEAST_PROBABILITY = 1e-300  # its logarithm is finite
-UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}  # L-BFGS stops by the gradient only
+# its logarithm is finite
+LEAST_PROBABILITY = 1e-300
+# L-BFGS stops by the gradient only
+UNTIL_FLAT = {"ftol": 0.0, "maxfun": 1_000_000, "maxcor": 20}
 
 
 class Statistics(NamedTuple):
     change: float
-    tau: Floats  # [K] sum of the posteriors
+    # [K] sum of the posteriors
+    tau: Floats
 
 
 class Slope(NamedTuple):
-    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates tuples."""
+    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates
+    tuples.
+    """
 
     q: float
-    alpha: Floats  # [W]
+    # [W]
+    alpha: Floats
     beta: tuple[Floats, ...]
 
 
 class First(NamedTuple):
-    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a known truth."""
+    """Sums of the first pass: those of the E step, those of a Slope, and the votes on tasks with a
+    known truth.
+    """
 
     change: float
     tau: Floats
     q: float
     alpha: Floats
     beta: tuple[Floats, ...]
-    on_gold: Floats  # [W]
+    # [W]
+    on_gold: Floats
 
 
 class Parameters(NamedTuple):
-    alpha: Floats  # [W]
-    beta: Floats  # [T]
-    first_task: NDArray[np.int64]  # of each block
-    tau: Floats  # [K]
-    lowest: Floats  # [W] the least ability that is allowed
-    q: float  # Q after the M step; with priors, the log posterior
-    has_converged: bool = False  # whether Q has converged
+    # [W]
+    alpha: Floats
+    # [T]
+    beta: Floats
+    # of each block
+    first_task: NDArray[np.int64]
+    # [K]
+    tau: Floats
+    # [W] the least ability that is allowed
+    lowest: Floats
+    # Q after the M step; with priors, the log posterior
+    q: float
+    # whether Q has converged
+    has_converged: bool = False
 
 
 @with_settings
 class GLAD(Method):
     """Each annotator has an ability, each task a difficulty; all wrong votes are equally likely.
 
-    Use it if tasks differ in difficulty and no class is often mistaken for one particular other class. Abilities and
-    log-difficulties have the prior N(1, 1), and an ability is negative only if the annotator has voted on tasks whose
-    truth is known: otherwise a vote never counts against its class. The fit ends at the maximum of the posterior, so
-    that all kinds of processors agree on the labels; it takes one to six hundred passes over the votes.
-    `priors=False` follows the program that the literature compares: maximum likelihood by EM, stopped early, with the
-    labels from before the last M step. There the last digits of sums decide where it stops, and labels depend on the
-    processor (up to 1 % of a data set). Accuracy on real data, means over families: .7551, without priors .7592; log
-    loss 2.475 and 2.999. It learns from known truths.
+    Use it if tasks differ in difficulty and no class is often mistaken for one particular other
+    class. Abilities and log-difficulties have the prior N(1, 1), and an ability is negative only if
+    the annotator has voted on tasks whose truth is known: otherwise a vote never counts against its
+    class. The fit ends at the maximum of the posterior, so that all kinds of processors agree on
+    the labels; it takes one to six hundred passes over the votes. `priors=False` follows the
+    program that the literature compares: maximum likelihood by EM, stopped early, with the labels
+    from before the last M step. There the last digits of sums decide where it stops, and labels
+    depend on the processor (up to 1 % of a data set). Accuracy on real data, means over families:
+    .7551, without priors .7592; log loss 2.475 and 2.999. It learns from known truths.
     """
 
     name: ClassVar[str] = "glad"
-    distributable: ClassVar[bool] = False  # difficulties are parameters
-    rounding: ClassVar[float] = 1e-4  # of a posterior whose parameters end where the gradient is 1e-4
+    # difficulties are parameters
+    distributable: ClassVar[bool] = False
+    # of a posterior whose parameters end where the gradient is 1e-4
+    rounding: ClassVar[float] = 1e-4
     unstable: ClassVar[tuple[str, ...]] = ("ability",)
     learned_per_task: ClassVar[tuple[str, ...]] = ("difficulty",)
 
     tolerance: float = setting(
         1e-6,
-        "Stop when no probability of a class has changed by more than this. Without priors: when the expected "
-        "log-likelihood Q has changed by less than this share of its size.",
+        "Stop when no probability of a class has changed by more than this. Without priors: when"
+        " the expected log-likelihood Q has changed by less than this share of its size.",
     )
-    max_iterations: int = setting(500, "The largest number of sweeps, each with `steps` steps of the optimiser.")
-    priors: bool = setting(True, "Give abilities and log-difficulties the prior N(1, 1), and maximise their posterior.")
+    max_iterations: int = setting(
+        500, "The largest number of sweeps, each with `steps` steps of the optimiser."
+    )
+    priors: bool = setting(
+        True, "Give abilities and log-difficulties the prior N(1, 1), and maximise their posterior."
+    )
     gradient_tolerance: float = setting(
-        1e-4, "The optimiser stops when no entry of the gradient is larger.", Range("positive", 1e-15, 1e6)
+        1e-4,
+        "The optimiser stops when no entry of the gradient is larger.",
+        Range("positive", 1e-15, 1e6),
     )
     steps: int = setting(100, "The largest number of steps of the optimiser in each sweep.", COUNT)
 
@@ -109,8 +137,11 @@ class GLAD(Method):
         block.state["difficulty"] = 1.0 / _scale(beta)
         change, tau = _posteriors(block, block.posterior, alpha, beta)
         q, alpha_gradient, beta_gradient = _slope(block, block.posterior, alpha, beta)
-        ends = block.votes.cell_ptr[block.votes.task_ptr].astype(np.int64)  # of the votes of each task
-        voters = block.votes.annotator[ends[0] : ends[-1]][np.repeat(block.gold >= 0, np.diff(ends))]
+        # of the votes of each task
+        ends = block.votes.cell_ptr[block.votes.task_ptr].astype(np.int64)
+        voters = block.votes.annotator[ends[0] : ends[-1]][
+            np.repeat(block.gold >= 0, np.diff(ends))
+        ]
         on_gold = np.bincount(voters, minlength=block.n_annotators).astype(float)
         return First(change, tau, q, alpha_gradient, beta_gradient, on_gold)
 
@@ -122,10 +153,14 @@ class GLAD(Method):
         return Parameters(alpha, beta, np.array(first_task), first.tau, lowest, q)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """Run the E step, except after the last M step: the paper's results use the labels from before it."""
+        """Run the E step, except after the last M step: the paper's results use the labels from
+        before it.
+        """
         if parameters.has_converged:
             return Statistics(0.0, block.posterior.sum(axis=0))
-        return Statistics(*_posteriors(block, block.posterior, parameters.alpha, _of_block(block, parameters)))
+        return Statistics(
+            *_posteriors(block, block.posterior, parameters.alpha, _of_block(block, parameters))
+        )
 
     def advance(self, engine: Engine, statistics: Statistics, before: Parameters) -> Parameters:
         """Run the M step; with priors, move towards the maximum of the posterior."""
@@ -133,7 +168,8 @@ class GLAD(Method):
             return before
         n_annotators, n_classes = len(before.alpha), len(statistics.tau)
 
-        from scipy.optimize import minimize  # importing it takes as long as importing all methods
+        # importing it takes as long as importing all methods
+        from scipy.optimize import minimize
 
         def loss(both: Floats) -> tuple[float, Floats]:
             q, gradient = self._objective(engine, before, both)
@@ -143,9 +179,17 @@ class GLAD(Method):
         point, bounds = np.append(before.alpha, before.beta), None
         if self.priors:
             lowest = np.append(before.lowest, np.full_like(before.beta, -np.inf))
-            bounds, options = np.column_stack([lowest, np.full_like(lowest, np.inf)]), {**options, **UNTIL_FLAT}
+            bounds, options = (
+                np.column_stack([lowest, np.full_like(lowest, np.inf)]),
+                {**options, **UNTIL_FLAT},
+            )
         best = minimize(
-            loss, point, method="L-BFGS-B" if self.priors else "CG", jac=True, bounds=bounds, options=options
+            loss,
+            point,
+            method="L-BFGS-B" if self.priors else "CG",
+            jac=True,
+            bounds=bounds,
+            options=options,
         )
         alpha, beta = best.x[:n_annotators], best.x[n_annotators:]
         q = _constant(alpha, beta, n_classes) - float(best.fun)
@@ -154,7 +198,9 @@ class GLAD(Method):
         return after._replace(has_converged=not self.priors and self._has_converged(before.q, q))
 
     def _objective(self, engine: Engine, before: Parameters, both: Floats) -> tuple[float, Floats]:
-        """Return Q (with priors, the log posterior) without its constants, and its gradient, for (alpha, beta)."""
+        """Return Q (with priors, the log posterior) without its constants, and its gradient, for
+        (alpha, beta).
+        """
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
         slope = engine.sum(_slope_at, moved, self.priors)
@@ -165,7 +211,9 @@ class GLAD(Method):
         return q, gradient
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """Return Q, or the log posterior, after the last M step; before the first one, Q with alpha = beta = 1."""
+        """Return Q, or the log posterior, after the last M step; before the first one, Q with alpha
+        = beta = 1.
+        """
         return parameters.q
 
     def converged(self, steps: list[Step]) -> bool:
@@ -177,7 +225,11 @@ class GLAD(Method):
         return abs(q - last) < self.tolerance * abs(last)
 
     def cautions(self, n_tasks: int) -> list[str]:
-        return [] if self.priors else ["without priors, up to 1 % of GLAD's labels depend on the kind of processor"]
+        return (
+            []
+            if self.priors
+            else ["without priors, up to 1 % of GLAD's labels depend on the kind of processor"]
+        )
 
     def learned(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
@@ -195,29 +247,38 @@ def _scale(beta: Floats) -> Floats:
 
 
 def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
-    """Return the constants of Q in the stopping rule: the class prior, and the norm of priors that are not used."""
+    """Return the constants of Q in the stopping rule: the class prior, and the norm of priors that
+    are not used.
+    """
     return -len(beta) * math.log(n_classes) - HALF_LOG_2PI * (len(alpha) + len(beta))
 
 
 def _posteriors(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
     tau, log_others = np.zeros(block.n_classes), math.log(max(block.n_classes - 1, 1))
-    change = kernels.posteriors(block.classes, block.votes, block.gold, alpha, _scale(beta), log_others, phi, tau)
+    change = kernels.posteriors(
+        block.classes, block.votes, block.gold, alpha, _scale(beta), log_others, phi, tau
+    )
     return change, tau
 
 
 def _slope(block: Block, phi: Floats, alpha: Floats, beta: Floats) -> Slope:
     alpha_gradient, beta_gradient = np.zeros_like(alpha), np.empty_like(beta)
     log_others = math.log(max(block.n_classes - 1, 1))
-    q = kernels.objective(block.votes, phi, alpha, _scale(beta), log_others, alpha_gradient, beta_gradient)
+    q = kernels.objective(
+        block.votes, phi, alpha, _scale(beta), log_others, alpha_gradient, beta_gradient
+    )
     return Slope(q, alpha_gradient, (beta_gradient,))
 
 
 def _slope_at(block: Block, parameters: Parameters, priors: bool) -> Slope:
-    """Return Q and its gradient; with priors, of the log-likelihood with the truths summed out: Q plus the entropy."""
+    """Return Q and its gradient; with priors, of the log-likelihood with the truths summed out: Q
+    plus the entropy.
+    """
     alpha, beta = parameters.alpha, _of_block(block, parameters)
     if not priors:
         return _slope(block, block.posterior, alpha, beta)
-    phi = block.posterior.copy()  # known truths stay
+    # known truths stay
+    phi = block.posterior.copy()
     _posteriors(block, phi, alpha, beta)
     slope, logs = _slope(block, phi, alpha, beta), np.log(np.maximum(phi, LEAST_PROBABILITY))
     return slope._replace(q=slope.q - float(np.vdot(phi, logs)))
@@ -225,4 +286,5 @@ def _slope_at(block: Block, parameters: Parameters, priors: bool) -> Slope:
 
 def _keep_difficulty(block: Block, parameters: Parameters) -> Statistics:
     block.state["difficulty"] = 1.0 / _scale(_of_block(block, parameters))
-    return Statistics(0.0, parameters.tau)  # the sum is not used
+    # the sum is not used
+    return Statistics(0.0, parameters.tau)

@@ -1,19 +1,22 @@
-"""HDS: hierarchical Dawid-Skene, confusion matrices whose common prior is learned from all annotators.
+"""HDS: hierarchical Dawid-Skene, confusion matrices whose common prior is learned from all
+annotators.
 
-    tau ~ Dirichlet(u)            how frequent the classes are; u = summed vote shares, as in PTBCC, or 1 each
-    v_jk ~ Dirichlet(alpha_k)     how annotator j votes when the truth is k; alpha is shared by all and learned
-    z_i ~ tau                     truth of task i
-    y_ij ~ v_{j, z_i}             the vote
+    tau ~ Dirichlet(u)            how frequent the classes are; u = summed vote shares, as in PTBCC,
+    or 1 each v_jk ~ Dirichlet(alpha_k)     how annotator j votes when the truth is k; alpha is
+    shared by all and learned z_i ~ tau                     truth of task i y_ij ~ v_{j, z_i}
+    the vote
 
-Inference is mean-field variational Bayes for z, tau and v, and empirical Bayes for alpha: q(z_i) = phi_i,
-q(v_jk) = Dirichlet(alpha_k + n_jk) with n_jkl = sum over j's votes for l of phi_ik, and q(tau) = Dirichlet(u + sum_i
-phi_i). The matrix of an annotator with few votes is close to the pooled matrix, that of an annotator with many votes to
-their own votes; alpha determines how many votes are needed.
+Inference is mean-field variational Bayes for z, tau and v, and empirical Bayes for alpha: q(z_i) =
+phi_i, q(v_jk) = Dirichlet(alpha_k + n_jk) with n_jkl = sum over j's votes for l of phi_ik, and
+q(tau) = Dirichlet(u + sum_i phi_i). The matrix of an annotator with few votes is close to the
+pooled matrix, that of an annotator with many votes to their own votes; alpha determines how many
+votes are needed.
 
-Each sweep runs two steps of Minka's fixed point for alpha (T. P. Minka: Estimating a Dirichlet Distribution, 2000):
-alpha_kl <- alpha_kl up_kl / down_k, see kernels/hds.py. Minka's proof that a step raises the evidence requires counts
-that are 0 or at least 1, which expected counts are not. No step was ever seen to lower the evidence, but to be certain,
-a step that would lower the evidence of class k is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
+Each sweep runs two steps of Minka's fixed point for alpha (T. P. Minka: Estimating a Dirichlet
+Distribution, 2000): alpha_kl <- alpha_kl up_kl / down_k, see kernels/hds.py. Minka's proof that a
+step raises the evidence requires counts that are 0 or at least 1, which expected counts are not. No
+step was ever seen to lower the evidence, but to be certain, a step that would lower the evidence of
+class k is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
 """
 
 from __future__ import annotations
@@ -26,41 +29,61 @@ from finegold.engines.blocks import Block, on_host
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
 from finegold.methods.base import Floats, Method, SufficientStatistics, setting, with_settings
-from finegold.methods.common import ConfusionSums, Dirichlets, dirichlets, mean, start_confusion, sweep_confusion
+from finegold.methods.common import (
+    ConfusionSums,
+    Dirichlets,
+    dirichlets,
+    mean,
+    start_confusion,
+    sweep_confusion,
+)
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
-LEAST_COUNT = 1e-9  # in u: digamma needs positive counts
-LEAST_ALPHA = 1e-3  # votes that do not occur for a truth stay possible
-FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1  # alpha starts at (pooled row + .1) * 2
+# in u: digamma needs positive counts
+LEAST_COUNT = 1e-9
+# votes that do not occur for a truth stay possible
+LEAST_ALPHA = 1e-3
+# alpha starts at (pooled row + .1) * 2
+FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1
 STEPS_PER_SWEEP = 2
-ANNOTATORS_PER_BATCH = 2**12  # fewer are not worth a thread
+# fewer are not worth a thread
+ANNOTATORS_PER_BATCH = 2**12
 
 
 class First(NamedTuple):
     change: float
     tau: Floats
     n: Floats
-    u: Floats  # [K] summed vote shares
+    # [K] summed vote shares
+    u: Floats
 
 
 class Parameters(NamedTuple):
-    u: Floats  # [K]
-    tau: Dirichlets  # nu [K]
-    alpha: Floats  # [L, K]
-    n: Floats  # [W, L, K]
-    log_v: Floats  # [W, L, K] E log v_jkl
-    of_v: float  # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
+    # [K]
+    u: Floats
+    # nu [K]
+    tau: Dirichlets
+    # [L, K]
+    alpha: Floats
+    # [W, L, K]
+    n: Floats
+    # [W, L, K] E log v_jkl
+    log_v: Floats
+    # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
+    of_v: float
 
 
 @with_settings
 class HDS(Method):
-    """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned (hierarchical DS).
+    """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned
+    (hierarchical DS).
 
-    It assumes that annotators err independently given the truth. Use it if some annotators cast many votes and differ,
-    and others cast few: the common prior fills in for missing votes. Started from vote shares, it can converge to a
-    poor optimum on sparse votes. If a class is rare, most votes for it are errors:
-    `class_prior="flat"` allows it to be rarer than its votes. It costs a few nanoseconds per vote, class and sweep.
+    It assumes that annotators err independently given the truth. Use it if some annotators cast
+    many votes and differ, and others cast few: the common prior fills in for missing votes. Started
+    from vote shares, it can converge to a poor optimum on sparse votes. If a class is rare, most
+    votes for it are errors: `class_prior="flat"` allows it to be rarer than its votes. It costs a
+    few nanoseconds per vote, class and sweep.
     """
 
     name: ClassVar[str] = "hds"
@@ -70,7 +93,8 @@ class HDS(Method):
     keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
 
     class_prior: Literal["votes", "flat"] = setting(
-        "votes", "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes."
+        "votes",
+        "Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.",
     )
 
     def n_parameters(self, annotations: Annotations) -> int:
@@ -81,9 +105,12 @@ class HDS(Method):
         return First(0.0, shares, n, shares)
 
     def begin(self, first: First) -> Parameters:
-        pooled = on_host(first.n).sum(axis=0)  # [L, K]
+        # [L, K]
+        pooled = on_host(first.n).sum(axis=0)
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
-        return self._parameters(self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n)
+        return self._parameters(
+            self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n
+        )
 
     def sweep(self, block: Block, parameters: Parameters) -> ConfusionSums:
         return sweep_confusion(block, parameters.tau.log, parameters.log_v)
@@ -92,7 +119,9 @@ class HDS(Method):
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)
 
     def bound(self, parameters: Parameters, statistics: ConfusionSums) -> float:
-        """Return a lower bound of log p(votes | alpha, u), from the parameters of the sweep and the phi it computed."""
+        """Return a lower bound of log p(votes | alpha, u), from the parameters of the sweep and the
+        phi it computed.
+        """
         u, tau = parameters.u, parameters.tau
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
@@ -110,26 +139,35 @@ class HDS(Method):
         counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
         tau = more["nu"] - more["u"]
         parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
-        return SufficientStatistics(First(0.0, tau, counts, more["u"]), ConfusionSums(0.0, tau, counts), parameters)
+        return SufficientStatistics(
+            First(0.0, tau, counts, more["u"]), ConfusionSums(0.0, tau, counts), parameters
+        )
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # flat: 1 stays 1
+        # flat: 1 stays 1
+        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)
         return parameters._replace(u=self._class_counts(shares))
 
     def _class_counts(self, shares: Floats) -> Floats:
-        return np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
+        return np.maximum(
+            shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT
+        )
 
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
         n = on_host(counts) if self.earlier is None else on_host(counts) + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         jobs = zip(_batches(n), _batches(log_v), strict=True)
-        of_v = evidence - sum(in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs))
+        of_v = evidence - sum(
+            in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs)
+        )
         return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
 
 
 def learn(n: Floats, alpha: Floats, steps: int = STEPS_PER_SWEEP) -> tuple[Floats, float]:
-    """Run Minka's fixed point for each class while the evidence rises; return alpha [L, K] and its evidence."""
+    """Run Minka's fixed point for each class while the evidence rises; return alpha [L, K] and its
+    evidence.
+    """
     alpha = np.maximum(alpha, LEAST_ALPHA)
     value, up, down = _evidence(n, alpha)
     for _ in range(steps):

@@ -1,8 +1,9 @@
 """IBCC: independent Bayesian classifier combination.
 
-H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. "ep" has the priors, the inference
-and the number of sweeps of the Infer.NET program of M. Venanzi, J. Guiver, G. Kazai, P. Kohli, M. Shokouhi:
-Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, with which the PTBCC paper compares.
+H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. "ep" has the priors, the
+inference and the number of sweeps of the Infer.NET program of M. Venanzi, J. Guiver, G. Kazai, P.
+Kohli, M. Shokouhi: Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, with
+which the PTBCC paper compares.
 
     tau ~ Dirichlet(1)            how frequent the classes are
     v_jk ~ Dirichlet(b_k)         how annotator j votes when the truth is k; b favours k
@@ -11,11 +12,15 @@ Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, with wh
 
 q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). There are two ways to find them:
 
-expectation propagation ("ep"): T. P. Minka: Expectation Propagation for Approximate Bayesian Inference. UAI 2001.
-    A vote that j cast on task i for l adds delta_k to a_jkl, and a task adds eps_ik to g_k; see kernels/ibcc.py.
-variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker Correlation for Label Aggregation
-    in Crowdsourcing. ICML 2019, the baseline there; a = b + n, g = 1 + sum_i phi_i with n_jkl = sum over j's
-    votes for l of phi_ik, and phi_ik proportional to exp(E log tau_k + sum_j E log v_{j, k, y_ij}).
+expectation propagation ("ep"): T. P. Minka: Expectation Propagation for Approximate Bayesian
+Inference. UAI 2001.
+    A vote that j cast on task i for l adds delta_k to a_jkl, and a task adds eps_ik to g_k; see
+    kernels/ibcc.py.
+variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker Correlation for
+Label Aggregation
+    in Crowdsourcing. ICML 2019, the baseline there; a = b + n, g = 1 + sum_i phi_i with n_jkl = sum
+    over j's votes for l of phi_ik, and phi_ik proportional to exp(E log tau_k + sum_j E log v_{j,
+    k, y_ij}).
 """
 
 from __future__ import annotations
@@ -26,34 +31,57 @@ import numpy as np
 
 from finegold.engines.blocks import Block, beside
 from finegold.kernels.ibcc import Messages
-from finegold.methods.base import POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
-from finegold.methods.common import ConfusionSums, dirichlets, mean, start_confusion, start_from_shares, sweep_confusion
+from finegold.methods.base import (
+    POSITIVE,
+    Floats,
+    Method,
+    SufficientStatistics,
+    setting,
+    with_settings,
+)
+from finegold.methods.common import (
+    ConfusionSums,
+    dirichlets,
+    mean,
+    start_confusion,
+    start_from_shares,
+    sweep_confusion,
+)
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
-STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tolerance
+# max_iterations, tolerance
+STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}
 
 
 class Expectations(NamedTuple):
-    log_tau: Floats  # [K]
-    log_v: Floats  # [W, L, K]
-    log_beta: float  # of the posteriors minus that of the priors
+    # [K]
+    log_tau: Floats
+    # [W, L, K]
+    log_v: Floats
+    # of the posteriors minus that of the priors
+    log_beta: float
 
 
 class Parameters(NamedTuple):
-    g: Floats  # [K]
-    a: Floats  # [W, L, K]
-    vb: Expectations | None  # None: ep
+    # [K]
+    g: Floats
+    # [W, L, K]
+    a: Floats
+    # None: ep
+    vb: Expectations | None
 
 
 @with_settings
 class IBCC(Method):
-    """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian DS).
+    """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian
+    DS).
 
-    Assumes that annotators err independently given the truth, each in their own way. Use it instead of DS where
-    annotators cast few votes: the prior fills in for missing votes. The default, variational Bayes, maximises a bound
-    and runs until it has converged. The paper uses 40 sweeps of expectation propagation (`inference="ep"`), which has
-    no bound and stores K numbers per vote. It costs a few nanoseconds per vote, class and sweep.
+    Assumes that annotators err independently given the truth, each in their own way. Use it instead
+    of DS where annotators cast few votes: the prior fills in for missing votes. The default,
+    variational Bayes, maximises a bound and runs until it has converged. The paper uses 40 sweeps
+    of expectation propagation (`inference="ep"`), which has no bound and stores K numbers per vote.
+    It costs a few nanoseconds per vote, class and sweep.
     """
 
     name: ClassVar[str] = "ibcc"
@@ -63,17 +91,19 @@ class IBCC(Method):
 
     tolerance: float | None = setting(  # type: ignore[assignment]
         None,
-        "Stop when no probability of a class changes by more than this in a sweep. By default 0 with expectation "
-        "propagation (all sweeps are made) and 1e-3 with variational Bayes.",
+        "Stop when no probability of a class changes by more than this in a sweep. By default 0"
+        " with expectation propagation (all sweeps are made) and 1e-3 with variational Bayes.",
     )
     max_iterations: int | None = setting(  # type: ignore[assignment]
-        None, "The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes."
+        None,
+        "The largest number of sweeps. By default 40 with expectation propagation and 500 with"
+        " variational Bayes.",
     )
     inference: Literal["ep", "vb"] = setting("vb", "Expectation propagation or variational Bayes.")
     right: float | None = setting(
         None,
-        "Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and "
-        "4 with variational Bayes, for K classes.",
+        "Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with"
+        " expectation propagation and 4 with variational Bayes, for K classes.",
         POSITIVE,
     )
     wrong: float = setting(1.0, "Pseudo-count of each wrong vote.", POSITIVE)
@@ -123,7 +153,9 @@ class IBCC(Method):
         A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
         model, sums = (parameters.g, parameters.a.reshape(-1, K), A), (g, a.reshape(-1, K))
         messages = Messages(**block.state)
-        change = block.kernels("ibcc").sweep(block.classes, block.gold, messages, model, block.posterior, sums)
+        change = block.kernels("ibcc").sweep(
+            block.classes, block.gold, messages, model, block.posterior, sums
+        )
         return ConfusionSums(change, g, a)
 
     def expect(self, statistics: ConfusionSums, before: Parameters | None = None) -> Parameters:
@@ -132,7 +164,11 @@ class IBCC(Method):
         if self.inference == "ep":
             return Parameters(g, a, None)
         tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
-        of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
+        of_v = (
+            len(a) * dirichlets(b).log_beta
+            if b.ndim == 2
+            else dirichlets(b.transpose(0, 2, 1)).log_beta
+        )
         prior = dirichlets(np.ones_like(g)).log_beta + of_v
         log_v = v.log.transpose(0, 2, 1).copy()
         return Parameters(g, a, Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior))
@@ -153,7 +189,11 @@ class IBCC(Method):
         return Learned(class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g})
 
     def why_not_updatable(self) -> str:
-        return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
+        return (
+            ""
+            if self.inference == "vb"
+            else "ibcc folds in new votes only if it was fitted with inference=vb"
+        )
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         a, g = result.learned.statistics["a"], result.learned.statistics["g"]

@@ -1,4 +1,6 @@
-"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; settings of the paper's tables."""
+"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; settings of the
+paper's tables.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,13 @@ _registered: dict[str, type[Method]] = {}
 def register(name: str, method: type[Method]) -> type[Method]:
     """Make a method of your own known under its name, for as long as Python runs.
 
-    Afterwards it can be used wherever a name of a method is expected: `finegold.aggregate`, results that are loaded or
-    updated, `finegold.checks`. The command line finds methods of installed packages by an entry point instead: a line
-    `name = "package.module:Class"` below `[project.entry-points."finegold.methods"]` in their pyproject.toml.
+    Afterwards it can be used wherever a name of a method is expected: `finegold.aggregate`, results
+    that are loaded or updated, `finegold.checks`. The command line finds methods of installed
+    packages by an entry point instead: a line `name = "package.module:Class"` below
+    `[project.entry-points."finegold.methods"]` in their pyproject.toml.
 
-    name: Small letters, digits and underscores, and the same as the `name` of the class. A name that was registered
-        before is replaced, but Finegold's own names cannot be.
+    name: Small letters, digits and underscores, and the same as the `name` of the class. A name
+        that was registered before is replaced, but Finegold's own names cannot be.
     method (type): A subclass of `finegold.Method`, see `examples/one_coin.py`.
     Returns (type): The class that was given.
     Raises (InputError): If the name is taken or the class is not a complete method.
@@ -62,15 +65,19 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 @cache
 def _loaded(name: str) -> type[Method] | None:
-    """Load the class; warn and return None if that fails, so that a broken package does not affect other methods."""
+    """Load the class; warn and return None if that fails, so that a broken package does not affect
+    other methods.
+    """
     point = _entry_points()[name]
     try:
         loaded: type[Method] = point.load()
         _check(name, loaded)
-    except Exception as error:  # the other package can raise any exception
+    except Exception as error:
+        # the other package can raise any exception
         package = point.dist.name if point.dist else "another package"
         warnings.warn(
-            f"the method {name} of {package} ({point.value}) cannot be used: {type(error).__name__}: {error}",
+            f"the method {name} of {package} ({point.value}) cannot be used:"
+            f" {type(error).__name__}: {error}",
             FinegoldWarning,
             stacklevel=2,
         )
@@ -80,23 +87,40 @@ def _loaded(name: str) -> type[Method] | None:
 
 def _check(name: str, method: Any) -> None:
     if not NAME.fullmatch(name):
-        raise InputError(f"a method's name has small letters, digits and underscores only, not {name!r}")
+        raise InputError(
+            f"a method's name has small letters, digits and underscores only, not {name!r}"
+        )
     if name in REGISTRY:
         raise InputError(f"{name} is a method of Finegold; choose another name")
     if not (isinstance(method, type) and issubclass(method, Method)):
         raise InputError(f"the method {name} must be a subclass of finegold.Method, not {method!r}")
     if inspect.isabstract(method):
-        raise InputError(f"{method.__name__} must define {', '.join(sorted(method.__abstractmethods__))}")
+        raise InputError(
+            f"{method.__name__} must define {', '.join(sorted(method.__abstractmethods__))}"
+        )
     if getattr(method, "name", None) != name:
         raise InputError(f'{method.__name__} must have the line name: ClassVar[str] = "{name}"')
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "mv": {},
-    # With a seed of 0, the random ties on the MS data give an accuracy two standard deviations below the mean.
-    "catd": {"tolerance": 0.0, "max_iterations": 100, "ties": "random", "quantiles": "printed", "seed": 1},
+    # With a seed of 0, the random ties on the MS data give an accuracy two standard deviations
+    # below the mean.
+    "catd": {
+        "tolerance": 0.0,
+        "max_iterations": 100,
+        "ties": "random",
+        "quantiles": "printed",
+        "seed": 1,
+    },
     "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
-    "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "gradient_tolerance": 0.01, "steps": 25},
+    "glad": {
+        "tolerance": 1e-4,
+        "max_iterations": 500,
+        "priors": False,
+        "gradient_tolerance": 0.01,
+        "steps": 25,
+    },
     "ibcc": {"inference": "ep", "tolerance": 0.0, "max_iterations": 40},
     "cbcc": {},
     "bwa": {},
@@ -119,14 +143,18 @@ def in_paper(name: str) -> bool:
 
 
 def paper_settings(name: str) -> dict[str, Any]:
-    """Return the settings of the paper for this method. Raise an InputError if the paper does not compare it."""
+    """Return the settings of the paper for this method. Raise an InputError if the paper does not
+    compare it.
+    """
     if not in_paper(name):
         raise InputError(f"{name} is not among the paper's methods: {', '.join(SETTINGS)}")
     return dict(SETTINGS[name.lower()])
 
 
 def method_names() -> list[str]:
-    """Return the names of all methods: Finegold's own, then those that other packages have registered."""
+    """Return the names of all methods: Finegold's own, then those that other packages have
+    registered.
+    """
     outside = [name for name in _entry_points() if name not in _registered and _loaded(name)]
     return [*REGISTRY, *_registered, *outside]
 
@@ -138,40 +166,59 @@ def method_class(name: str) -> type[Method]:
         module, _, attribute = REGISTRY[registered].partition(":")
         own: type[Method] = getattr(import_module(module), attribute)
         return own
-    if outside := _registered.get(registered) or (_loaded(registered) if registered in _entry_points() else None):
+    if outside := _registered.get(registered) or (
+        _loaded(registered) if registered in _entry_points() else None
+    ):
         return outside
     known = method_names()
-    raise InputError(f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}")
+    raise InputError(
+        f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}"
+    )
 
 
 def method_of(result: ResultData) -> Method:
-    """Return the method of a result, with its settings. Check the arrays that the method needs from the result."""
+    """Return the method of a result, with its settings. Check the arrays that the method needs from
+    the result.
+    """
     chosen, learned = method_class(result.method), result.learned
     defaults = chosen.defaults()
     settings = {name: value for name, value in result.settings.items() if name in defaults}
     for name, value in settings.items():
-        kind = {bool: bool, int: int, float: int | float, str: str}.get(type(defaults[name]), object)
+        kind = {bool: bool, int: int, float: int | float, str: str}.get(
+            type(defaults[name]), object
+        )
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-            raise InputError(f"the model has {name} = {value!r}, which {chosen.name} cannot use; fit it again")
-    held = {name: values for name in LEARNED_SHAPES if (values := getattr(learned, name)) is not None}
+            raise InputError(
+                f"the model has {name} = {value!r}, which {chosen.name} cannot use; fit it again"
+            )
+    held = {
+        name: values for name in LEARNED_SHAPES if (values := getattr(learned, name)) is not None
+    }
     held |= learned.statistics
     missing = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
-    try:  # compiled code uses these arrays without index checks
+    # compiled code uses these arrays without index checks
+    try:
         if missing:
             raise ValueError(f"{missing[0]} is missing")
         shapes = {**LEARNED_SHAPES, **chosen.keeps}
         check(held, {name: Field(shape, "f", 0) for name, shape in shapes.items()}, {})
     except ValueError as error:
-        raise InputError(f"the model does not hold the arrays of {chosen.name} ({error}); fit it again") from None
+        raise InputError(
+            f"the model does not hold the arrays of {chosen.name} ({error}); fit it again"
+        ) from None
     return chosen(**settings)
 
 
 def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
-    """Return the method of this name with these settings. A method object is returned as it is, without settings."""
+    """Return the method of this name with these settings. A method object is returned as it is,
+    without settings.
+    """
     # With `paper`, the settings that are not given are those of the paper's tables.
     if isinstance(method, Method):
         if settings:
-            raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
+            raise InputError(
+                f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate"
+            )
         return method
     chosen = method_class(method)
     known = chosen.defaults()
@@ -183,7 +230,14 @@ def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool =
 
 
 def no_setting(method: str, setting: str) -> InputError:
-    """Return an error that lists the settings of the method, and the methods that have the requested one."""
+    """Return an error that lists the settings of the method, and the methods that have the
+    requested one.
+    """
     others = [name for name in method_names() if setting in method_class(name).defaults()]
-    hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
-    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method).defaults())}{hint}")
+    hint = (
+        f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
+    )
+    return InputError(
+        f"{method} has no setting {setting}; it has"
+        f" {', '.join(method_class(method).defaults())}{hint}"
+    )

@@ -12,14 +12,16 @@ from finegold.results.data import Learned, ResultData
 
 class Statistics(NamedTuple):
     change: float
-    phi: Floats  # [K] sum of the posteriors
+    # [K] sum of the posteriors
+    phi: Floats
 
 
 @with_settings
 class MajorityVote(Method):
     """Plain majority vote: every vote has the same weight.
 
-    Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and has no parameters.
+    Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and
+    has no parameters.
 
     Examples
     --------
@@ -45,7 +47,8 @@ class MajorityVote(Method):
         return statistics
 
     def sweep(self, block: Block, parameters: Statistics) -> Statistics:
-        return Statistics(0.0, block.class_sums())  # the shares do not change
+        # the shares do not change
+        return Statistics(0.0, block.class_sums())
 
     def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
         return statistics

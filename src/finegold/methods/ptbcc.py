@@ -1,7 +1,7 @@
 """PTBCC: prototype-driven Bayesian classifier combination.
 
-Ju Chen, Jun Feng, Shenyu Zhang: Understanding the Essence: Delving into Annotator Prototype Learning for
-Multi-Class Annotation Aggregation. AAAI 2026. Equation numbers are the paper's.
+Ju Chen, Jun Feng, Shenyu Zhang: Understanding the Essence: Delving into Annotator Prototype
+Learning for Multi-Class Annotation Aggregation. AAAI 2026. Equation numbers are the paper's.
 
     tau ~ Dirichlet(u)            how frequent the classes are
     pi_j ~ Dirichlet(beta_j)      annotator j's mixture of S prototypes
@@ -9,8 +9,8 @@ Multi-Class Annotation Aggregation. AAAI 2026. Equation numbers are the paper's.
     z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
     y_ij ~ v_{x_ji, z_i}          the vote
 
-Inference is mean-field variational Bayes: q(z_i) = phi_i, q(x_ji) = theta_ji, and Dirichlets with parameters
-nu, eta_j and mu_sk.
+Inference is mean-field variational Bayes: q(z_i) = phi_i, q(x_ji) = theta_ji, and Dirichlets with
+parameters nu, eta_j and mu_sk.
 """
 
 from __future__ import annotations
@@ -23,24 +23,41 @@ from numpy.typing import ArrayLike
 from finegold.engines.blocks import Block, beside
 from finegold.errors import InputError
 from finegold.kernels.ptbcc import MAX_LOG_ODDS, Model
-from finegold.methods.base import COUNT, POSITIVE, Floats, Method, SufficientStatistics, setting, with_settings
+from finegold.methods.base import (
+    COUNT,
+    POSITIVE,
+    Floats,
+    Method,
+    SufficientStatistics,
+    setting,
+    with_settings,
+)
 from finegold.methods.common import Dirichlets, dirichlets, mean, start_from_shares
 from finegold.results.data import Learned, ResultData
 from finegold.votes.annotations import Annotations
 
-LEAST_COUNT = 1e-9  # digamma needs positive counts
+# digamma needs positive counts
+LEAST_COUNT = 1e-9
 
 
 class Statistics(NamedTuple):
-    """Sums over votes. D = S - 1 counts the prototypes except the first, whose sums follow from the totals."""
+    """Sums over votes. D = S - 1 counts the prototypes except the first, whose sums follow from the
+    totals.
+    """
 
     change: float
-    tau: Floats  # [K]       sum_i phi_ik
-    pi: Floats  # [W, D]     sum_i theta_jis
-    total: Floats  # [L, K]  sum over votes for l of phi_ik
-    confusion: Floats  # [L, D, K]  sum over votes for l of phi_ik theta_jis
-    log_norm: float  # sum_i log of the normaliser of phi_i
-    entropy: float  # entropy of theta, without the part that follows from pi
+    # [K]       sum_i phi_ik
+    tau: Floats
+    # [W, D]     sum_i theta_jis
+    pi: Floats
+    # [L, K]  sum over votes for l of phi_ik
+    total: Floats
+    # [L, D, K]  sum over votes for l of phi_ik theta_jis
+    confusion: Floats
+    # sum_i log of the normaliser of phi_i
+    log_norm: float
+    # entropy of theta, without the part that follows from pi
+    entropy: float
 
 
 class First(NamedTuple):
@@ -48,79 +65,118 @@ class First(NamedTuple):
 
     change: float
     tau: Floats
-    raw_pi: Floats  # [W, S]
-    raw_v: Floats  # [L, S, K]
+    # [W, S]
+    raw_pi: Floats
+    # [L, S, K]
+    raw_v: Floats
     pi: Floats
     confusion: Floats
 
 
 class Priors(NamedTuple):
-    u: Floats  # [K]
-    beta: Floats  # [W, S]
-    a: Floats  # [S, K, L]
-    log_beta: float  # of all three
-    votes: Floats  # [W] number of votes of each annotator
+    # [K]
+    u: Floats
+    # [W, S]
+    beta: Floats
+    # [S, K, L]
+    a: Floats
+    # of all three
+    log_beta: float
+    # [W] number of votes of each annotator
+    votes: Floats
 
 
 class Earlier(NamedTuple):
     """Prior knowledge from an earlier run: the counts of its posterior."""
 
-    pi: Floats  # [W, S]
-    v: Floats  # [S, K, L]
+    # [W, S]
+    pi: Floats
+    # [S, K, L]
+    v: Floats
 
 
 class Parameters(NamedTuple):
     priors: Priors
-    tau: Dirichlets  # nu [K]
-    pi: Dirichlets  # eta [W, S]
-    v: Dirichlets  # mu [S, K, L]
-    model: Model  # what a sweep needs of their logs
+    # nu [K]
+    tau: Dirichlets
+    # eta [W, S]
+    pi: Dirichlets
+    # mu [S, K, L]
+    v: Dirichlets
+    # what a sweep needs of their logs
+    model: Model
 
 
 @with_settings
 class PTBCC(Method):
-    """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of them.
+    """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of
+    them.
 
-    Use it if annotators cast few votes each or classes are unbalanced: prototypes are learned from all annotators. It
-    costs a few nanoseconds per vote and sweep.
+    Use it if annotators cast few votes each or classes are unbalanced: prototypes are learned from
+    all annotators. It costs a few nanoseconds per vote and sweep.
     """
 
     name: ClassVar[str] = "ptbcc"
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("eta", "beta")
-    keeps: ClassVar[dict[str, str]] = {"eta": "WS", "mu": "SKK", "nu": "K", "beta": "WS", "a": "SKK", "u": "K"}
+    keeps: ClassVar[dict[str, str]] = {
+        "eta": "WS",
+        "mu": "SKK",
+        "nu": "K",
+        "beta": "WS",
+        "a": "SKK",
+        "u": "K",
+    }
 
     seed: int = setting(0, "Seed of the random prototypes, if there are more than two.")
-    n_prototypes: int = setting(2, "Number of prototypes: first a skilled annotator, then a confused one.", COUNT)
-    e: float = setting(1.0, "Pseudo-count of a wrong vote in the first prototype, a right one in the second.", POSITIVE)
+    n_prototypes: int = setting(
+        2, "Number of prototypes: first a skilled annotator, then a confused one.", COUNT
+    )
+    e: float = setting(
+        1.0,
+        "Pseudo-count of a wrong vote in the first prototype, a right one in the second.",
+        POSITIVE,
+    )
     f: float = setting(
-        5.0, "Pseudo-count of right votes in the first prototype: f / (f + (K - 1) e) are right at first.", POSITIVE
+        5.0,
+        "Pseudo-count of right votes in the first prototype: f / (f + (K - 1) e) are right at"
+        " first.",
+        POSITIVE,
     )
     m: float = setting(
-        1.35, "Pseudo-count of a wrong vote in the second prototype: e / (e + (K - 1) m) are right at first.", POSITIVE
+        1.35,
+        "Pseudo-count of a wrong vote in the second prototype: e / (e + (K - 1) m) are right at"
+        " first.",
+        POSITIVE,
     )
     pi_strength: float = setting(
         0.4,
-        "Strength of the prior of each annotator's mixture: the factor of the first assignments of votes.",
+        "Strength of the prior of each annotator's mixture: the factor of the first assignments of"
+        " votes.",
         POSITIVE,
     )
     v_strength: float = setting(
-        0.5, "Strength of the prior of the prototypes: the factor of the first assignments of votes.", POSITIVE
+        0.5,
+        "Strength of the prior of the prototypes: the factor of the first assignments of votes.",
+        POSITIVE,
     )
     further: Literal["dirichlet", "uniform"] = setting(
-        "dirichlet", "How prototypes beyond the second start: drawn at random, or with all votes equally likely."
+        "dirichlet",
+        "How prototypes beyond the second start: drawn at random, or with all votes equally"
+        " likely.",
     )
     prototypes: ArrayLike | None = setting(
         None,
-        "Prototypes to start from, instead of those that `n_prototypes`, `e`, `f`, `m` and `further` describe. Each "
-        "row is the distribution of the votes given the truth.",
+        "Prototypes to start from, instead of those that `n_prototypes`, `e`, `f`, `m` and"
+        " `further` describe. Each row is the distribution of the votes given the truth.",
         kind="array_like of shape (S, K, K)",
     )
     precision: Literal["double", "single"] = setting(
         "double",
-        'Precision of the posterior. With "single" it takes half of the memory, and rounding errors are up to 3e-8 per '
-        "sweep: on simulated votes, posteriors were within 1e-6 of those in 64 bits, after the same number of sweeps.",
+        'Precision of the posterior. With "single" it takes half of the memory, and rounding errors'
+        " are up to 3e-8 per sweep: on simulated votes, posteriors were within 1e-6 of those in 64"
+        " bits, after the same number of sweeps.",
     )
 
     def __post_init__(self) -> None:
@@ -131,7 +187,9 @@ class PTBCC(Method):
         return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
 
     def first_prototypes(self, n_classes: int) -> Floats:
-        """[S, K, K] Return a skilled annotator, a confused one, and further ones that are random or uniform."""
+        """[S, K, K] Return a skilled annotator, a confused one, and further ones that are random or
+        uniform.
+        """
         if self.prototypes is not None:
             return _check_prototypes(self.prototypes, n_classes)
         identity = np.eye(n_classes)
@@ -139,19 +197,26 @@ class PTBCC(Method):
         confused = self.m + (self.e - self.m) * identity
         others = np.ones((max(self.n_prototypes - 2, 0), n_classes, n_classes))
         if self.further == "dirichlet" and len(others):
-            others = np.random.default_rng(self.seed).dirichlet(np.ones(n_classes), others.shape[:2])
+            others = np.random.default_rng(self.seed).dirichlet(
+                np.ones(n_classes), others.shape[:2]
+            )
         return mean(np.concatenate([[skilled, confused], others]))[: self.n_prototypes]
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
-        v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))  # [L, S, K]
+        # [L, S, K]
+        v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))
         pi = block.zeros((block.n_annotators, v.shape[1]))
-        sums = First(0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v))
+        sums = First(
+            0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v)
+        )
         block.kernels("ptbcc").start(block.votes, block.posterior, v, *sums[2:])
         return sums
 
     def begin(self, first: First) -> Parameters:
-        return _parameters(self._priors(first), first.tau, first.pi, first.confusion.transpose(1, 2, 0))
+        return _parameters(
+            self._priors(first), first.tau, first.pi, first.confusion.transpose(1, 2, 0)
+        )
 
     def _priors(self, first: First) -> Priors:
         u = np.maximum(first.tau, LEAST_COUNT)
@@ -181,14 +246,18 @@ class PTBCC(Method):
         return _parameters(before.priors, statistics.tau, *_with_first(statistics, before))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """Return (4), with constants, of the parameters that the sweep used and the phi and theta it computed."""
+        """Return (4), with constants, of the parameters that the sweep used and the phi and theta
+        it computed.
+        """
         (u, beta, a, prior_log_beta, _), tau, pi, v, model = parameters
         pi_sums, confusion = _with_first(statistics, parameters)
         of_pi = float(np.vdot(beta - pi.counts + pi_sums, pi.log))
         of_v = np.vdot(a - v.counts + confusion, v.log)
         expectations = np.vdot(u - tau.counts + statistics.tau, tau.log) + of_pi + of_v
         normalisers = tau.log_beta + pi.log_beta + v.log_beta - prior_log_beta
-        phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
+        phi_entropy = (
+            statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
+        )
         theta_entropy = statistics.entropy - float(np.vdot(statistics.pi, model.log_odds_pi))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
 
@@ -196,23 +265,45 @@ class PTBCC(Method):
         u, beta, a, *_ = parameters.priors
         nu, eta, mu = (family.counts for family in parameters[1:4])
         statistics = {"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u}
-        return Learned(class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics)
+        return Learned(
+            class_prior=mean(nu), prototypes=mean(mu), weights=mean(eta), statistics=statistics
+        )
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        """Return the posterior counts minus the prior counts, and the sums of the first pass from the priors."""
+        """Return the posterior counts minus the prior counts, and the sums of the first pass from
+        the priors.
+        """
         more = result.learned.statistics
-        own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))
+        own = (
+            self.n_prototypes
+            if self.prototypes is None
+            else len(self.first_prototypes(len(more["nu"])))
+        )
         if len(more["mu"]) != own:
-            raise InputError(f"the model has {len(more['mu'])} prototypes, but other settings; fit it again")
-        tau, pi, confusion = more["nu"] - more["u"], more["eta"] - more["beta"], more["mu"] - more["a"]
-        raw_pi, raw_v = more["beta"] / self.pi_strength, (more["a"] / self.v_strength).transpose(2, 0, 1)
-        by_vote = confusion.transpose(2, 0, 1)  # [L, S, K]
+            raise InputError(
+                f"the model has {len(more['mu'])} prototypes, but other settings; fit it again"
+            )
+        tau, pi, confusion = (
+            more["nu"] - more["u"],
+            more["eta"] - more["beta"],
+            more["mu"] - more["a"],
+        )
+        raw_pi, raw_v = (
+            more["beta"] / self.pi_strength,
+            (more["a"] / self.v_strength).transpose(2, 0, 1),
+        )
+        # [L, S, K]
+        by_vote = confusion.transpose(2, 0, 1)
         first = First(0.0, more["u"], raw_pi, raw_v, pi, by_vote)
         statistics = Statistics(0.0, tau, pi[:, 1:], by_vote.sum(axis=1), by_vote[:, 1:], 0.0, 0.0)
-        return SufficientStatistics(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
+        return SufficientStatistics(
+            first, statistics, _parameters(self._priors(first), tau, pi, confusion)
+        )
 
     def with_prior(self, earlier: Earlier) -> Self:
-        """Start from the earlier prototypes, so that each keeps its meaning; new classes start as by default."""
+        """Start from the earlier prototypes, so that each keeps its meaning; new classes start as
+        by default.
+        """
         first = self.first_prototypes(earlier.v.shape[-1])
         informed = Method.with_prior(self, earlier)
         informed.prototypes = mean(earlier.v + first)
@@ -230,18 +321,21 @@ def _check_prototypes(given: ArrayLike, n_classes: int) -> Floats:
         raise InputError("prototypes must be an array of numbers") from None
     if prototypes.ndim != 3 or prototypes.shape[1:] != (n_classes, n_classes):
         raise InputError(
-            f"prototypes must have the shape (any, {n_classes}, {n_classes}) for {n_classes} classes, "
-            f"not {prototypes.shape}"
+            f"prototypes must have the shape (any, {n_classes}, {n_classes}) for {n_classes}"
+            f" classes, not {prototypes.shape}"
         )
     if not (prototypes >= 0).all() or not np.allclose(prototypes.sum(axis=2), 1):
-        raise InputError("each row of a prototype must be a probability distribution (not negative, sum 1)")
+        raise InputError(
+            "each row of a prototype must be a probability distribution (not negative, sum 1)"
+        )
     return prototypes
 
 
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:
     """Compute (8), (9) and (10)."""
     of_tau, of_pi, of_v = map(dirichlets, (priors.u + tau, priors.beta + pi, priors.a + confusion))
-    log_v = of_v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
+    # [L, S, K], the order in which the kernel reads
+    log_v = of_v.log.transpose(2, 0, 1)
     log_odds_pi = _against_first(of_pi.log).clip(-MAX_LOG_ODDS, MAX_LOG_ODDS)
     model = Model(of_tau.log, log_odds_pi, np.ascontiguousarray(log_v[:, 0]), _against_first(log_v))
     return Parameters(priors, of_tau, of_pi, of_v, model)
@@ -249,11 +343,14 @@ def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> P
 
 def _against_first(log_p: Floats) -> Floats:
     """Return the log-odds of the other prototypes (second axis) against the first."""
-    return (log_p[:, 1:] - log_p[:, :1]).copy()  # contiguous
+    # contiguous
+    return (log_p[:, 1:] - log_p[:, :1]).copy()
 
 
 def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats, Floats]:
-    """Return the sums of all prototypes, [W, S] and [S, K, L]; the first is the total minus the others."""
+    """Return the sums of all prototypes, [W, S] and [S, K, L]; the first is the total minus the
+    others.
+    """
     pi = np.column_stack([parameters.priors.votes - statistics.pi.sum(axis=1), statistics.pi])
     rest = statistics.total[:, None] - statistics.confusion.sum(axis=1, keepdims=True)
     confusion = np.concatenate([rest, statistics.confusion], axis=1).transpose(1, 2, 0)

@@ -1,12 +1,15 @@
-"""The names of the methods, where they live, and which is the default. Importing this module does not import them.
+"""The names of the methods, where they live, and which is the default. Importing this module does
+not import them.
 
-`python tools/make_methods.py` writes the list, from the classes in this folder. A line brings the choice on the command
-line, the class in `finegold`, the laws of `finegold.checks`, the page of methods and the benchmarks.
+`python tools/make_methods.py` writes the list, from the classes in this folder. A line brings the
+choice on the command line, the class in `finegold`, the laws of `finegold.checks`, the page of
+methods and the benchmarks.
 """
 
 from __future__ import annotations
 
-DEFAULT_METHOD = "anchored"  # if the user names none
+# if the user names none
+DEFAULT_METHOD = "anchored"
 
 REGISTRY = {
     "mv": "finegold.methods.mv:MajorityVote",

@@ -13,7 +13,8 @@ __all__ = ["settings"]
 def settings(method: str) -> dict[str, Any]:
     """Return the settings with which the PTBCC paper ran a method.
 
-    The defaults of the methods are those that we recommend for work. `finegold reproduce` uses these instead.
+    The defaults of the methods are those that we recommend for work. `finegold reproduce` uses
+    these instead.
 
     method: Name of one of the eleven methods that the paper compares, such as "ds".
     Returns: The settings by name; what is not in it is as in the method's defaults.

@@ -1,6 +1,8 @@
-"""The public data sets of the PTBCC paper, and those that users register: names, sources, checksums, loading.
+"""The public data sets of the PTBCC paper, and those that users register: names, sources,
+checksums, loading.
 
-A data set is a folder with label.csv (one row per vote) and truth.csv (one row per task with a known truth).
+A data set is a folder with label.csv (one row per vote) and truth.csv (one row per task with a
+known truth).
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ from finegold.votes.encoding import MISSING, Codes
 
 FILES = ("label.csv", "truth.csv")
 COUNTS = ("tasks", "annotators", "truths", "classes", "labels")
-SOURCE = (
-    "https://raw.githubusercontent.com/JuJuCHEN-HHU/CodeForFGBCC/3d1a21686dc710bbbf196504adb7802b4ceb6e2b/datasets/"
-)
-TIMEOUT = 30  # seconds without a response
+SOURCE = "https://raw.githubusercontent.com/JuJuCHEN-HHU/CodeForFGBCC/3d1a21686dc710bbbf196504adb7802b4ceb6e2b/datasets/"
+# seconds without a response
+TIMEOUT = 30
 
-Counts = tuple[int, ...]  # in the order of COUNTS
-Bar = Callable[[str], Any]  # name of a file -> a progress bar for Pooch
-Check = Callable[[Path], None]  # raises if the file is not the expected one
+# in the order of COUNTS
+Counts = tuple[int, ...]
+# name of a file -> a progress bar for Pooch
+Bar = Callable[[str], Any]
+# raises if the file is not the expected one
+Check = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,24 @@ class DataSet:
     title: str
     domain: str
     counts: Counts
-    sha256: dict[str, str]  # file name -> checksum
-    address: str = ""  # address of the folder with the two files; empty if it cannot be fetched
+    # file name -> checksum
+    sha256: dict[str, str]
+    # address of the folder with the two files; empty if it cannot be fetched
+    address: str = ""
 
     @property
     def folders(self) -> list[str]:
         """The names that its folder may have: Finegold's and that of its source."""
-        return list(dict.fromkeys(name for name in (self.name, self.address.rstrip("/").rpartition("/")[2]) if name))
+        return list(
+            dict.fromkeys(
+                name for name in (self.name, self.address.rstrip("/").rpartition("/")[2]) if name
+            )
+        )
 
 
 with (Path(__file__).parent / "datasets.csv").open(encoding="utf-8", newline="") as _file:
-    _REGISTRY = {  # the data sets of the paper, in the order of its Table 3
+    # the data sets of the paper, in the order of its Table 3
+    _REGISTRY = {
         row["title"].lower(): DataSet(
             row["title"].lower(),
             row["title"],
@@ -92,17 +103,25 @@ def download(address: str, target: Path, check: Check, bar: Bar | None = None) -
         from pooch import HTTPDownloader
     except ImportError:
         raise InputError(
-            "downloads need Pooch: pip install 'finegold[data]'; or copy files from disk (--from DIR)"
+            "downloads need Pooch: pip install 'finegold[data]'; or copy files from disk (--from"
+            " DIR)"
         ) from None
-    from requests import RequestException  # a dependency of Pooch
+    # a dependency of Pooch
+    from requests import RequestException
 
-    get = HTTPDownloader(progressbar=bar(target.name) if bar else False, chunk_size=2**16, timeout=TIMEOUT)
+    get = HTTPDownloader(
+        progressbar=bar(target.name) if bar else False, chunk_size=2**16, timeout=TIMEOUT
+    )
     with prepared(target.parent), replacing(target) as (temporary,):
         try:
             get(address, str(temporary), None)
         except RequestException as error:
             answer = getattr(error.response, "status_code", None)
-            reason = f"the server answers {answer}" if answer else f"no connection ({type(error).__name__})"
+            reason = (
+                f"the server answers {answer}"
+                if answer
+                else f"no connection ({type(error).__name__})"
+            )
             raise FinegoldError(
                 f"{address} cannot be downloaded: {reason}; check the network and try again, "
                 "or obtain the file in another way and pass its folder with --from DIR"
@@ -117,8 +136,8 @@ class Votes:
 
     info: Name, title, source and checksums.
     annotations: The votes.
-    truth (ndarray of shape (n_tasks,)): The true class of each task, as a position in `annotations.class_names`; -1
-        where it is not known.
+    truth (ndarray of shape (n_tasks,)): The true class of each task, as a position in
+        `annotations.class_names`; -1 where it is not known.
     verified: Whether both files have the checksums of the registry.
     """
 
@@ -139,9 +158,11 @@ class FileCheck(NamedTuple):
 
     name: str
     file: str
-    origin: str  # the path or the address
+    # the path or the address
+    origin: str
     expected: str
-    actual: str  # empty if there is no such file
+    # empty if there is no such file
+    actual: str
 
     @property
     def is_good(self) -> bool:
@@ -153,15 +174,19 @@ def register(
 ) -> DataSet:
     """Register a data set of your own for this session, with the counts and checksums of its files.
 
-    `folder` contains label.csv and truth.csv. `address` is the web folder from which others can fetch them.
-    Afterwards `load_dataset(name, folder's parent)`, `verify` and `fetch` treat it like the others.
+    `folder` contains label.csv and truth.csv. `address` is the web folder from which others can
+    fetch them. Afterwards `load_dataset(name, folder's parent)`, `verify` and `fetch` treat it like
+    the others.
     """
     folder = Path(folder)
     absent = [file for file in FILES if not (folder / file).is_file()]
     if absent:
         raise InputError(f"there is no {' and no '.join(absent)} in {folder}")
     if name.lower() != name or not name.isidentifier() or name in _REGISTRY:
-        raise InputError(f"{name!r} is not a valid data set name: use a new name of lower-case letters, digits and _")
+        raise InputError(
+            f"{name!r} is not a valid data set name: use a new name of lower-case letters, digits"
+            " and _"
+        )
     sums = {file: sha256(folder / file) for file in FILES}
     entry = DataSet(name, title or name, domain, (), sums, address)
     _REGISTRY[name] = replace(entry, counts=_read(entry, folder, verified=True).counts)
@@ -176,7 +201,9 @@ def cache_folder() -> Path:
 
 
 def find(name: str, folder: str | Path) -> Path | None:
-    """Return the data set's own folder, under Finegold's name or the source's; None if a file is missing."""
+    """Return the data set's own folder, under Finegold's name or the source's; None if a file is
+    missing.
+    """
     candidates = (Path(folder) / own for own in data_set(name).folders)
     return next((own for own in candidates if all((own / file).is_file() for file in FILES)), None)
 
@@ -186,11 +213,12 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
     """Load votes and truths of a public data set.
 
     name: The name of a data set, as `finegold datasets` lists them.
-    folder: A folder of data sets. By default the cache is used, and the data set is fetched if it is not there.
+    folder: A folder of data sets. By default the cache is used, and the data set is fetched if it
+        is not there.
     verified: Refuse files whose checksums differ from those of the registry.
     Returns: The votes (`annotations`) and the true classes (`truth`).
-    Raises (InputError): If there is no such data set, if it is not in the folder, or if its files are not the original
-        ones.
+    Raises (InputError): If there is no such data set, if it is not in the folder, or if its files
+        are not the original ones.
 
     Examples
     --------
@@ -203,7 +231,10 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
         fetch([name])
         own = find(name, cache_folder())
     if own is None:
-        raise InputError(f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and {entry.name}/truth.csv")
+        raise InputError(
+            f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and"
+            f" {entry.name}/truth.csv"
+        )
     wrong = [finding for finding in _check_files(entry, own) if not finding.is_good]
     if wrong and verified:
         raise InputError(refusal(wrong[0]))
@@ -211,9 +242,13 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
 
 
 def _read(entry: DataSet, folder: Path, *, verified: bool) -> Votes:
-    """Read votes and truths. As gold, a truth without votes becomes a class, too, and counts as missed."""
+    """Read votes and truths. As gold, a truth without votes becomes a class, too, and counts as
+    missed.
+    """
     votes = read(folder / FILES[0], gold=folder / FILES[1])
-    return Votes(entry, replace(votes, gold=np.full_like(votes.gold, MISSING)), votes.gold, verified)
+    return Votes(
+        entry, replace(votes, gold=np.full_like(votes.gold, MISSING)), votes.gold, verified
+    )
 
 
 def verify(folder: str | Path) -> list[FileCheck]:
@@ -231,9 +266,9 @@ def refusal(finding: FileCheck) -> str:
     if not finding.actual:
         return f"{finding.origin} is missing; run `finegold datasets fetch {finding.name}`"
     return (
-        f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is {finding.actual}, "
-        f"expected {finding.expected}; delete it and run `finegold datasets fetch {finding.name}`, "
-        "or copy it from a folder with `--from DIR`"
+        f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is"
+        f" {finding.actual}, expected {finding.expected}; delete it and run `finegold datasets"
+        f" fetch {finding.name}`, or copy it from a folder with `--from DIR`"
     )
 
 
@@ -246,23 +281,29 @@ def fetch(
 ) -> dict[str, Path]:
     """Fetch data sets (by default all) into the cache and return their folders.
 
-    `source` is a folder of data sets that are already on disk. `bar` makes a progress bar for a file.
-    Files that are already complete are not fetched again, so the same call resumes after an interruption.
+    `source` is a folder of data sets that are already on disk. `bar` makes a progress bar for a
+    file. Files that are already complete are not fetched again, so the same call resumes after an
+    interruption.
     """
     goal = Path(folder or cache_folder())
     entries = [data_set(name) for name in names] or list(data_sets().values())
-    for entry in entries:  # check all before the first is fetched
+    # check all before the first is fetched
+    for entry in entries:
         if source is None and not entry.address:
             raise InputError(f"{entry.name} has no address to fetch it from; use --from DIR")
         if source is not None and find(entry.name, source) is None:
             expected = " or ".join(f"{name}/" for name in entry.folders)
-            raise InputError(f"{entry.name} is not in {source}: expected {expected} with {' and '.join(FILES)}")
+            raise InputError(
+                f"{entry.name} is not in {source}: expected {expected} with {' and '.join(FILES)}"
+            )
     for entry in entries:
         own = None if source is None else find(entry.name, source)
         for file in FILES:
             target = goal / entry.name / file
             origin = f"{entry.address.rstrip('/')}/{file}" if own is None else str(own / file)
-            check = partial(_check_file, FileCheck(entry.name, file, origin, entry.sha256[file], ""))
+            check = partial(
+                _check_file, FileCheck(entry.name, file, origin, entry.sha256[file], "")
+            )
             if target.is_file() and sha256(target) == entry.sha256[file]:
                 continue
             if own is None:
@@ -283,4 +324,7 @@ def _check_file(expected: FileCheck, path: Path) -> None:
 def _check_files(entry: DataSet, folder: Path) -> list[FileCheck]:
     paths = [folder / file for file in FILES]
     actual = [sha256(path) if path.is_file() else "" for path in paths]
-    return [FileCheck(entry.name, p.name, str(p), entry.sha256[p.name], a) for p, a in zip(paths, actual, strict=True)]
+    return [
+        FileCheck(entry.name, p.name, str(p), entry.sha256[p.name], a)
+        for p, a in zip(paths, actual, strict=True)
+    ]

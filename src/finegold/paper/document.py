@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-DIFFERENCE = "difference"  # columns whose names end with this word show a sign
+# columns whose names end with this word show a sign
+DIFFERENCE = "difference"
 
 
 class Heading(NamedTuple):
@@ -18,13 +19,15 @@ class Heading(NamedTuple):
 
 
 class Picture(NamedTuple):
-    name: str  # name of the file, without extension
+    # name of the file, without extension
+    name: str
     caption: str
 
 
 @dataclass(frozen=True)
 class Table:
-    name: str  # name of the CSV file, without extension
+    # name of the CSV file, without extension
+    name: str
     caption: str
     header: list[str]
     rows: list[list[Any]]
@@ -34,10 +37,14 @@ class Table:
     @property
     def cells(self) -> list[list[str]]:
         """The rows as readers see them."""
-        return [[format_cell(*cell, self.digits) for cell in zip(row, self.header, strict=True)] for row in self.rows]
+        return [
+            [format_cell(*cell, self.digits) for cell in zip(row, self.header, strict=True)]
+            for row in self.rows
+        ]
 
 
-Block = str | list[str] | Heading | Picture | Table  # a text is a paragraph, a list has an item per text
+# a text is a paragraph, a list has an item per text
+Block = str | list[str] | Heading | Picture | Table
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 

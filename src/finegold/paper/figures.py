@@ -1,4 +1,6 @@
-"""The figures of the paper. A method has the same colour, hatch and marker in all figures; they also differ in grey."""
+"""The figures of the paper. A method has the same colour, hatch and marker in all figures; they
+also differ in grey.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,15 @@ def draw(results: Results) -> dict[str, dict[str, bytes]]:
     import matplotlib
 
     drawn: dict[str, dict[str, bytes]] = {}
-    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):  # no window, and the user's settings stay
+    # no window, and the user's settings stay
+    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):
         if "figure2" in results.parts and results.data:
             drawn["figure2"] = _files(_accuracies(results))
         for part, name in CASES.items():
             if part in results.parts and name in results.cases:
-                drawn[part] = _files(_prototypes(*results.cases[name], results.data[name].info.title))
+                drawn[part] = _files(
+                    _prototypes(*results.cases[name], results.data[name].info.title)
+                )
         if "figure5" in results.parts and results.data:
             drawn["figure5"] = _files(_times(results))
     return drawn
@@ -79,24 +84,46 @@ def _accuracies(results: Results) -> Any:
     for panel, name in zip(panels, results.data, strict=False):
         values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
         positions, last = np.arange(len(values)), len(values) - 0.5
-        mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
+        mean, low, high = (
+            float(np.mean(list(values.values()))),
+            min(values.values()),
+            max(values.values()),
+        )
         margin = max(high - low, 0.02)
         panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
         panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
         for position, (method, value) in zip(positions, values.items(), strict=True):
             look = LOOKS[method]
-            panel.bar(position, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
-            number = panel.text(
-                position, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7
+            panel.bar(
+                position,
+                value,
+                0.8,
+                color=look.colour,
+                hatch=look.hatch,
+                edgecolor="#333333",
+                linewidth=0.5,
             )
-            number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
+            number = panel.text(
+                position,
+                value + 0.01 * margin,
+                f"{value:.3f}"[1:],
+                ha="center",
+                va="bottom",
+                fontsize=7,
+            )
+            # readable on top of the line
+            number.set_path_effects([withStroke(linewidth=2, foreground="white")])
         panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
         panel.set_xlim(-0.6, last + 1.4)
         names = [METHODS[method] for method in values]
-        panel.set_xticks(positions, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
+        panel.set_xticks(
+            positions, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5
+        )
         panel.tick_params(axis="x", length=0, pad=2)
         mark = "" if results.data[name].verified else " (NOT VERIFIED)"
-        panel.set_title(results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left")
+        panel.set_title(
+            results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left"
+        )
     for panel in panels[len(results.data) :]:
         panel.set_axis_off()
     figure.supylabel("accuracy")
@@ -104,7 +131,9 @@ def _accuracies(results: Results) -> Any:
 
 
 def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
-    """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator follows each."""
+    """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator
+    follows each.
+    """
     from matplotlib.figure import Figure
 
     few = prototypes.shape[1] <= 6
@@ -121,13 +150,19 @@ def _prototypes(prototypes: Any, weights: Any, title: str) -> Any:
         panel.set_xlabel("label (class)")
         panel.set_ylabel("truth (class)")
         panel.set_title(f"{title}, prototype {s + 1}", fontsize=10, fontweight="bold")
-    first = np.sort(weights[:, 0])[::-1]  # one bar per annotator, sorted by their shares
-    positions, second = np.arange(len(first)) + 1, {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"}
+    # one bar per annotator, sorted by their shares
+    first = np.sort(weights[:, 0])[::-1]
+    positions, second = (
+        np.arange(len(first)) + 1,
+        {"color": "#e3d5d9", "hatch": "///", "edgecolor": "#8a6f77"},
+    )
     last.bar(positions, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
     last.bar(positions, 1 - first, 1.0, bottom=first, linewidth=0.0, **second)
     last.bar(1, 0, label="prototype 2", **second)
     last.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
-    last.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")
+    last.annotate(
+        f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white"
+    )
     last.set_xlim(0.5, len(first) + 0.5)
     last.set_ylim(0, 1)
     last.set_xlabel(f"{len(first)} annotators, by share")
@@ -144,11 +179,25 @@ def _times(results: Results) -> Any:
     figure = Figure(figsize=(9, 5.2), layout="constrained")
     panel = figure.subplots()
     for method, row in results.scores.items():
-        look, seconds = LOOKS[method], [row[name].seconds if name in row else np.nan for name in names]
+        look, seconds = (
+            LOOKS[method],
+            [row[name].seconds if name in row else np.nan for name in names],
+        )
         edge: dict[str, Any] = {"markeredgecolor": "#333333", "markeredgewidth": 0.6}
         width = 2.6 if method == "ptbcc" else 1.4
-        panel.plot(seconds, look.dashes, marker=look.marker, color=look.colour, lw=width, label=METHODS[method], **edge)
-    labels = [f"{results.data[name].info.title}\n{results.data[name].annotations.n_votes:,}" for name in names]
+        panel.plot(
+            seconds,
+            look.dashes,
+            marker=look.marker,
+            color=look.colour,
+            lw=width,
+            label=METHODS[method],
+            **edge,
+        )
+    labels = [
+        f"{results.data[name].info.title}\n{results.data[name].annotations.n_votes:,}"
+        for name in names
+    ]
     panel.set_yscale("log")
     panel.set_xticks(range(len(names)), labels, fontsize=8)
     panel.set_ylabel("seconds of one fit (one thread, log scale)")

@@ -1,4 +1,6 @@
-"""Write a result as one HTML file or as one chart. Views (plain values) are made first, then charts, then the page."""
+"""Write a result as one HTML file or as one chart. Views (plain values) are made first, then
+charts, then the page.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def write_report(
     command: str | None = None,
     judges: dict[str, Any] | None = None,
 ) -> None:
-    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds a section."""
+    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds
+    a section.
+    """
     require_libraries()
     from finegold.report.html import html, sets_html
     from finegold.report.views import view
@@ -50,11 +54,21 @@ def write_report(
         title = title or f"Sets of labels by {result.method}"
         page = sets_html(view_sets(result, truth, title=title, command=command))
     else:
-        page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
+        page = html(
+            view(
+                result,
+                truth,
+                title=title or f"Labels by {result.method}",
+                command=command,
+                judges=judges,
+            )
+        )
     write_bytes(path, page.encode("utf-8"))
 
 
-def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
+def write_plot(
+    result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None
+) -> None:
     """Write one chart as SVG, PNG or PDF, by the extension of the path.
 
     `kind` is a key of KINDS; `who` names the annotator of the chart "annotator".
@@ -75,4 +89,6 @@ def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = Non
 def require_libraries() -> None:
     missing = [name for name in ("jinja2", "vl_convert") if find_spec(name) is None]
     if missing:
-        raise InputError(f"reports and plots need {', '.join(missing)}: pip install 'finegold[report]'")
+        raise InputError(
+            f"reports and plots need {', '.join(missing)}: pip install 'finegold[report]'"
+        )

@@ -1,7 +1,9 @@
-"""The charts of a view, one function each: its title, its words for people who do not see it, and its Vega-Lite.
+"""The charts of a view, one function each: its title, its words for people who do not see it, and
+its Vega-Lite.
 
-A page draws Vega-Lite itself; vl-convert renders SVG, PNG and PDF. Text is drawn in `currentColor`, so one chart fits
-any page and print. Field names never come from the data, because Vega evaluates field names and expressions.
+A page draws Vega-Lite itself; vl-convert renders SVG, PNG and PDF. Text is drawn in `currentColor`,
+so one chart fits any page and print. Field names never come from the data, because Vega evaluates
+field names and expressions.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ BLUE, ORANGE, GREY = "#3f74d1", "#d07a1f", "#868c95"
 PROTOTYPE_COLOURS = [BLUE, ORANGE, "#2a9a80", "#a866c4", "#c2557a", "#7d8a2e", "#4a9bc4", "#9a6b4b"]
 INK = "currentColor"
 SHARE = ".0%"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+FONT = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial,"
+    " sans-serif"
+)
 TEXT = {"labelColor": INK, "titleColor": INK}
 SIZES = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
 LINES = {"tickColor": INK, "domainColor": INK, "gridColor": INK}
@@ -34,10 +39,19 @@ FAINT = {"domainOpacity": 0.35, "tickOpacity": 0.35, "gridOpacity": 0.12, "label
 
 CONFIG: Spec = {
     "background": None,
-    "aria": False,  # the page describes each chart as a whole
+    # the page describes each chart as a whole
+    "aria": False,
     "font": FONT,
     "view": {"stroke": None},
-    "axis": {**TEXT, **LINES, **FAINT, **SIZES, "titlePadding": 10, "labelLimit": 130, "labelFlush": False},
+    "axis": {
+        **TEXT,
+        **LINES,
+        **FAINT,
+        **SIZES,
+        "titlePadding": 10,
+        "labelLimit": 130,
+        "labelFlush": False,
+    },
     "legend": {**TEXT, **SIZES, "labelLimit": 160, "orient": "top"},
     "header": TEXT,
     "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "offset": 12},
@@ -45,7 +59,8 @@ CONFIG: Spec = {
 }
 
 ZERO_TO_ONE: Spec = {"domain": [0, 1], "nice": False}
-SHARES: Spec = {"tickCount": 5, "format": SHARE}  # an axis
+# an axis
+SHARES: Spec = {"tickCount": 5, "format": SHARE}
 ROW_NAMES: Spec = {"ticks": False, "domain": False}
 
 
@@ -54,10 +69,13 @@ class Drawn:
     """A chart, ready for a page."""
 
     title: str
-    alt: str  # alternative text, which says what the chart shows
-    spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
+    # alternative text, which says what the chart shows
+    alt: str
+    # a Vega-Lite specification, or None if the chart is absent
+    spec: Spec | None
     absent: str | None = None
-    note: str = ""  # how to read the chart
+    # how to read the chart
+    note: str = ""
 
 
 def number(field: str, **more: Any) -> Spec:
@@ -70,15 +88,26 @@ def name(field: str, type: str = "nominal", **more: Any) -> Spec:
     return {"field": field, "type": type, **more}
 
 
-def marks(kind: str, style: Spec, *, data: str = "rows", transform: str = "", **channels: Any) -> Spec:
+def marks(
+    kind: str, style: Spec, *, data: str = "rows", transform: str = "", **channels: Any
+) -> Spec:
     """Return marks of one kind, one for each row of a data set; `transform` is a filter."""
     filters = {"transform": [{"filter": transform}]} if transform else {}
-    return {"data": {"name": data}, **filters, "mark": {"type": kind, **style}, "encoding": channels}
+    return {
+        "data": {"name": data},
+        **filters,
+        "mark": {"type": kind, **style},
+        "encoding": channels,
+    }
 
 
 def spec_of(chart: Spec, **datasets: list[dict[str, Any]]) -> Spec:
     """Return a complete specification, without network addresses."""
-    fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if chart.get("width") == "container" else {}
+    fit = (
+        {"autosize": {"type": "fit-x", "contains": "padding"}}
+        if chart.get("width") == "container"
+        else {}
+    )
     return {**chart, **fit, "datasets": datasets, "config": CONFIG}
 
 
@@ -88,13 +117,19 @@ def wide(height: int, *layers: Spec) -> Spec:
     return {**chart, "width": "container", "height": height}
 
 
-MAX_CLASSES_WITH_NUMBERS = 12  # with more, numbers do not fit into the cells
-MANY_CLASSES = 25  # with more, a heat map takes the full width and small letters
-DARK_TEXT = "datum.share <= 0.8"  # on darker cells, white text is easier to read
-ROW_HEIGHT = 15  # pixels per annotator
+# with more, numbers do not fit into the cells
+MAX_CLASSES_WITH_NUMBERS = 12
+# with more, a heat map takes the full width and small letters
+MANY_CLASSES = 25
+# on darker cells, white text is easier to read
+DARK_TEXT = "datum.share <= 0.8"
+# pixels per annotator
+ROW_HEIGHT = 15
 DEFAULT_HEIGHT = 220
-PROTOTYPE_WIDTH = 360  # when there are several
-MANY_BARS = 80  # with more, there are no gaps between them
+# when there are several
+PROTOTYPE_WIDTH = 360
+# with more, there are no gaps between them
+MANY_BARS = 80
 ABOUT_ANNOTATOR = [
     name("annotator"),
     number("accuracy", title="expected accuracy", format=".1%"),
@@ -106,7 +141,10 @@ ABOUT_ANNOTATOR = [
 
 def confidence(view: View) -> Drawn:
     bands = ", ".join(f"{band.n:,} {band.word} ({band.range})" for band in view.quality.bands)
-    axis, bins = {"format": SHARE, "values": [0, 0.25, 0.5, 0.75, 1]}, {"binned": True, "step": 0.05}
+    axis, bins = (
+        {"format": SHARE, "values": [0, 0.25, 0.5, 0.75, 1]},
+        {"binned": True, "step": 0.05},
+    )
     shown = (("low", "from", SHARE), ("high", "to", SHARE), ("n", "tasks", ","))
     bars = marks(
         "bar",
@@ -128,19 +166,38 @@ def ranking(view: View) -> Drawn:
     about, rows = view.annotators, view.annotators.ranking
 
     def in_words(row: Ranked) -> str:
-        known = "" if row.low is None or row.high is None else f", between {percent(row.low)} and {percent(row.high)}"
+        known = (
+            ""
+            if row.low is None or row.high is None
+            else f", between {percent(row.low)} and {percent(row.high)}"
+        )
         return f"{row.annotator} ({percent(row.accuracy)}{known})"
 
-    words = f"Annotators by expected accuracy, from {in_words(rows[0])} down to {in_words(rows[-1])}."
-    shared: Spec = {"y": name("annotator", sort=None, title=None, axis=ROW_NAMES), "tooltip": ABOUT_ANNOTATOR}
+    words = (
+        f"Annotators by expected accuracy, from {in_words(rows[0])} down to {in_words(rows[-1])}."
+    )
+    shared: Spec = {
+        "y": name("annotator", sort=None, title=None, axis=ROW_NAMES),
+        "tooltip": ABOUT_ANNOTATOR,
+    }
     title = f"expected accuracy{', 95 % interval' if about.n_known else ''}"
     line = {"color": BLUE, "opacity": 0.45, "strokeWidth": 4, "strokeCap": "round"}
     low = number("low", title=title, scale=ZERO_TO_ONE, axis=SHARES)
     chart = wide(
         max(ROW_HEIGHT * len(rows), 30),
-        marks("rule", {"color": ORANGE, "strokeDash": [4, 4], "strokeWidth": 1.5}, data="chance", x=number("x")),
+        marks(
+            "rule",
+            {"color": ORANGE, "strokeDash": [4, 4], "strokeWidth": 1.5},
+            data="chance",
+            x=number("x"),
+        ),
         marks("rule", line, x=low, x2={"field": "high"}, **shared),
-        marks("point", {"color": BLUE, "filled": True, "size": 55, "opacity": 1}, x=number("accuracy"), **shared),
+        marks(
+            "point",
+            {"color": BLUE, "filled": True, "size": 55, "opacity": 1},
+            x=number("accuracy"),
+            **shared,
+        ),
     )
     return Drawn(
         "Accuracy of annotators",
@@ -157,25 +214,38 @@ def annotators(view: View) -> Drawn:
     dots = marks(
         "point",
         {"color": BLUE, "filled": True, "size": 45, "opacity": 0.65},
-        x=number("n_votes", title="votes (log scale)", scale=log, axis={"tickCount": 5, "format": "~s", "grid": False}),
+        x=number(
+            "n_votes",
+            title="votes (log scale)",
+            scale=log,
+            axis={"tickCount": 5, "format": "~s", "grid": False},
+        ),
         y=number("accuracy", title="expected accuracy", scale=ZERO_TO_ONE, axis=SHARES),
         tooltip=ABOUT_ANNOTATOR,
     )
     return Drawn(
         "Accuracy and number of votes",
-        f"{len(votes):,} dots, one per annotator: {min(votes):,} to {max(votes):,} votes, by expected accuracy.",
+        f"{len(votes):,} dots, one per annotator: {min(votes):,} to {max(votes):,} votes, by"
+        " expected accuracy.",
         spec_of(wide(DEFAULT_HEIGHT + 40, dots), rows=[asdict(row) for row in rows]),
     )
 
 
 def _shares_of_prototypes(view: View) -> str:
     assert view.prototypes is not None
-    shares = ", ".join(f"prototype {each.number} has {percent(each.share)}" for each in view.prototypes.prototypes)
-    return f"One bar per annotator, divided by how much they follow each prototype. Of all votes, {shares}."
+    shares = ", ".join(
+        f"prototype {each.number} has {percent(each.share)}" for each in view.prototypes.prototypes
+    )
+    return (
+        "One bar per annotator, divided by how much they follow each prototype. Of all votes,"
+        f" {shares}."
+    )
 
 
 def mixtures(view: View) -> Drawn:
-    """How much each annotator follows each prototype, one bar per annotator (Figures 3 and 4 of the paper)."""
+    """How much each annotator follows each prototype, one bar per annotator (Figures 3 and 4 of the
+    paper).
+    """
     title = "How much annotators follow each prototype"
     if view.prototypes is None:
         return Drawn(title, "", None, f"{view.record.method} does not learn prototypes.")
@@ -185,14 +255,31 @@ def mixtures(view: View) -> Drawn:
     bars = marks(
         "bar",
         {"width": {"band": 1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88}},
-        x=name("place", title=by_share, axis={"labels": False, "ticks": False}, scale={"padding": 0}, type="ordinal"),
+        x=name(
+            "place",
+            title=by_share,
+            axis={"labels": False, "ticks": False},
+            scale={"padding": 0},
+            type="ordinal",
+        ),
         y=number("share", title="share", axis=SHARES, scale=ZERO_TO_ONE),
         color=name("prototype", sort=names, scale={"domain": names, "range": colours}, title=None),
         order=number("number"),
-        tooltip=[name("annotator"), number("votes", format=","), name("prototype"), number("share", format=".1%")],
+        tooltip=[
+            name("annotator"),
+            number("votes", format=","),
+            name("prototype"),
+            number("share", format=".1%"),
+        ],
     )
     rows = [
-        {"place": place, "annotator": each.annotator, "votes": each.n_votes, "number": s, "share": share}
+        {
+            "place": place,
+            "annotator": each.annotator,
+            "votes": each.n_votes,
+            "number": s,
+            "share": share,
+        }
         | {"prototype": f"prototype {s}"}
         for place, each in enumerate(view.prototypes.mixtures, start=1)
         for s, share in enumerate(each.weights, start=1)
@@ -208,7 +295,9 @@ def prototypes(view: View) -> Drawn:
     maps, cells = [], {}
     for each in view.prototypes.prototypes:
         data = f"cells_{each.number}"
-        maps.append({**heat_map(classes, f"Prototype {each.number}", data=data), "width": PROTOTYPE_WIDTH})
+        maps.append(
+            {**heat_map(classes, f"Prototype {each.number}", data=data), "width": PROTOTYPE_WIDTH}
+        )
         cells[data] = _cells(each.matrix, classes)
     return Drawn("The prototypes", _shares_of_prototypes(view), spec_of({"hconcat": maps}, **cells))
 
@@ -224,10 +313,18 @@ def balance(view: View) -> Drawn:
         yOffset=name("of", sort=["labels", "votes"]),
         x=number("share", title="share", axis=SHARES),
         color=name("of", scale={"domain": ["labels", "votes"], "range": [BLUE, GREY]}, title=None),
-        tooltip=[name("label", title="class"), name("of", title="share of"), number("share", format=".1%")],
+        tooltip=[
+            name("label", title="class"),
+            name("of", title="share of"),
+            number("share", format=".1%"),
+        ],
     )
     labels = [{"label": row.label, "of": "labels", "share": row.share} for row in rows]
-    votes = [{"label": row.label, "of": "votes", "share": row.votes} for row in rows if row.votes is not None]
+    votes = [
+        {"label": row.label, "of": "votes", "share": row.votes}
+        for row in rows
+        if row.votes is not None
+    ]
     height = max((24 if len(rows) <= 20 else 15) * len(rows), 40)
     return Drawn(
         "Share of each class",
@@ -240,8 +337,13 @@ def confusion(view: View) -> Drawn:
     title, about = "Confusion matrix of all annotators", view.classes
     if about.matrix is None:
         return Drawn(title, "", None, about.absent)
-    listed = ", ".join(f"{each.truth} for {each.vote} ({percent(each.share)})" for each in about.mistakes[:5])
-    words = f"Heat map of the votes of all annotators by the truth. Most often confused: {listed or 'nothing'}."
+    listed = ", ".join(
+        f"{each.truth} for {each.vote} ({percent(each.share)})" for each in about.mistakes[:5]
+    )
+    words = (
+        "Heat map of the votes of all annotators by the truth. Most often confused:"
+        f" {listed or 'nothing'}."
+    )
     return Drawn(title, words, matrix_spec(about.matrix, about.names))
 
 
@@ -250,7 +352,11 @@ def calibration(view: View) -> Drawn:
     title, about = "Calibration of the probabilities", view.trust.calibration
     if about is None:
         return Drawn(title, "", None, view.trust.calibration_absent)
-    shown = (("n", "tasks", ","), ("confidence", "mean probability", ".1%"), ("accuracy", "right", ".1%"))
+    shown = (
+        ("n", "tasks", ","),
+        ("confidence", "mean probability", ".1%"),
+        ("accuracy", "right", ".1%"),
+    )
     shared: Spec = {
         "x": number("confidence", title="probability of the label", scale=ZERO_TO_ONE, axis=SHARES),
         "tooltip": [number(field, title=words, format=how) for field, words, how in shown],
@@ -263,15 +369,26 @@ def calibration(view: View) -> Drawn:
         300,
         marks("line", diagonal, data="diagonal", x=number("x"), y=number("y")),
         marks("rule", line, y=right, y2={"field": "accuracy_high"}, **shared),
-        marks("point", {"color": BLUE, "filled": True, "opacity": 1}, y=number("accuracy"), size=size, **shared),
+        marks(
+            "point",
+            {"color": BLUE, "filled": True, "opacity": 1},
+            y=number("accuracy"),
+            size=size,
+            **shared,
+        ),
     )
     listed = "; ".join(
-        f"probability {percent(each.confidence)}: {percent(each.accuracy)} of {each.n:,} right" for each in about.bins
+        f"probability {percent(each.confidence)}: {percent(each.accuracy)} of {each.n:,} right"
+        for each in about.bins
     )
     return Drawn(
         title,
         f"Dots: share of right labels by their probability. {listed}.",
-        spec_of(chart, rows=[asdict(each) for each in about.bins], diagonal=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]),
+        spec_of(
+            chart,
+            rows=[asdict(each) for each in about.bins],
+            diagonal=[{"x": 0, "y": 0}, {"x": 1, "y": 1}],
+        ),
     )
 
 
@@ -283,32 +400,63 @@ def change(view: View) -> Drawn:
     values = [value for _, value in steps]
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
     axis = {"values": [10.0**k for k in powers], "format": "~g"}
-    words = f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
-    return Drawn("Convergence", words, _curve(steps, title="biggest change", scale={"type": "log"}, axis=axis))
+    words = (
+        f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
+    )
+    return Drawn(
+        "Convergence",
+        words,
+        _curve(steps, title="biggest change", scale={"type": "log"}, axis=axis),
+    )
 
 
 def bound(view: View) -> Drawn:
     """The bound that the method maximises, by iteration."""
     steps = [(step.iteration, step.bound) for step in view.record.steps if step.bound is not None]
     if len(steps) < 2:
-        return Drawn("Bound", "", None, f"{view.record.method} has no bound that increases with every iteration.")
+        return Drawn(
+            "Bound",
+            "",
+            None,
+            f"{view.record.method} has no bound that increases with every iteration.",
+        )
     words = f"Line: the bound rises from {steps[0][1]:,.4g} to {steps[-1][1]:,.4g}."
-    return Drawn("Bound", words, _curve(steps, title="bound", scale={"zero": False}, axis={"tickCount": 5}))
+    return Drawn(
+        "Bound", words, _curve(steps, title="bound", scale={"zero": False}, axis={"tickCount": 5})
+    )
 
 
 def _curve(steps: list[tuple[int, float]], **of_value: Any) -> Spec:
     line = marks(
         "line",
         {"color": BLUE, "point": {"color": BLUE, "size": 18} if len(steps) <= MANY_BARS else False},
-        x=number("iteration", title="iteration", axis={"tickCount": 5, "tickMinStep": 1}, scale={"nice": False}),
+        x=number(
+            "iteration",
+            title="iteration",
+            axis={"tickCount": 5, "tickMinStep": 1},
+            scale={"nice": False},
+        ),
         y=number("value", **of_value),
         tooltip=[number("iteration"), number("value", title="value", format=".4~g")],
     )
-    return spec_of(wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps])
+    return spec_of(
+        wide(DEFAULT_HEIGHT, line), rows=[{"iteration": n, "value": value} for n, value in steps]
+    )
 
 
 # The same keys as in finegold.report.KINDS, except "annotator", which needs a name.
-CHARTS = (confidence, ranking, annotators, prototypes, mixtures, balance, confusion, calibration, change, bound)
+CHARTS = (
+    confidence,
+    ranking,
+    annotators,
+    prototypes,
+    mixtures,
+    balance,
+    confusion,
+    calibration,
+    change,
+    bound,
+)
 DRAWN = {draw.__name__: draw for draw in CHARTS}
 
 
@@ -318,20 +466,28 @@ def draw_annotator(result: ResultData, who: Any) -> Drawn:
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {who!r}")
     if not result.learned.has_matrices:
-        return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
+        return Drawn(
+            title, "", None, f"{result.method} learns no confusion matrices of annotators."
+        )
     classes = shown_classes(result)
     matrix = plain(predictions.matrices(result, code, classes)[0])
     return Drawn(title, "", matrix_spec(matrix, texts(result.class_names, classes), title))
 
 
 def draw_charts(view: View) -> dict[str, Drawn]:
-    """Draw all charts of the report: those of DRAWN, each prototype, the matrix of an annotator, those of judges."""
+    """Draw all charts of the report: those of DRAWN, each prototype, the matrix of an annotator,
+    those of judges.
+    """
     charts = {kind: draw(view) for kind, draw in DRAWN.items() if kind != "prototypes"}
     if view.prototypes is not None:
         for each in view.prototypes.prototypes:
-            listed = ", ".join(f"{m.truth} confused with {m.vote} in {percent(m.share)}" for m in each.mistakes)
+            listed = ", ".join(
+                f"{m.truth} confused with {m.vote} in {percent(m.share)}" for m in each.mistakes
+            )
             mistakes = f"; its most frequent mistakes: {listed}" if listed else ""
-            words = f"Heat map of prototype {each.number}, right in {percent(each.accuracy)}{mistakes}."
+            words = (
+                f"Heat map of prototype {each.number}, right in {percent(each.accuracy)}{mistakes}."
+            )
             spec = matrix_spec(each.matrix, view.prototypes.classes)
             charts[f"prototype-{each.number}"] = Drawn(f"Prototype {each.number}", words, spec)
     if (confusions := view.annotators.confusions) is not None:
@@ -356,7 +512,8 @@ def _cells(matrix: Matrix, classes: list[str]) -> list[dict[str, Any]]:
 
 def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells") -> Spec:
     """Return a heat map: truth in rows, vote in columns. A page can replace the data set."""
-    # Names that would overlap are left out, where the tooltip shows them; they are horizontal if they fit.
+    # Names that would overlap are left out, where the tooltip shows them; they are horizontal if
+    # they fit.
     n = len(classes)
     few = n <= MAX_CLASSES_WITH_NUMBERS
     angle = 0 if n * max(map(len, classes), default=0) <= 40 else -45 if few else -90
@@ -368,9 +525,15 @@ def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells
         "labelPadding": 5,
     }
     shared: Spec = {
-        "x": name("vote", sort=None, title="vote", axis={**axis, "orient": "top", "labelAngle": angle}),
+        "x": name(
+            "vote", sort=None, title="vote", axis={**axis, "orient": "top", "labelAngle": angle}
+        ),
         "y": name("truth", sort=None, title="truth", axis=axis),
-        "tooltip": [name("truth", title="truth"), name("vote", title="vote"), number("share", format=".1%")],
+        "tooltip": [
+            name("truth", title="truth"),
+            name("vote", title="vote"),
+            number("share", format=".1%"),
+        ],
     }
     fill = number("share", scale={"domain": [0, 1], "range": [0.02, 1]}, legend=None)
     style = {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12 if n <= MANY_CLASSES else 0.05}
@@ -378,13 +541,18 @@ def heat_map(classes: list[str], title: str | None = None, *, data: str = "cells
     if few:
         text = number("share", format=".2f")
         white = {"color": "white", "fontWeight": 600}
-        layers.append(marks("text", {"color": INK}, data=data, transform=DARK_TEXT, text=text, **shared))
-        layers.append(marks("text", white, data=data, transform=f"!({DARK_TEXT})", text=text, **shared))
+        layers.append(
+            marks("text", {"color": INK}, data=data, transform=DARK_TEXT, text=text, **shared)
+        )
+        layers.append(
+            marks("text", white, data=data, transform=f"!({DARK_TEXT})", text=text, **shared)
+        )
     height = max(n * (44 if n <= 6 else 30 if few else 13), 90)
     return {**wide(height, *layers), **({} if title is None else {"title": title})}
 
 
-JUDGE_HEIGHT = 26  # pixels per judge or system
+# pixels per judge or system
+JUDGE_HEIGHT = 26
 
 
 def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
@@ -392,16 +560,26 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
     charts = {}
     if placed := [one for one in judges["judges"] if one["position_bias"] is not None]:
         most = max(placed, key=lambda one: abs(one["position_bias"]))
-        side, share = "first" if most["position_bias"] > 0 else "second", percent(abs(most["position_bias"]))
-        values = [(one["judge"], one["position_bias"], *one["intervals"]["position_bias"]) for one in placed]
+        side, share = (
+            "first" if most["position_bias"] > 0 else "second",
+            percent(abs(most["position_bias"])),
+        )
+        values = [
+            (one["judge"], one["position_bias"], *one["intervals"]["position_bias"])
+            for one in placed
+        ]
         axis = {"title": "verdicts that follow the position", "format": SHARE, "tickCount": 5}
         charts["judge-position"] = Drawn(
             "Position bias",
             f"{most['judge']} follows the position most: {share} for the {side} answer.",
             _intervals(values, "judge", axis, ORANGE),
-            note="Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel.",
+            note=(
+                "Right of 0: the first answer; left: the second. Over both orders, preferences for"
+                " an answer cancel."
+            ),
         )
-    if judges["pairs"]:  # a map of pairs of judges
+    # a map of pairs of judges
+    if judges["pairs"]:
         alike = max(judges["pairs"], key=lambda pair: pair["excess"])
         pair = f"{alike['one']} and {alike['other']}"
         names = [one["judge"] for one in judges["judges"]]
@@ -411,35 +589,63 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
             {"color": BLUE, "stroke": INK, "strokeOpacity": 0.12},
             x=name("one", title=None, sort=None, axis={"labelAngle": -40, **ROW_NAMES}),
             y=name("other", title=None, sort=None, axis=ROW_NAMES),
-            fillOpacity=number("excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None),
+            fillOpacity=number(
+                "excess", scale={"domain": [0, 0.5], "range": [0.02, 1], "clamp": True}, legend=None
+            ),
             tooltip=[name("one"), name("other"), number("excess", format=".2f")],
         )
-        rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
+        rows = [
+            {"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names
+        ]
         charts["judge-pairs"] = Drawn(
             "Judges that err alike",
-            f"Map of pairs of judges; {pair} agree most beyond their accuracy ({alike['excess']:.2f}).",
+            f"Map of pairs of judges; {pair} agree most beyond their accuracy"
+            f" ({alike['excess']:.2f}).",
             spec_of(wide(max(JUDGE_HEIGHT * len(names), 80), cells), rows=rows),
             note="Agreement beyond what the accuracies explain; a stronger colour means more.",
         )
     if len(judges["panels"]) > 1:
         first, last = judges["panels"][0], judges["panels"][-1]
         shared: Spec = {
-            "x": number("cost", title="cost per item", axis={"tickCount": 5, "format": "~g"}, scale={"zero": True}),
-            "tooltip": [name("judges"), number("cost", format=".3~g"), number("value", title="accuracy", format=".1%")],
+            "x": number(
+                "cost",
+                title="cost per item",
+                axis={"tickCount": 5, "format": "~g"},
+                scale={"zero": True},
+            ),
+            "tooltip": [
+                name("judges"),
+                number("cost", format=".3~g"),
+                number("value", title="accuracy", format=".1%"),
+            ],
         }
         low = number("low", title="accuracy", axis=SHARES, scale={"zero": False})
         dot = {"color": BLUE, "filled": True, "opacity": 1, "size": 60}
         chart = wide(
             260,
-            marks("line", {"color": BLUE, "interpolate": "step-after", "opacity": 0.5}, y=number("value"), **shared),
-            marks("rule", {"color": BLUE, "opacity": 0.55, "strokeWidth": 3}, y=low, y2={"field": "high"}, **shared),
+            marks(
+                "line",
+                {"color": BLUE, "interpolate": "step-after", "opacity": 0.5},
+                y=number("value"),
+                **shared,
+            ),
+            marks(
+                "rule",
+                {"color": BLUE, "opacity": 0.55, "strokeWidth": 3},
+                y=low,
+                y2={"field": "high"},
+                **shared,
+            ),
             marks("point", dot, y=number("value"), **shared),
         )
-        rows = [one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])} for one in judges["panels"]]
+        rows = [
+            one["accuracy"] | {"cost": one["cost"], "judges": ", ".join(one["judges"])}
+            for one in judges["panels"]
+        ]
         charts["judge-panels"] = Drawn(
             "Accuracy against cost",
-            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g} per item to "
-            f"{percent(last['accuracy']['value'])} for {last['cost']:.3g}.",
+            f"Accuracy by cost: from {percent(first['accuracy']['value'])} for {first['cost']:.3g}"
+            f" per item to {percent(last['accuracy']['value'])} for {last['cost']:.3g}.",
             spec_of(chart, rows=rows),
             note="Every panel shown is more accurate than all cheaper ones.",
         )
@@ -455,16 +661,23 @@ def judge_charts(judges: dict[str, Any]) -> dict[str, Drawn]:
 
 
 def _intervals(values: list[tuple[Any, ...]], named: str, axis: Spec, colour: str) -> Spec:
-    """Return dots with intervals, one row for each name, value, low and high end, and a line at zero."""
+    """Return dots with intervals, one row for each name, value, low and high end, and a line at
+    zero.
+    """
     rows = [dict(zip((named, "value", "low", "high"), value, strict=True)) for value in values]
     shared: Spec = {
         "y": name(named, sort=None, title=None, axis=ROW_NAMES),
         "tooltip": [name(named), *(number(end, format=".3f") for end in ("value", "low", "high"))],
     }
-    line, dot = {"color": colour, "opacity": 0.6, "strokeWidth": 3}, {"color": colour, "filled": True, "opacity": 1}
+    line, dot = (
+        {"color": colour, "opacity": 0.6, "strokeWidth": 3},
+        {"color": colour, "filled": True, "opacity": 1},
+    )
     chart = wide(
         max(JUDGE_HEIGHT * len(rows), 60),
-        marks("rule", {"color": INK, "opacity": 0.4, "strokeDash": [4, 4]}, data="zero", x=number("x")),
+        marks(
+            "rule", {"color": INK, "opacity": 0.4, "strokeDash": [4, 4]}, data="zero", x=number("x")
+        ),
         marks("rule", line, x=number("low", axis=axis), x2={"field": "high"}, **shared),
         marks("point", {**dot, "size": 60}, x=number("value"), **shared),
     )

@@ -1,7 +1,8 @@
 """Render a view as one self-contained HTML file with its styles, scripts and figures.
 
-Autoescape is on. Scripts read their data from JSON elements, in which `tojson` escapes <, >, &, ' and all non-ASCII
-characters. The content security policy forbids all network requests, and all scripts except the two with known hashes.
+Autoescape is on. Scripts read their data from JSON elements, in which `tojson` escapes <, >, &, '
+and all non-ASCII characters. The content security policy forbids all network requests, and all
+scripts except the two with known hashes.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ from finegold.report.views.common import percent
 from finegold.report.views.sets import SetsView
 from finegold.report.views.tasks import REASONS
 
-MAX_ODDS = 1000  # larger odds are shown as this
+# larger odds are shown as this
+MAX_ODDS = 1000
 
 
 def html(view: View) -> str:
     charts = draw_charts(view)
-    scripts, confusions = {"bundle": bundle(), "script": _page("report.js")}, view.annotators.confusions
+    scripts, confusions = (
+        {"bundle": bundle(), "script": _page("report.js")},
+        view.annotators.confusions,
+    )
     digests = [hashlib.sha256(code.encode()).digest() for code in scripts.values()]
     return (
         _environment()
@@ -40,8 +45,13 @@ def html(view: View) -> str:
             reasons=REASONS,
             many=MANY_CLASSES,
             specs={name: chart.spec for name, chart in charts.items() if chart.spec},
-            confusions=(confusions and {"classes": confusions.classes, "matrices": confusions.matrices}) or {},
-            hashes=Markup(" ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)),
+            confusions=(
+                confusions and {"classes": confusions.classes, "matrices": confusions.matrices}
+            )
+            or {},
+            hashes=Markup(
+                " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+            ),
             css=Markup(_page("report.css")),
             version=finegold.__version__,
             made=written_date(datetime.now(UTC)),
@@ -54,11 +64,15 @@ def sets_html(view: SetsView) -> str:
     """Render the page about sets of labels, which has no scripts."""
     made = written_date(datetime.now(UTC))
     page = _environment().get_template("sets.html")
-    return page.render(view=view, css=Markup(_page("report.css")), version=finegold.__version__, made=made)
+    return page.render(
+        view=view, css=Markup(_page("report.css")), version=finegold.__version__, made=made
+    )
 
 
 def written_date(moment: datetime) -> str:
-    """Return text such as "7 March 2026, 09:05 UTC". Windows has no directive for a day without a leading zero."""
+    """Return text such as "7 March 2026, 09:05 UTC". Windows has no directive for a day without a
+    leading zero.
+    """
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
@@ -75,9 +89,12 @@ def _environment() -> jinja2.Environment:
         "percent": percent,
         "number": lambda value: f"{value:,.0f}",
         "count": lambda n, one, many=None: f"{n:,} {one if n == 1 else many or one + 's'}",
-        "few": lambda value: f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}",
+        "few": lambda value: (
+            f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
+        ),
         "odds": _odds,
-        "points": lambda share: f"{100 * share:+.1f} %",  # with its sign
+        # with its sign
+        "points": lambda share: f"{100 * share:+.1f} %",
     }
     return made
 

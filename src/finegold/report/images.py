@@ -1,4 +1,6 @@
-"""Charts as images, and Vega's script. V8 ends a process that has too little memory, so it runs in a child."""
+"""Charts as images, and Vega's script. V8 ends a process that has too little memory, so it runs in
+a child.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,19 @@ from finegold.errors import InputError, Remedy
 from finegold.system.child import ExhaustedError, FailedError, run_in_child
 from finegold.system.memory import cached_text
 
-WIDTH = 640  # pixels, of charts that fill their page
-SCALE = 2.0  # of PNG files, for high-resolution screens
+# pixels, of charts that fill their page
+WIDTH = 640
+# of PNG files, for high-resolution screens
+SCALE = 2.0
 MAX_SECONDS = 300.0
 
 
 @cache
 def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that can be embedded in a page."""
-    return cached_text(f"vega-{version('vl-convert-python')}.js", lambda: _in_child("write_bundle", b"").decode())
+    return cached_text(
+        f"vega-{version('vl-convert-python')}.js", lambda: _in_child("write_bundle", b"").decode()
+    )
 
 
 def image(spec: dict[str, Any], format: str) -> bytes:
@@ -32,11 +38,18 @@ def image(spec: dict[str, Any], format: str) -> bytes:
 
 
 def _in_child(job: str, data: bytes, *arguments: Any) -> bytes:
-    try:  # V8 reserves more than 40 GB of addresses and uses few of them, so only the time is bounded
+    # V8 reserves more than 40 GB of addresses and uses few of them, so only the time is bounded
+    try:
         job = f"finegold.report.images:{job}"
-        return run_in_child(job, data, *arguments, max_bytes=math.inf, max_seconds=MAX_SECONDS).content
+        return run_in_child(
+            job, data, *arguments, max_bytes=math.inf, max_seconds=MAX_SECONDS
+        ).content
     except (ExhaustedError, FailedError) as error:
-        remedy = Remedy(text="free some memory, and allow 150 GB of address space (ulimit -v), which V8 reserves")
+        remedy = Remedy(
+            text=(
+                "free some memory, and allow 150 GB of address space (ulimit -v), which V8 reserves"
+            )
+        )
         raise InputError(f"the chart cannot be drawn ({error})", remedies=[remedy]) from None
 
 

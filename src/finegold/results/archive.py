@@ -1,7 +1,9 @@
-"""Save a ResultData in one file, and load it: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
+"""Save a ResultData in one file, and load it: a zip of a manifest (JSON) and arrays (NPY). No
+pickle, versioned.
 
-Names are arrays if they are numbers, dates or truth values, and JSON otherwise. Votes take two to six bytes each. Names
-inside the file do not change: `known.*` and `more.*` are the arrays of `Learned`, `more.added` is `votes_folded_in`.
+Names are arrays if they are numbers, dates or truth values, and JSON otherwise. Votes take two to
+six bytes each. Names inside the file do not change: `known.*` and `more.*` are the arrays of
+`Learned`, `more.added` is `votes_folded_in`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.results.data import BESIDE_SETTINGS, Combined, Learned, ModelRecord, ResultData, Step, votes_of
+from finegold.results.data import (
+    BESIDE_SETTINGS,
+    Combined,
+    Learned,
+    ModelRecord,
+    ResultData,
+    Step,
+    votes_of,
+)
 from finegold.system import unpacking
 from finegold.system.files import replacing
 from finegold.system.unpacking import Field, check, check_rows
@@ -26,21 +36,26 @@ from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
-NEVER_VOTED = "never_voted"  # names of annotators
+# names of annotators
+NEVER_VOTED = "never_voted"
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
 FORMAT, VERSION = "finegold-result", 1
 ADVICE = "make one with finegold aggregate, which can save its model, or with Result.save"
-PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
+# of tasks that have predictions but no votes
+PREDICTED_NAMES = "predicted_names"
 PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
 LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("method", "stopped"), str),
     **dict.fromkeys(("settings", "counts", "hygiene"), dict),
-    **dict.fromkeys(("beside_settings", "columns", "more", "notes", "models", "label_sets", "gold_sets"), list),
+    **dict.fromkeys(
+        ("beside_settings", "columns", "more", "notes", "models", "label_sets", "gold_sets"), list
+    ),
     "converged": bool,
     "seconds": int | float,
 }
-MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
+# leaves a margin for rounding
+MAX_PROBABILITY = 1 + 1e-6
 FIELDS = {
     "posterior": Field("TK", "f", 0, MAX_PROBABILITY),
     "label_codes": Field("T", "i", 0, "labels"),
@@ -48,26 +63,34 @@ FIELDS = {
     "votes_per_task": Field("T", "i", 1),
     "gold": Field("T", "i", -1, "truths"),
     "votes_per_annotator": Field("W", "i", 0),
-    "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
+    # for annotators without votes
+    "agreement": Field("W", "f", may_be_nan=True),
     "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
-    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", 0, MAX_PROBABILITY, may_be_nan=True)),
+    **dict.fromkeys(
+        ("accuracy_low", "accuracy_high"), Field("W", "f", 0, MAX_PROBABILITY, may_be_nan=True)
+    ),
     "known.class_prior": Field("K", "f", 0, MAX_PROBABILITY),
     "known.prototypes": Field("SKK", "f", 0, MAX_PROBABILITY),
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
 ARRAYS = [name for name in FIELDS if not name.startswith("known.")]
-PREDICTION_FIELDS = {  # M models, T tasks with votes, P tasks without votes, N both, K classes
+# M models, T tasks with votes, P tasks without votes, N both, K classes
+PREDICTION_FIELDS = {
     "predictions.probabilities": Field("MNK", "f", 0, MAX_PROBABILITY),
     "predictions.votes_posterior": Field("TK", "f", 0, MAX_PROBABILITY),
     "predictions.posterior": Field("PK", "f", 0, MAX_PROBABILITY),
 }
-STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
-FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
+# shapes depend on the method: `method_of` checks them
+STATISTICS_FIELD = Field(".", "biuf")
+# at byte 30 of the file
+FIRST_MEMBER = b"manifest.json"
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers that are not negative in the smallest integer type that holds the largest of them."""
+    """Return numbers that are not negative in the smallest integer type that holds the largest of
+    them.
+    """
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
@@ -86,7 +109,9 @@ def save(result: ResultData, path: Path) -> None:
         "version": VERSION,
         **{name: getattr(result, name) for name in PLAIN_FIELDS},
         "settings": result.all_settings,
-        "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
+        "beside_settings": [
+            name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings
+        ],
         "notes": result.notes,
         "counts": asdict(result.counts),
         "columns": list(votes.columns if votes else ("task", "annotator")),
@@ -98,28 +123,43 @@ def save(result: ResultData, path: Path) -> None:
         manifest |= {"label_sets": result.label_sets, "gold_sets": votes_of(result).gold_sets}
     if combined:
         manifest["models"] = [record._asdict() for record in combined.records]
-        of_models = (combined.predictions.probabilities, combined.votes_posterior, combined.posterior)
+        of_models = (
+            combined.predictions.probabilities,
+            combined.votes_posterior,
+            combined.posterior,
+        )
         arrays |= dict(zip(PREDICTION_FIELDS, of_models, strict=True))
         names[PREDICTED_NAMES] = combined.predictions.task_names
     if votes:
         names[NEVER_VOTED] = votes.never_voted
         lengths = (_narrow(np.diff(votes.task_ptr)), _narrow(np.diff(votes.cell_ptr)))
-        arrays |= dict(zip(VOTES, (*lengths, votes.cell_class, _narrow(votes.annotator)), strict=True))
-    for name, some in names.items():  # in an array that NumPy can save without pickle, or in a list that JSON can save
+        arrays |= dict(
+            zip(VOTES, (*lengths, votes.cell_class, _narrow(votes.annotator)), strict=True)
+        )
+    # in an array that NumPy can save without pickle, or in a list that JSON can save
+    for name, some in names.items():
         column = np.asarray(some)
         if column.dtype.kind in "iubfmM" and column.size:
             arrays[name] = column
             continue
         manifest[name] = column.tolist()
-        odd = next((item for item in manifest[name] if not isinstance(item, str | int | float | bool)), None)
+        odd = next(
+            (item for item in manifest[name] if not isinstance(item, str | int | float | bool)),
+            None,
+        )
         if odd is not None:
-            raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
+            raise InputError(
+                f"names of type {type(odd).__name__} cannot be saved; turn them into text first"
+            )
     write_archive(path, manifest, arrays)
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write manifest.json and one NPY per array, atomically."""
-    with replacing(path) as (temporary,), zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+    with (
+        replacing(path) as (temporary,),
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
+    ):
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
@@ -134,28 +174,35 @@ def to_json(value: Any) -> Any:
 
 
 def is_saved_result(path: str | Path) -> bool:
-    """Return whether `save` wrote this file, in any version, even if it is truncated; workbooks are zips too."""
+    """Return whether `save` wrote this file, in any version, even if it is truncated; workbooks are
+    zips too.
+    """
     if not Path(path).is_file():
         return False
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
-            return "manifest.json" in names and not names.isdisjoint({"posterior.npy", f"{VOTES[0]}.npy"})
-    except Exception:  # a damaged zip can raise any exception
+            return "manifest.json" in names and not names.isdisjoint(
+                {"posterior.npy", f"{VOTES[0]}.npy"}
+            )
+    except Exception:
+        # a damaged zip can raise any exception
         with Path(path).open("rb") as file:
             return file.read(len(FIRST_MEMBER) + 30)[30:] == FIRST_MEMBER
 
 
 def load(path: str | Path) -> ResultData:
     """Load a saved result. Raise an InputError if the file is not a saved result."""
-    with unpacking.opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
+    with unpacking.opened(
+        path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}"
+    ) as archive:
         manifest = unpacking.read_manifest(archive)
         if manifest.get("format") != FORMAT:
             raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
         if manifest["version"] != VERSION:
             raise InputError(
-                f"{path} was saved in version {manifest['version']} of the format, and this Finegold reads "
-                f"version {VERSION}; use the Finegold that saved it, or fit again"
+                f"{path} was saved in version {manifest['version']} of the format, and this"
+                f" Finegold reads version {VERSION}; use the Finegold that saved it, or fit again"
             )
         return _assemble(manifest, unpacking.read_arrays(archive))
 
@@ -166,15 +213,23 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         if name in manifest and not isinstance(manifest[name], kind):
             raise TypeError(f"{name} is not of the type {kind}")
     left_out = manifest["counts"].get("left_out", {})
-    numbers = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
+    numbers = [
+        *left_out.values(),
+        *(count for name, count in manifest["counts"].items() if name != "left_out"),
+    ]
     if not all(isinstance(count, int) for count in numbers):
         raise TypeError("counts are not integers")
-    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
+    if not all(
+        isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]
+    ):
         raise TypeError("notes are not text")
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
-    values["settings"] = settings = dict(manifest["settings"])  # they also hold the fields of BESIDE_SETTINGS
+    # they also hold the fields of BESIDE_SETTINGS
+    values["settings"] = settings = dict(manifest["settings"])
     beside = [name for name in manifest["beside_settings"] if name in settings]
-    values |= {BESIDE_SETTINGS[name]: value for name in beside if (value := settings.pop(name)) is not None}
+    values |= {
+        BESIDE_SETTINGS[name]: value for name in beside if (value := settings.pop(name)) is not None
+    }
     if not isinstance(values.get("known_annotators", 0), int):
         raise TypeError("the prior is not a number")
     if not 0 < values.get("temperature", 1.0) < np.inf:
@@ -182,8 +237,15 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     values |= {name: _names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     K: int = sizes["K"]
-    sets: dict[str, Any] = {name: manifest[name] for name in ("label_sets", "gold_sets") if name in manifest}
-    if not all(isinstance(code, int) and 0 <= code < K for some in sets.values() for codes in some for code in codes):
+    sets: dict[str, Any] = {
+        name: manifest[name] for name in ("label_sets", "gold_sets") if name in manifest
+    }
+    if not all(
+        isinstance(code, int) and 0 <= code < K
+        for some in sets.values()
+        for codes in some
+        for code in codes
+    ):
         raise ValueError("sets of labels hold classes that do not exist")
     sets = {name: tuple(map(tuple, some)) for name, some in sets.items()}
     if min(sizes["T"], sizes["W"], K or bool(sets)) < 1 or K > MAX_CLASSES:
@@ -193,23 +255,32 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
     codes = {"labels": len(sets.get("label_sets", ())), "truths": len(sets.get("gold_sets", ()))}
     check(arrays, {**FIELDS, **more}, sizes | (codes if sets else dict.fromkeys(codes, K)))
-    if not sets:  # otherwise each number is the probability that an option is right
+    # otherwise each number is the probability that an option is right
+    if not sets:
         check_rows("posterior", arrays["posterior"])
     unpacking.check_steps(arrays["steps"])
     values |= {name: arrays[name] for name in ARRAYS}
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
-    learned = Learned(**known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]})
+    learned = Learned(
+        **known, statistics={name: arrays[f"more.{name}"] for name in manifest["more"]}
+    )
     added = learned.statistics.pop("added", np.zeros(1))
     combined = None
     if models := manifest.get("models"):
         names = _names_of(manifest, arrays, PREDICTED_NAMES)
-        check(arrays, PREDICTION_FIELDS, {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)})
+        check(
+            arrays,
+            PREDICTION_FIELDS,
+            {**sizes, "M": len(models), "P": len(names), "N": sizes["T"] + len(names)},
+        )
         probabilities, votes_posterior, posterior = (arrays[name] for name in PREDICTION_FIELDS)
         check_rows("predictions.probabilities", probabilities[probabilities.any(axis=2)])
         check_rows("predictions.votes_posterior", votes_posterior)
         check_rows("predictions.posterior", posterior)
         records = [ModelRecord(**model) for model in models]
-        if not all(isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records):
+        if not all(
+            isinstance(record.model, str) and np.isfinite(record[1:]).all() for record in records
+        ):
             raise TypeError("what was learned about models is not made of numbers")
         predictions = Predictions([record.model for record in records], probabilities, names)
         combined = Combined(predictions, votes_posterior, posterior, records)
@@ -221,7 +292,9 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         steps=steps_of(arrays["steps"]),
         notes=manifest["notes"],
         counts=counts,
-        annotations=_votes_of(arrays, values, counts, manifest, sets) if VOTES[0] in arrays else None,
+        annotations=(
+            _votes_of(arrays, values, counts, manifest, sets) if VOTES[0] in arrays else None
+        ),
         combined=combined,
         label_sets=sets.get("label_sets"),
     )
@@ -233,7 +306,8 @@ def _names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: s
     kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
     if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
         raise ValueError(f"{name} are not names")
-    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
+    # as `save` writes them
+    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()
     if not is_sorted and len(set(names.tolist())) != len(names):
         raise ValueError(f"{name} are not distinct names")
     return Names(names)
@@ -244,10 +318,15 @@ def steps_of(rows: NDArray[Any]) -> list[Step]:
 
 
 def _votes_of(
-    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any], sets: Any
+    arrays: dict[str, NDArray[Any]],
+    values: dict[str, Any],
+    counts: Counts,
+    manifest: dict[str, Any],
+    sets: Any,
 ) -> Annotations:
     """Return the votes, whose arrays hold everything that kernels rely on."""
-    if sets:  # votes also have a class for "nothing was chosen", and their truths are positions in the sets
+    # votes also have a class for "nothing was chosen", and their truths are positions in the sets
+    if sets:
         no_gold = np.full(len(values["gold"]), MISSING, np.int32)
         names = Names([*values["class_names"], ""])
         inner = {**values, "gold": no_gold, "class_names": names, "votes_per_task": None}
@@ -259,7 +338,9 @@ def _votes_of(
         raise TypeError("the names of the columns are not text")
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
-    expected = dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True))
+    expected = dict(
+        zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)
+    )
     check(arrays, expected, sizes.copy())
     votes = Annotations(
         task_ptr=np.append(0, np.cumsum(cells_per_task, dtype=np.int64)),
@@ -273,7 +354,9 @@ def _votes_of(
         hygiene=hygiene_of(manifest["hygiene"]),
         **{name: values[name] for name in NAMES},
     )
-    unpacking.check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
+    unpacking.check_votes(
+        votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes
+    )
     per_task = values["votes_per_task"]
     if per_task is not None and not np.array_equal(votes.votes_per_task, per_task):
         raise ValueError("the arrays of the votes do not match")

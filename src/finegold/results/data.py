@@ -23,8 +23,10 @@ class Step(NamedTuple):
 
     restart: int
     iteration: int
-    change: float  # largest change of a posterior
-    bound: float  # NaN if the method has none
+    # largest change of a posterior
+    change: float
+    # NaN if the method has none
+    bound: float
 
 
 @documented
@@ -33,12 +35,15 @@ class Learned:
     """What a method learned besides the labels. Everything except the class prior is optional.
 
     class_prior (ndarray of shape (K,)): The share of each class among the tasks.
-    prototypes (ndarray of shape (S, K, K), optional): The matrices that annotators mix: truth in rows, vote in columns.
+    prototypes (ndarray of shape (S, K, K), optional): The matrices that annotators mix: truth in
+        rows, vote in columns.
     weights (ndarray of shape (W, S), optional): How each annotator mixes the prototypes.
-    confusion (ndarray of shape (W, K, K), optional): The matrix of each annotator: truth in rows, vote in columns.
-    statistics (dict of str to ndarray): Arrays that only this method has, by the names of its docstring and paper, such
-        as `ability` and `difficulty` (glad), `weight` (catd, bwa), `reliability` (tiremge) or `communities` (cbcc). The
-        names and shapes that folding in new votes needs are listed in the `keeps` of the method.
+    confusion (ndarray of shape (W, K, K), optional): The matrix of each annotator: truth in rows,
+        vote in columns.
+    statistics (dict of str to ndarray): Arrays that only this method has, by the names of its
+        docstring and paper, such as `ability` and `difficulty` (glad), `weight` (catd, bwa),
+        `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding in new
+        votes needs are listed in the `keeps` of the method.
     """
 
     class_prior: Floats
@@ -50,19 +55,26 @@ class Learned:
     @property
     def has_matrices(self) -> bool:
         """Whether the method learned how annotators vote for each truth."""
-        return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
+        return self.confusion is not None or (
+            self.weights is not None and self.prototypes is not None
+        )
 
 
 class ModelRecord(NamedTuple):
     """What was learned about a model whose predictions were combined with the votes."""
 
     model: str
-    n_tasks: int  # with votes, so that they show what the model is worth
+    # with votes, so that they show what the model is worth
+    n_tasks: int
     n_tasks_without_votes: int
-    weight: float  # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
-    accuracy: float  # expected share of right predictions, judged by the combined posterior
-    confidence: float  # mean probability of the predicted class, as the model gave it
-    accuracy_low: float = 0.0  # by truths, or by votes where they agree with the model; saved files of 0.2 lack both
+    # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
+    weight: float
+    # expected share of right predictions, judged by the combined posterior
+    accuracy: float
+    # mean probability of the predicted class, as the model gave it
+    confidence: float
+    # by truths, or by votes where they agree with the model; saved files of 0.2 lack both
+    accuracy_low: float = 0.0
     accuracy_high: float = 1.0
 
 
@@ -71,31 +83,40 @@ class Combined:
     """The predictions that a result was combined with, and what came of them."""
 
     predictions: Predictions
-    votes_posterior: Floats  # [T, K] from votes alone, which updates continue from
-    posterior: Floats  # [P, K] of tasks that have predictions but no votes
+    # [T, K] from votes alone, which updates continue from
+    votes_posterior: Floats
+    # [P, K] of tasks that have predictions but no votes
+    posterior: Floats
     records: list[ModelRecord]
 
 
 def accuracies(votes: NDArray[np.int64], expected: Floats) -> Floats:
-    """Return the expected share of right votes; the prior is worth two votes with the average of all annotators."""
+    """Return the expected share of right votes; the prior is worth two votes with the average of
+    all annotators.
+    """
     return np.asarray((expected + 2 * expected.sum() / votes.sum()) / (votes + 2))
 
 
 def suggested_accuracies(result: ResultData) -> tuple[Floats, Floats]:
     """[W] Return a range of accuracies that the votes suggest if the labels are right.
 
-    It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so it is never shown;
-    advice that needs clear evidence asks whether it lies on one side.
+    It contains the true accuracy far less often than 95 % promises (docs/evidence/trust.md), so it
+    is never shown; advice that needs clear evidence asks whether it lies on one side.
     """
-    from scipy.special import betaincinv  # importing it takes as long as importing NumPy twice
+    # importing it takes as long as importing NumPy twice
+    from scipy.special import betaincinv
 
     votes = result.votes_per_annotator + 2
-    right, wrong = np.maximum(result.accuracy * votes, 1e-9), np.maximum((1 - result.accuracy) * votes, 1e-9)
+    right, wrong = (
+        np.maximum(result.accuracy * votes, 1e-9),
+        np.maximum((1 - result.accuracy) * votes, 1e-9),
+    )
     return betaincinv(right, wrong, 0.025), betaincinv(right, wrong, 0.975)
 
 
 def exact_intervals(annotations: Annotations, accuracy: Floats) -> tuple[Floats, Floats]:
-    """[W] Return 95 % intervals from votes on tasks with known truths (Clopper and Pearson); NaN where these are few.
+    """[W] Return 95 % intervals from votes on tasks with known truths (Clopper and Pearson); NaN
+    where these are few.
 
     They are widened to the expected accuracy where it lies outside.
     """
@@ -125,12 +146,17 @@ def _within(first: NDArray[Any], end: NDArray[Any]) -> NDArray[np.int64]:
     return np.repeat(first.astype(np.int64) - np.cumsum(n) + n, n) + np.arange(n.sum())
 
 
-SEPARATOR = ";"  # between the labels of a set in tables
-TASKS_PER_RUN = 2**18  # that a thread processes at a time
-MIN_GOLD_VOTES = 5  # on tasks with known truths, from which an annotator gets an interval
-MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
+# between the labels of a set in tables
+SEPARATOR = ";"
+# that a thread processes at a time
+TASKS_PER_RUN = 2**18
+# on tasks with known truths, from which an annotator gets an interval
+MIN_GOLD_VOTES = 5
+# for counts by annotator, which each run needs memory for
+MAX_RUNS = 8
 
-# What was done besides running the method: its name among the settings in saved files and JSON -> the field here.
+# What was done besides running the method: its name among the settings in saved files and JSON ->
+# the field here.
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
 
 
@@ -140,38 +166,59 @@ class ResultData:
     """The data of a result. `finegold.Result` adds the methods for users."""
 
     method: str
-    settings: dict[str, Any]  # of the method only
+    # of the method only
+    settings: dict[str, Any]
     task_names: Names
     annotator_names: Names
     class_names: Names
-    unlabelled: Names  # tasks without votes: they are listed, but have no label
-    posterior: Floats  # [T, K]; if labels are sets, the probability that each class is right
-    label_codes: Codes  # [T] positions in `class_names`, or in `label_sets`
-    tied: NDArray[np.bool_]  # [T]
-    votes_per_task: NDArray[np.int64]  # [T]
-    gold: Codes  # [T]
-    votes_per_annotator: NDArray[np.int64]  # [W]
-    agreement: Floats  # [W] share of the annotator's votes that equal the label
-    accuracy: Floats  # [W] expected share of right votes according to the posterior
-    accuracy_low: Floats  # [W] 95 % interval, from tasks with known truths; NaN where there are too few
-    accuracy_high: Floats  # [W]
+    # tasks without votes: they are listed, but have no label
+    unlabelled: Names
+    # [T, K]; if labels are sets, the probability that each class is right
+    posterior: Floats
+    # [T] positions in `class_names`, or in `label_sets`
+    label_codes: Codes
+    # [T]
+    tied: NDArray[np.bool_]
+    # [T]
+    votes_per_task: NDArray[np.int64]
+    # [T]
+    gold: Codes
+    # [W]
+    votes_per_annotator: NDArray[np.int64]
+    # [W] share of the annotator's votes that equal the label
+    agreement: Floats
+    # [W] expected share of right votes according to the posterior
+    accuracy: Floats
+    # [W] 95 % interval, from tasks with known truths; NaN where there are too few
+    accuracy_low: Floats
+    # [W]
+    accuracy_high: Floats
     learned: Learned
     steps: list[Step]
     counts: Counts = Counts()
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)  # what the user should know, one or two sentences each
-    annotations: Annotations | None = None  # the votes
-    known_annotators: int | None = None  # number of annotators with a prior; None without a prior
-    temperature: float = 1.0  # applied to the posterior by a calibration
-    votes_folded_in: int = 0  # number of votes that updates added since the last fit
-    combined: Combined | None = None  # with predictions of models
-    label_sets: tuple[tuple[int, ...], ...] | None = None  # distinct sets of classes, if labels are sets
+    # what the user should know, one or two sentences each
+    notes: list[str] = field(default_factory=list)
+    # the votes
+    annotations: Annotations | None = None
+    # number of annotators with a prior; None without a prior
+    known_annotators: int | None = None
+    # applied to the posterior by a calibration
+    temperature: float = 1.0
+    # number of votes that updates added since the last fit
+    votes_folded_in: int = 0
+    # with predictions of models
+    combined: Combined | None = None
+    # distinct sets of classes, if labels are sets
+    label_sets: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def label(self) -> Any:
-        """The name of each task's label, in the order of `task_names`; the names of a set have ; between them."""
+        """The name of each task's label, in the order of `task_names`; the names of a set have ;
+        between them.
+        """
         if self.label_sets is None:
             return self.class_names[self.label_codes]
         names = [str(name) for name in self.class_names]
@@ -189,7 +236,9 @@ class ResultData:
 
     @property
     def confidence(self) -> Floats:
-        """The probability of each task's label. That of a set holds if its classes do not depend on each other."""
+        """The probability of each task's label. That of a set holds if its classes do not depend on
+        each other.
+        """
         if self.label_sets is not None:
             return np.asarray(np.maximum(self.posterior, 1 - self.posterior).prod(axis=1))
         confidence = np.empty(len(self.label_codes), self.posterior.dtype)
@@ -201,7 +250,9 @@ class ResultData:
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """The settings, and what was done besides running the method, as saved files, JSON and the report name it."""
+        """The settings, and what was done besides running the method, as saved files, JSON and the
+        report name it.
+        """
         tempered = None if self.temperature == 1.0 else self.temperature
         done = {"prior": self.known_annotators, "calibrated": tempered}
         return self.settings | {name: value for name, value in done.items() if value is not None}
@@ -223,13 +274,16 @@ class ResultData:
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
-            f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}; {self.stopped})"
+            f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks,"
+            f" {len(self.accuracy):,} annotators, {len(self.class_names):,}"
+            f" {'classes' if self.label_sets is None else 'options'}; {self.stopped})"
         )
 
 
 def votes_of(result: ResultData, what: str = "this result") -> Annotations:
-    """Return the votes that a result was computed from. A result of votes that stayed on a cluster has none."""
+    """Return the votes that a result was computed from. A result of votes that stayed on a cluster
+    has none.
+    """
     if result.annotations is None:
         raise InputError(f"{what} was saved without its votes; fit again and save it")
     return result.annotations
@@ -244,12 +298,14 @@ def summarise(
     learned: Learned,
     records: tuple[Any, ...] | None = None,
 ) -> ResultData:
-    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods.
+    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way
+    for all methods.
 
-    records: labels and ties; of each annotator the votes, those that agree with the label, and expected right ones, if
-        they have been computed.
+    records: labels and ties; of each annotator the votes, those that agree with the label, and
+        expected right ones, if they have been computed.
     """
-    if records is None:  # runs do not depend on the number of threads, so that sums do not either
+    # runs do not depend on the number of threads, so that sums do not either
+    if records is None:
         n = len(posterior)
         runs, long_runs = (
             [slice(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
@@ -258,11 +314,21 @@ def summarise(
         totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
         preference = preference_of(np.sum(totals, axis=0))
         label_codes, tied = np.empty(n, np.int32), np.empty(n, np.bool_)
-        in_threads(lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs)
+        in_threads(
+            lambda run: decide(posterior[run], preference, label_codes[run], tied[run]), runs
+        )
 
         def count(run: slice) -> list[NDArray[Any]]:
-            counts: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
-            agreement(kernel_votes(annotations, run.start, run.stop), posterior[run], label_codes[run], *counts)
+            counts: list[Any] = [
+                np.zeros(annotations.n_annotators, kind)
+                for kind in (np.int64, np.int64, np.float64)
+            ]
+            agreement(
+                kernel_votes(annotations, run.start, run.stop),
+                posterior[run],
+                label_codes[run],
+                *counts,
+            )
             return counts
 
         counted = zip(*in_threads(count, long_runs), strict=True)

@@ -1,7 +1,8 @@
-"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods and predictions.
+"""How annotators vote given the truth: matrices c_j (truth in rows, vote in columns), likelihoods
+and predictions.
 
-The three kinds of matrices are linear in `rows` [W, ...], what the method learned about each annotator, so the mean of
-rows gives the mean of matrices.
+The three kinds of matrices are linear in `rows` [W, ...], what the method learned about each
+annotator, so the mean of rows gives the mean of matrices.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from finegold.votes.encoding import MISSING, Codes
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
+# limits the evidence of a vote that the model considers impossible
+LEAST_PROBABILITY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +37,12 @@ class Confusion:
         return np.asarray(self.rows[np.ix_(annotators, classes, classes)], dtype=np.float64)
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi [n, K]."""
+        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi
+        [n, K].
+        """
         expected = np.zeros_like(phi)
-        for k in range(phi.shape[1]):  # class by class, so that no array [n, K, K] is needed
+        # class by class, so that no array [n, K, K] is needed
+        for k in range(phi.shape[1]):
             expected += phi[:, k, None] * self.rows[annotator, k]
         return expected
 
@@ -53,7 +58,8 @@ class Mixture:
         return np.asarray((self.rows[annotator] * self.prototypes[:, truth, label].T).sum(axis=1))
 
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        chosen = self.prototypes[:, classes[:, None], classes]  # select classes before mixing, since there can be many
+        # select classes before mixing, since there can be many
+        chosen = self.prototypes[:, classes[:, None], classes]
         return np.tensordot(self.rows[annotators], chosen, axes=1)
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
@@ -85,7 +91,9 @@ class Coin:
 
 
 def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
-    """Return the matrices that the method learned; for methods without matrices, `Coin` with the accuracies."""
+    """Return the matrices that the method learned; for methods without matrices, `Coin` with the
+    accuracies.
+    """
     learned = result.learned
     if learned.confusion is not None:
         return Confusion(learned.confusion)
@@ -95,27 +103,38 @@ def annotator_matrices(result: ResultData) -> Confusion | Mixture | Coin:
 
 
 def matrices(result: ResultData, annotators: Codes, classes: Integers) -> Floats:
-    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows, vote in columns."""
+    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows,
+    vote in columns.
+    """
     return annotator_matrices(result).of(annotators, classes)
 
 
 def predictive(result: ResultData, task: Codes, annotator: Codes) -> Floats:
-    """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes; MISSING if unknown)."""
-    assert MISSING == -1  # it selects the last row: the shares of classes, and the mean of all annotators
+    """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes;
+    MISSING if unknown).
+    """
+    # it selects the last row: the shares of classes, and the mean of all annotators
+    assert MISSING == -1
     phi = np.vstack([result.posterior, result.learned.class_prior])[task]
     each = annotator_matrices(result)
     rows = np.concatenate([each.rows, each.rows.mean(axis=0, keepdims=True)])
     return replace(each, rows=rows).predict(phi, annotator)
 
 
-def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes) -> Floats:
-    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote | against).
+def evidence(
+    result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes
+) -> Floats:
+    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote |
+    against).
 
-    The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
+    The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and
+    from the pooled one.
     """
 
     def log_ratio(p: Floats, q: Floats) -> Floats:
-        return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY)))
+        return np.asarray(
+            np.log(np.maximum(p, LEAST_PROBABILITY)) - np.log(np.maximum(q, LEAST_PROBABILITY))
+        )
 
     each = annotator_matrices(result)
     own = log_ratio(each.at(annotator, for_class, label), each.at(annotator, against, label))
@@ -128,24 +147,37 @@ def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Code
 
 
 def group_matrices(result: ResultData, share: Floats, group: Integers, n_groups: int) -> Floats:
-    """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each annotator."""
+    """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each
+    annotator.
+    """
     each = annotator_matrices(result)
     total = np.bincount(group, weights=share, minlength=n_groups)
     weights = (share / np.maximum(total[group], 1e-300)).reshape(-1, *[1] * (each.rows.ndim - 1))
     weighted = weights * each.rows
-    means = replace(each, rows=np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)]))
+    means = replace(
+        each, rows=np.stack([weighted[group == g].sum(axis=0) for g in range(n_groups)])
+    )
     return means.of(np.arange(n_groups), np.arange(len(result.class_names)))
 
 
 def votes_by_truth(result: ResultData, annotators: Integers | None = None) -> Floats:
-    """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in columns."""
+    """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in
+    columns.
+    """
     K, W = len(result.class_names), len(result.annotator_names)
     task, annotator, label = votes_of(result).votes()
     if annotators is not None:
         row = np.full(W, MISSING, np.int64)
         row[annotators] = np.arange(len(annotators))
         among = np.flatnonzero(row[annotator] != MISSING)
-        task, annotator, label, W = task[among], row[annotator[among]].astype(np.int32), label[among], len(annotators)
+        task, annotator, label, W = (
+            task[among],
+            row[annotator[among]].astype(np.int32),
+            label[among],
+            len(annotators),
+        )
     cell = annotator.astype(np.int64) * K + label
-    columns = (np.bincount(cell, weights=result.posterior[task, k], minlength=W * K) for k in range(K))
+    columns = (
+        np.bincount(cell, weights=result.posterior[task, k], minlength=W * K) for k in range(K)
+    )
     return np.stack([column.reshape(W, K) for column in columns], axis=1)

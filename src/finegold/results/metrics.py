@@ -1,8 +1,9 @@
 """Metrics that compare a posterior with known truths, and scores of classes that have an order.
 
-Metrics take the posterior [T, K] and the true class of each task [T], negative if it is unknown; only tasks with a
-known truth count. A truth can be a class without votes, with a code of K or more: then every label is wrong.
-If m classes share the highest probability, up to rounding, the task counts as 1/m of a prediction of each of them.
+Metrics take the posterior [T, K] and the true class of each task [T], negative if it is unknown;
+only tasks with a known truth count. A truth can be a class without votes, with a code of K or more:
+then every label is wrong. If m classes share the highest probability, up to rounding, the task
+counts as 1/m of a prediction of each of them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from finegold.votes.encoding import Names, text_of, to_list
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-LEAST_PROBABILITY = 1e-15  # a single certain mistake must not make the log loss infinite
+# a single certain mistake must not make the log loss infinite
+LEAST_PROBABILITY = 1e-15
 BINS = 15
-MASS = 0.95  # of the interval of a score
-FEWEST_CLASSES = 3  # two classes such as 0 and 1 are rarely a scale
+# of the interval of a score
+MASS = 0.95
+# two classes such as 0 and 1 are rarely a scale
+FEWEST_CLASSES = 3
 
 
 @documented
@@ -30,8 +34,8 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
 
     A truth that is as probable as m - 1 other classes counts 1/m.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
-        task, and its true class; tasks with -1, not known, do not count.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
+        each class for each task, and its true class; tasks with -1, not known, do not count.
     Returns: The accuracy, from 0 to 1.
 
     Examples
@@ -47,12 +51,14 @@ def accuracy(posterior: Floats, truth: Codes) -> float:
 
 @documented
 def macro_f1(posterior: Floats, truth: Codes) -> float:
-    """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the truth.
+    """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the
+    truth.
 
-    Classes that never are the truth have no F1 of their own; predicting them costs recall elsewhere.
+    Classes that never are the truth have no F1 of their own; predicting them costs recall
+    elsewhere.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
-        task, and its true class; tasks with -1, not known, do not count.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
+        each class for each task, and its true class; tasks with -1, not known, do not count.
     Returns: The macro F1, from 0 to 1.
 
     Examples
@@ -74,8 +80,8 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
 def log_loss(posterior: Floats, truth: Codes) -> float:
     """Return the mean of -ln p(truth), with p not below 1e-15.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
-        task, and its true class; tasks with -1, not known, do not count.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
+        each class for each task, and its true class; tasks with -1, not known, do not count.
     Returns: The log loss; 0 is best.
 
     Examples
@@ -93,13 +99,14 @@ def log_loss(posterior: Floats, truth: Codes) -> float:
 
 @documented
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
-    """Return the expected calibration error: the mean of |accuracy - confidence| over bins of confidence.
+    """Return the expected calibration error: the mean of |accuracy - confidence| over bins of
+    confidence.
 
-    Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins belongs to the
-    lower one.
+    Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins
+    belongs to the lower one.
 
-    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of each class for each
-        task, and its true class; tasks with -1, not known, do not count.
+    posterior, truth (ndarray of shape (T, K), ndarray of int of shape (T,)): The probability of
+        each class for each task, and its true class; tasks with -1, not known, do not count.
     bins: The number of bins.
     Returns: The error, from 0 to 1; 0 is best.
 
@@ -113,7 +120,9 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
     """
     rows, truths = _rows_with_truth(posterior, truth)
     confidence = rows.max(axis=1)
-    gaps = np.bincount(bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins)
+    gaps = np.bincount(
+        bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins
+    )
     return float(np.abs(gaps).sum() / len(rows))
 
 
@@ -146,7 +155,9 @@ def _rows_with_truth(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
 
 
 def _predictions(rows: Floats) -> Floats:
-    """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes, as in `ResultData.tied`."""
+    """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes, as in
+    `ResultData.tied`.
+    """
     top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
     return np.asarray(top / top.sum(axis=1, keepdims=True))
 
@@ -167,20 +178,32 @@ def scale_of(class_names: Names) -> Floats:
 
 
 def consecutive_integers(class_names: Names) -> list[int]:
-    """Return the classes if they look like a scale: at least three integers without a gap. Otherwise nothing."""
+    """Return the classes if they look like a scale: at least three integers without a gap.
+    Otherwise nothing.
+    """
     names = to_list(class_names)
-    if len(names) < FEWEST_CLASSES or not all(isinstance(name, int) and not isinstance(name, bool) for name in names):
+    if len(names) < FEWEST_CLASSES or not all(
+        isinstance(name, int) and not isinstance(name, bool) for name in names
+    ):
         return []
     return names if names == list(range(names[0], names[0] + len(names))) else []
 
 
 def level_of_order(class_names: Names) -> str:
-    """Return the level at which agreement on ordered classes is measured: numbers have distances, others only ranks."""
-    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
+    """Return the level at which agreement on ordered classes is measured: numbers have distances,
+    others only ranks.
+    """
+    return (
+        "interval"
+        if all(isinstance(name, int | float) for name in to_list(class_names))
+        else "ordinal"
+    )
 
 
 def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
-    """[T] Return the mean score of each task, and the bounds of the central 95 % of its distribution."""
+    """[T] Return the mean score of each task, and the bounds of the central 95 % of its
+    distribution.
+    """
     order = np.argsort(scale, kind="stable")
     sums = np.cumsum(posterior[:, order], axis=1)
     tail = (1 - MASS) / 2
@@ -196,7 +219,9 @@ def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
 
 
 def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
-    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
+    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those
+    by chance.
+    """
     score, true = _scores_with_truth(labels, truth, scale)
     by_chance = score.var() + true.var() + (score.mean() - true.mean()) ** 2
     return float(1 - ((score - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")

@@ -1,9 +1,10 @@
-"""Results whose labels are sets: every option is a question of yes or no on each task that an annotator saw.
+"""Results whose labels are sets: every option is a question of yes or no on each task that an
+annotator saw.
 
-Such a result is a `ResultData` whose classes are the options: `posterior` [T, O] holds the probability that each option
-is right, so its rows do not sum to one, and `label_codes` are positions in `label_sets`, the distinct sets of options.
-`as_questions` turns it into an ordinary result with one task per task and option, which what is written for
-ordinary votes understands.
+Such a result is a `ResultData` whose classes are the options: `posterior` [T, O] holds the
+probability that each option is right, so its rows do not sum to one, and `label_codes` are
+positions in `label_sets`, the distinct sets of options. `as_questions` turns it into an ordinary
+result with one task per task and option, which what is written for ordinary votes understands.
 """
 
 from __future__ import annotations
@@ -25,27 +26,41 @@ from finegold.votes.frames import make_frame
 
 Floats = NDArray[np.float64]
 
-MOST_CELLS = 2**20  # tasks x options that are computed at a time
-QUALITY_ANSWERS = 20.0  # what an annotator does overall weighs as much as this number of answers about one option
-NO, YES = 0, 1  # the classes of a question
+# tasks x options that are computed at a time
+MOST_CELLS = 2**20
+# what an annotator does overall weighs as much as this number of answers about one option
+QUALITY_ANSWERS = 20.0
+# the classes of a question
+NO, YES = 0, 1
 
 
 class Answers:
-    """Who answered which task, and which options were chosen. An option that was not chosen is a "no"."""
+    """Who answered which task, and which options were chosen. An option that was not chosen is a
+    "no".
+    """
 
     def __init__(self, votes: Annotations) -> None:
         from scipy.sparse import csr_array
 
         task, annotator, option = votes.votes()
-        self.n_tasks, self.n_annotators, self.n_options = votes.n_tasks, votes.n_annotators, votes.n_classes - 1
+        self.n_tasks, self.n_annotators, self.n_options = (
+            votes.n_tasks,
+            votes.n_annotators,
+            votes.n_classes - 1,
+        )
         pair = np.unique(task.astype(np.int64) * self.n_annotators + annotator)
         who = (pair // self.n_annotators, pair % self.n_annotators)
         shape = (self.n_tasks, self.n_annotators)
-        self.by_task = csr_array((np.ones(len(pair)), who), shape=shape)  # 1 where the annotator saw the task
+        # 1 where the annotator saw the task
+        self.by_task = csr_array((np.ones(len(pair)), who), shape=shape)
         self.per_task = np.bincount(who[0], minlength=self.n_tasks)
         self.per_annotator = np.bincount(who[1], minlength=self.n_annotators)
         chosen = option < self.n_options
-        self.task, self.annotator, self.option = task[chosen], annotator[chosen], option[chosen].astype(np.int64)
+        self.task, self.annotator, self.option = (
+            task[chosen],
+            annotator[chosen],
+            option[chosen].astype(np.int64),
+        )
         self.gold = votes.gold
         self.gold_sets = np.zeros((len(votes.gold_sets), self.n_options))
         for row, options in enumerate(votes.gold_sets):
@@ -58,12 +73,18 @@ class Answers:
             yield slice(first, min(first + step, self.n_tasks))
 
     def on_cells(self, block: slice, weights: Floats | None = None) -> Floats:
-        """[n, O] Return the sum of the weights [W, O] of the choices of each option, or their number."""
+        """[n, O] Return the sum of the weights [W, O] of the choices of each option, or their
+        number.
+        """
         run = self._chosen_in(block)
         cell = (self.task[run] - block.start) * self.n_options + self.option[run]
         weigh = None if weights is None else weights[self.annotator[run], self.option[run]]
         n = block.stop - block.start
-        return np.bincount(cell, weigh, minlength=n * self.n_options).reshape(n, self.n_options).astype(np.float64)
+        return (
+            np.bincount(cell, weigh, minlength=n * self.n_options)
+            .reshape(n, self.n_options)
+            .astype(np.float64)
+        )
 
     def shares(self, block: slice) -> Floats:
         """[n, O] Return the share of the annotators who chose each option."""
@@ -76,8 +97,9 @@ class Answers:
         return posterior
 
     def sums(self, posterior_of: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
-        """Return each annotator's right choices [W, O], answers where the option is right [W, O], and how many tasks
-        each option is right for [O], as expected by the posteriors of runs of tasks."""
+        """Return each annotator's right choices [W, O], answers where the option is right [W, O],
+        and how many tasks each option is right for [O], as expected by the posteriors of runs of
+        tasks."""
         shape = (self.n_annotators, self.n_options)
         right, asked, total = np.zeros(shape), np.zeros(shape), np.zeros(self.n_options)
         for block in self.blocks():
@@ -105,10 +127,14 @@ class Answers:
 class Quality(NamedTuple):
     """What each annotator did with each option, [W, O], as expected by the posterior."""
 
-    right: Floats  # choices of the option where it is right
-    chosen: Floats  # all choices of the option
-    asked: Floats  # answers on tasks where the option is right
-    answers: Floats  # all answers
+    # choices of the option where it is right
+    right: Floats
+    # all choices of the option
+    chosen: Floats
+    # answers on tasks where the option is right
+    asked: Floats
+    # all answers
+    answers: Floats
 
     def right_answers(self) -> Floats:
         """[W] Return how many answers of yes and of no are right, over all options."""
@@ -131,11 +157,16 @@ def summarise_sets(
     steps: list[Step],
     statistics: dict[str, Floats] | None = None,
 ) -> ResultData:
-    """Build a result from the probabilities of the options [T, O]: sets, confidences and records of annotators."""
+    """Build a result from the probabilities of the options [T, O]: sets, confidences and records of
+    annotators.
+    """
     chosen = posterior > 0.5
-    # The sets, and that of each task: as texts of bits, which are sorted ten times faster than rows of truth values.
-    bits = np.packbits(np.pad(chosen, ((0, 0), (0, 1))), axis=1)  # one more bit, so that there is one
-    _, first, codes = np.unique(bits.view(f"V{bits.shape[1]}"), return_index=True, return_inverse=True)
+    # The sets, and that of each task: as texts of bits, which are sorted ten times faster than rows
+    # of truth values. one more bit, so that there is one
+    bits = np.packbits(np.pad(chosen, ((0, 0), (0, 1))), axis=1)
+    _, first, codes = np.unique(
+        bits.view(f"V{bits.shape[1]}"), return_index=True, return_inverse=True
+    )
     n_answers = answers.per_annotator * max(answers.n_options, 1)
     agreed = quality_of(answers, chosen.astype(np.float64)).right_answers()
     expected, tied = quality_of(answers, posterior).right_answers(), (posterior == 0.5).any(axis=1)
@@ -153,7 +184,11 @@ def summarise_sets(
 def annotators_of_sets(result: ResultData, *, by_option: bool = False) -> Any:
     """Return a table with one row per annotator, or per annotator and option."""
     quality = quality_of(Answers(votes_of(result)), result.posterior)
-    names, options, n_answers = result.annotator_names, to_list(result.class_names), result.votes_per_annotator
+    names, options, n_answers = (
+        result.annotator_names,
+        to_list(result.class_names),
+        result.votes_per_annotator,
+    )
     overall = _rates(Quality(*(counts.sum(axis=1) for counts in quality)))
     if not by_option:
         return make_frame({"annotator": names, "n_answers": n_answers, **overall}, like=names)
@@ -170,20 +205,33 @@ def _rates(quality: Quality, overall: dict[str, Any] | None = None) -> dict[str,
     """Return the shares; those of one option are drawn toward the annotator's own over all options."""
     right, chosen, asked, answers = quality
     wrong, left_out = answers - asked, answers - asked - (chosen - right)
-    pairs = {"sensitivity": (right, asked), "specificity": (left_out, wrong), "precision": (right, chosen)}
+    pairs = {
+        "sensitivity": (right, asked),
+        "specificity": (left_out, wrong),
+        "precision": (right, chosen),
+    }
     rates: dict[str, Any] = {"n_chosen": np.ravel(chosen).astype(np.int64)}
     for name, (part, whole) in pairs.items():
-        toward, weight = (0.5, 1.0) if overall is None else (overall[name][:, None], QUALITY_ANSWERS)
+        toward, weight = (
+            (0.5, 1.0) if overall is None else (overall[name][:, None], QUALITY_ANSWERS)
+        )
         rates[name] = np.ravel((part + weight * toward) / (whole + weight))
     return rates
 
 
 def as_questions(result: ResultData) -> ResultData:
-    """Return the same as an ordinary result of the classes "no" and "yes", with a task for each task and option."""
+    """Return the same as an ordinary result of the classes "no" and "yes", with a task for each
+    task and option.
+    """
     votes, answers = votes_of(result), Answers(votes_of(result))
     asked, yes = all_questions(votes, answers), result.posterior.ravel()
-    right, chosen, true, total = (counts.sum(axis=1) for counts in quality_of(answers, result.posterior))
-    said_yes = np.stack([(chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)], axis=1)  # by truth
+    right, chosen, true, total = (
+        counts.sum(axis=1) for counts in quality_of(answers, result.posterior)
+    )
+    # by truth
+    said_yes = np.stack(
+        [(chosen - right + 0.5) / (total - true + 1), (right + 0.5) / (true + 1)], axis=1
+    )
     said_yes = said_yes.clip(1e-6, 1 - 1e-6)
     return replace(
         result,
@@ -196,39 +244,54 @@ def as_questions(result: ResultData) -> ResultData:
         votes_per_task=asked.votes_per_task,
         gold=asked.gold,
         votes_per_annotator=result.votes_per_annotator * answers.n_options,
-        learned=Learned(np.array([1 - yes.mean(), yes.mean()]), confusion=np.stack([1 - said_yes, said_yes], axis=2)),
+        learned=Learned(
+            np.array([1 - yes.mean(), yes.mean()]),
+            confusion=np.stack([1 - said_yes, said_yes], axis=2),
+        ),
         annotations=asked,
         label_sets=None,
     )
 
 
 def outvoted_sets(result: ResultData) -> NDArray[np.bool_]:
-    """[T] Return whether most answers about any option of a task contradict its label; False for known sets."""
+    """[T] Return whether most answers about any option of a task contradict its label; False for
+    known sets.
+    """
     answers = Answers(votes_of(result))
     outvoted = np.zeros(answers.n_tasks, np.bool_)
     for block in answers.blocks():
-        chosen, answered, label = answers.on_cells(block), answers.per_task[block, None], result.posterior[block] > 0.5
+        chosen, answered, label = (
+            answers.on_cells(block),
+            answers.per_task[block, None],
+            result.posterior[block] > 0.5,
+        )
         outvoted[block] = np.where(label, 2 * chosen < answered, 2 * chosen > answered).any(axis=1)
     outvoted[result.gold != MISSING] = False
     return outvoted
 
 
 def all_questions(votes: Annotations, answers: Answers | None = None) -> Annotations:
-    """Return the answers about all options as votes for "no" and "yes"; the tasks are called "task: option"."""
+    """Return the answers about all options as votes for "no" and "yes"; the tasks are called "task:
+    option".
+    """
     answers = answers or Answers(votes)
     needed = 32 * int(answers.per_task.sum()) * answers.n_options
     if needed > available_memory():
         raise InputError(
-            f"{votes.n_tasks:,} tasks with {answers.n_options:,} options need {in_words(needed)} of memory as "
-            "questions of yes or no, which is more than there is"
+            f"{votes.n_tasks:,} tasks with {answers.n_options:,} options need {in_words(needed)} of"
+            " memory as questions of yes or no, which is more than there is"
         )
     options = [str(name) for name in to_list(votes.class_names)[:-1]]
     names = [f"{task}: {option}" for task in to_list(votes.task_names) for option in options]
     return question_votes(votes, answers, slice(0, len(options)), votes.task_names.of(names))
 
 
-def question_votes(votes: Annotations, answers: Answers, options: slice, names: Any = None) -> Annotations:
-    """Return the answers about some options as votes for "no" and "yes", with a task for each task and option."""
+def question_votes(
+    votes: Annotations, answers: Answers, options: slice, names: Any = None
+) -> Annotations:
+    """Return the answers about some options as votes for "no" and "yes", with a task for each task
+    and option.
+    """
     task, annotator = answers.by_task.nonzero()
     n = options.stop - options.start
     mine = np.flatnonzero((answers.option >= options.start) & (answers.option < options.stop))
@@ -258,9 +321,12 @@ def refuse_sets(result: ResultData, what: str) -> None:
         raise InputError(f"sets of labels have no {what}", remedies=[remedy])
 
 
-def set_figures(result: ResultData, task: Sequence[int], truth: Sequence[set[str]]) -> dict[str, float]:
-    """Return metrics for these tasks, whose true sets are known: the share of sets that are right as a whole, micro
-    F1 = 2 right / (labels + true) over all options, and macro F1, its mean over the options that occur in the truth."""
+def set_figures(
+    result: ResultData, task: Sequence[int], truth: Sequence[set[str]]
+) -> dict[str, float]:
+    """Return metrics for these tasks, whose true sets are known: the share of sets that are right
+    as a whole, micro F1 = 2 right / (labels + true) over all options, and macro F1, its mean over
+    the options that occur in the truth."""
     sets = result.sets()
     labels = [set(sets[code]) for code in task]
     pairs = list(zip(labels, truth, strict=True))

@@ -24,8 +24,10 @@ from finegold.votes.frames import make_frame, to_polars
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-MOST_ROWS = 2**18  # in a chunk
-DIGITS = 20  # of numbers inside names, for their natural order
+# in a chunk
+MOST_ROWS = 2**18
+# of numbers inside names, for their natural order
+DIGITS = 20
 
 
 def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
@@ -36,14 +38,17 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     result = with_predicted_tasks(result)
     empty, tasks = len(result.unlabelled), result.task_names
 
-    def extend(values: NDArray[np.float64]) -> Any:  # by nulls, not zeros, for tasks without votes
+    # by nulls, not zeros, for tasks without votes
+    def extend(values: NDArray[np.float64]) -> Any:
         return values if not empty else [*values.tolist(), *[None] * empty]
 
     if empty:
         tasks = tasks.of([*tasks, *result.unlabelled])
     columns: dict[str, Any] = {"task": tasks}
     if result.label_sets is None:
-        columns["label"] = result.class_names.take(np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
+        columns["label"] = result.class_names.take(
+            np.append(result.label_codes, np.full(empty, MISSING, np.int32))
+        )
     else:
         columns["labels"] = [*result.label.tolist(), *[None] * empty]
     columns["confidence"] = extend(result.confidence)
@@ -51,7 +56,9 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     if result.label_sets is None:
         columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
     if result.combined:
-        columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
+        columns["predictions_only"] = np.append(
+            result.votes_per_task == 0, np.zeros(empty, np.bool_)
+        )
     if scores:
         columns |= {name: extend(values) for name, values in _scores(result).items()}
     if probabilities:
@@ -72,19 +79,25 @@ def _scores(result: ResultData) -> dict[str, Floats]:
 
 
 def labels_pieces(
-    result: ResultData, *, probabilities: bool = False, scores: bool = False, for_users: bool = False
+    result: ResultData,
+    *,
+    probabilities: bool = False,
+    scores: bool = False,
+    for_users: bool = False,
 ) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
-    for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column of tasks, and
-        with a column that says whether the label is gold.
+    for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column
+        of tasks, and with a column that says whether the label is gold.
     """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
     order = natural_order(result.task_names) if for_users else None
     by_task = ("task_names", "posterior", "label_codes", "tied", "votes_per_task", "gold")
     for first in range(0, n_tasks, MOST_ROWS):
-        tasks = slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
+        tasks = (
+            slice(first, first + MOST_ROWS) if order is None else order[first : first + MOST_ROWS]
+        )
         some: dict[str, Any] = {name: getattr(result, name)[tasks] for name in by_task}
         unlabelled = result.unlabelled if first + MOST_ROWS >= n_tasks else result.unlabelled[:0]
         piece = replace(result, **some, unlabelled=unlabelled)
@@ -94,8 +107,12 @@ def labels_pieces(
             yield to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
 
 
-def labels_for_users(piece: ResultData, probabilities: bool = False, scores: bool = False) -> pl.DataFrame:
-    """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
+def labels_for_users(
+    piece: ResultData, probabilities: bool = False, scores: bool = False
+) -> pl.DataFrame:
+    """Return the table of labels with the user's name of the column of tasks, and with the column
+    `is_gold`.
+    """
     table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
@@ -104,9 +121,11 @@ def labels_for_users(piece: ResultData, probabilities: bool = False, scores: boo
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
-    """Return the table of annotators in their natural order, with the user's name of the column of annotators.
+    """Return the table of annotators in their natural order, with the user's name of the column of
+    annotators.
 
-    If labels are sets, rows for each annotator and option follow; `option` is null in those of annotators.
+    If labels are sets, rows for each annotator and option follow; `option` is null in those of
+    annotators.
     """
     table = to_polars(annotators_table(result))
     if result.label_sets is not None:
@@ -131,16 +150,21 @@ def own_name(table: Any, votes: Annotations | None, column: int) -> Any:
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
-    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are not texts."""
+    """Return the order of texts in which t2 comes before t10, or None if they are in this order or
+    are not texts.
+    """
     texts = names.values
     if texts.dtype != pl.String or texts.str.len_bytes().n_unique() == 1:
         return None
     prefix = texts.str.strip_chars_end("0123456789")
-    if prefix.str.contains(r"\d").any():  # a10_1: pad the numbers in front, which takes longer
+    # a10_1: pad the numbers in front, which takes longer
+    if prefix.str.contains(r"\d").any():
         prefix = prefix.str.replace_all(r"(\d+)", f"{'0' * DIGITS}${{1}}")
         prefix = prefix.str.replace_all(rf"\d*(\d{{{DIGITS}}})", "${1}")
     keys = pl.DataFrame({"prefix": prefix, "length": texts.str.len_bytes(), "text": texts})
-    order: NDArray[np.int64] = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+    order: NDArray[np.int64] = (
+        keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+    )
     return None if (order[1:] > order[:-1]).all() else order
 
 
@@ -203,35 +227,49 @@ def soft_labels(result: ResultData) -> Any:
 
 
 def sample_weights(result: ResultData) -> Floats:
-    """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible entropy."""
+    """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible
+    entropy.
+    """
     n_classes = result.posterior.shape[1]
     if n_classes < (2 if result.label_sets is None else 1):
         return np.ones(len(result.posterior))
     p = np.asarray(result.posterior, dtype=np.float64)
     entropy = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
     most = np.log(n_classes)
-    if result.label_sets is not None:  # each class is a question of its own
+    # each class is a question of its own
+    if result.label_sets is not None:
         entropy -= ((1 - p) * np.log(np.maximum(1 - p, 1e-300))).sum(axis=1)
         most = n_classes * np.log(2)
     return np.asarray(np.clip(1 - entropy / most, 0.0, 1.0))
 
 
 def training_table(
-    result: ResultData, purpose: str, validation: float = 0.1, groups: Mapping[Any, Any] | None = None
+    result: ResultData,
+    purpose: str,
+    validation: float = 0.1,
+    groups: Mapping[Any, Any] | None = None,
 ) -> pl.DataFrame:
     """Return the table that `Result.export` writes for a purpose: one row per task with votes.
 
-    Tasks and groups with small hashes are for validation: tasks that are added later move no other task.
+    Tasks and groups with small hashes are for validation: tasks that are added later move no other
+    task.
     """
-    refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
+    refuse_sets(
+        result, "single label to train on; `Result.soft_labels` has the probability of each option"
+    )
     task, _, label = votes_of(result).votes()
     agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
-    share = agree / result.votes_per_task  # of each task's votes for its label
+    # of each task's votes for its label
+    share = agree / result.votes_per_task
     classes = [str(name) for name in to_list(result.class_names)]
     columns: dict[str, Any] = {"task": result.task_names.values}
-    if purpose == "sklearn":  # a column per class, otherwise a list
+    # a column per class, otherwise a list
+    if purpose == "sklearn":
         columns["label"] = result.label.values
-        columns |= {f"p({name})": np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(classes)}
+        columns |= {
+            f"p({name})": np.ascontiguousarray(result.posterior[:, k])
+            for k, name in enumerate(classes)
+        }
     else:
         p = np.ascontiguousarray(result.posterior, dtype=np.float32)
         lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))
@@ -240,15 +278,24 @@ def training_table(
         columns["probabilities"] = lists if purpose == "torch" else lists.arr.to_list()
     columns["weight"] = sample_weights(result).astype(np.float32)
     columns["agreement"] = share.astype(np.float32)
-    columns["consensus"] = np.where(share == 1, "unanimous", np.where(share > 0.5, "majority", "disputed"))
-    keys = [text_of(name) for name in to_list(result.task_names)]  # what is kept together
+    columns["consensus"] = np.where(
+        share == 1, "unanimous", np.where(share > 0.5, "majority", "disputed")
+    )
+    # what is kept together
+    keys = [text_of(name) for name in to_list(result.task_names)]
     if groups is not None:
-        group_of = {text_of(name): text_of(group) for name, group in groups.items() if group is not None}
+        group_of = {
+            text_of(name): text_of(group) for name, group in groups.items() if group is not None
+        }
         columns["group"] = pl.Series([group_of.get(key) for key in keys], dtype=pl.String)
         if (alone := columns["group"].null_count()) == len(keys):
             raise InputError("no task has a group; check that tasks are written alike")
         if alone:
-            warnings.warn(f"tasks without a group, each a group of its own: {alone:,}", FinegoldWarning, stacklevel=3)
+            warnings.warn(
+                f"tasks without a group, each a group of its own: {alone:,}",
+                FinegoldWarning,
+                stacklevel=3,
+            )
         keys = [f"group {group_of[key]}" if key in group_of else key for key in keys]
     hashes = (blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest() for key in keys)
     is_chosen = [int.from_bytes(digest) < validation * 2**64 for digest in hashes]
@@ -259,4 +306,6 @@ def training_table(
 def training_metadata(result: ResultData) -> dict[str, str]:
     """Return the metadata of the file: the classes, in the order of the probabilities."""
     classes = [str(name) for name in to_list(result.class_names)]
-    return {"finegold": json.dumps({"method": result.method, "classes": classes}, ensure_ascii=False)}
+    return {
+        "finegold": json.dumps({"method": result.method, "classes": classes}, ensure_ascii=False)
+    }

@@ -17,7 +17,16 @@ from pydantic import BaseModel, Field
 from finegold.io.truth import read_truth
 from finegold.studio.files import FILE_BODY, columns_of
 from finegold.studio.problems import Problem
-from finegold.studio.services import FileName, Name, ProjectId, Reviewer, Scalar, Shown, StoreDep, sent_file
+from finegold.studio.services import (
+    FileName,
+    Name,
+    ProjectId,
+    Reviewer,
+    Scalar,
+    Shown,
+    StoreDep,
+    sent_file,
+)
 from finegold.studio.store import Row, Store, name_key, now
 from finegold.studio.workspace import Browser
 from finegold.votes.encoding import MISSING, Codes, match, to_list

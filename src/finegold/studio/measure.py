@@ -19,7 +19,16 @@ from finegold.api.sample import sample as draw_sample
 from finegold.studio.gold import add_truths
 from finegold.studio.problems import NO_VOTES, Problem
 from finegold.studio.security import MAX_REVIEWER_LENGTH
-from finegold.studio.services import Name, ProjectId, Reviewer, Scalar, Services, ServicesDep, StoreDep, plain_name
+from finegold.studio.services import (
+    Name,
+    ProjectId,
+    Reviewer,
+    Scalar,
+    Services,
+    ServicesDep,
+    StoreDep,
+    plain_name,
+)
 from finegold.studio.store import Row, Store, now
 from finegold.studio.tables import TaskView, blinded, view_task
 from finegold.studio.workspace import Browser

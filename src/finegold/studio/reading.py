@@ -26,7 +26,15 @@ from finegold.io.judge_logs import JudgeLog, choose_columns, read_judge_log
 from finegold.io.limits import read_workbook
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
-from finegold.io.source import Source, check_source, is_workbook, reading, sheet_text, sources_of, with_dialect
+from finegold.io.source import (
+    Source,
+    check_source,
+    is_workbook,
+    reading,
+    sheet_text,
+    sources_of,
+    with_dialect,
+)
 from finegold.io.tables import open_sources
 from finegold.io.truth import GoldColumn
 from finegold.io.verdicts import LogReading

@@ -30,7 +30,14 @@ import finegold
 from finegold.errors import InputError, OutputError, Placeholder, Remedy, use
 from finegold.studio import content, exports, fits, gold, measure, projects, results, tables, votes
 from finegold.studio.problems import HANDLERS, ProblemDetails
-from finegold.studio.security import MAX_REVIEWER_LENGTH, POLICY, Guard, Rules, is_loopback, new_token
+from finegold.studio.security import (
+    MAX_REVIEWER_LENGTH,
+    POLICY,
+    Guard,
+    Rules,
+    is_loopback,
+    new_token,
+)
 from finegold.studio.services import Services, check_visitor
 from finegold.system.files import write_bytes
 

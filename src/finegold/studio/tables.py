@@ -21,7 +21,17 @@ from finegold.results.matrices import matrices
 from finegold.studio import gold
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER
-from finegold.studio.services import At, Name, ProjectId, Reviewer, Services, ServicesDep, Shown, plain_name, visitor_of
+from finegold.studio.services import (
+    At,
+    Name,
+    ProjectId,
+    Reviewer,
+    Services,
+    ServicesDep,
+    Shown,
+    plain_name,
+    visitor_of,
+)
 from finegold.studio.store import name_key
 from finegold.studio.workspace import Browser, Contents
 from finegold.votes.annotations import Annotations

@@ -25,15 +25,39 @@ from finegold.studio.content import collect_content, keep_items
 from finegold.studio.files import FILE_BODY
 from finegold.studio.problems import Problem, warnings_in_words
 from finegold.studio.projects import Project, count_waiting, describe
-from finegold.studio.reading import OPTIONS, Layout, Preview, Reading, near_spellings, preview, read_votes, title_of
+from finegold.studio.reading import (
+    OPTIONS,
+    Layout,
+    Preview,
+    Reading,
+    near_spellings,
+    preview,
+    read_votes,
+    title_of,
+)
 from finegold.studio.results import summarise_fit
-from finegold.studio.services import FileName, JobState, ProjectId, Scalar, Services, ServicesDep, StoreDep, sent_file
+from finegold.studio.services import (
+    FileName,
+    JobState,
+    ProjectId,
+    Scalar,
+    Services,
+    ServicesDep,
+    StoreDep,
+    sent_file,
+)
 from finegold.studio.store import Store, now
 from finegold.studio.workspace import Browser
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, is_integer_text, match, text_of, to_list
 from finegold.votes.hygiene import examine_votes, warn_of
-from finegold.votes.labels import find_look_alikes, fold_words, is_missing, missing_words, spelled_alike
+from finegold.votes.labels import (
+    find_look_alikes,
+    fold_words,
+    is_missing,
+    missing_words,
+    spelled_alike,
+)
 from finegold.votes.merging import merge
 
 router = APIRouter(tags=["votes"])

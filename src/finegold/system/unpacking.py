@@ -1,7 +1,8 @@
-"""Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is trusted before it is checked.
+"""Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is trusted before it is
+checked.
 
-Finegold writes its archives without compression, so an archive that unpacks to far more than its own size was not
-written by Finegold. Sizes are checked before memory is allocated.
+Finegold writes its archives without compression, so an archive that unpacks to far more than its
+own size was not written by Finegold. Sizes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -20,15 +21,21 @@ from numpy.typing import NDArray
 
 from finegold.errors import FinegoldError, InputError
 
-MAX_UNPACKED_BYTES = 32 * 2**20  # the limit, unless the file itself is larger
-LIMIT_VARIABLE = "FINEGOLD_MAX_UNPACKED"  # the environment variable that overrides the limit
-CHUNK_BYTES = 2**20  # unpacked at a time
-ALLOWED_KINDS = "biufmM"  # kinds of NumPy dtypes: booleans, numbers, dates
+# the limit, unless the file itself is larger
+MAX_UNPACKED_BYTES = 32 * 2**20
+# the environment variable that overrides the limit
+LIMIT_VARIABLE = "FINEGOLD_MAX_UNPACKED"
+# unpacked at a time
+CHUNK_BYTES = 2**20
+# kinds of NumPy dtypes: booleans, numbers, dates
+ALLOWED_KINDS = "biufmM"
 
 
 @contextmanager
 def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
-    """Open the archive. Any other error while it is read becomes an `InputError` with the message `otherwise`."""
+    """Open the archive. Any other error while it is read becomes an `InputError` with the message
+    `otherwise`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
@@ -36,11 +43,14 @@ def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
             try:
                 limit = int(float(text))
             except (ValueError, OverflowError):
-                raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
+                raise InputError(
+                    f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}"
+                ) from None
             if unpacked > max(limit, Path(path).stat().st_size):
                 raise InputError(
-                    f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are allowed; if you trust the "
-                    f"file, set the environment variable {LIMIT_VARIABLE} to a larger number of bytes"
+                    f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are"
+                    " allowed; if you trust the file, set the environment variable"
+                    f" {LIMIT_VARIABLE} to a larger number of bytes"
                 )
             yield archive
     except FinegoldError:
@@ -53,30 +63,44 @@ def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
         raise InputError(f"there is no permission to read {path}; change its permissions") from None
     except MemoryError as error:
         raise InputError(f"there is not enough memory to read {path}") from error
-    except Exception as error:  # a damaged archive can raise any exception of the libraries
+    except Exception as error:
+        # a damaged archive can raise any exception of the libraries
         raise InputError(otherwise) from error
 
 
 def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     member = archive.getinfo("manifest.json")
     with archive.open(member) as file:
-        manifest = json.loads(file.read(member.file_size))  # read() would unpack more than the size that was checked
+        # read() would unpack more than the size that was checked
+        manifest = json.loads(file.read(member.file_size))
     if not isinstance(manifest, dict):
         raise TypeError("the manifest is not a JSON object")
     return manifest
 
 
 def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
-    """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not unpickled."""
+    """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not
+    unpickled.
+    """
     arrays = {}
     for member in (member for member in archive.infolist() if member.filename.endswith(".npy")):
         with archive.open(member) as file:
             version = np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            header = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             shape, fortran_order, dtype = header(file)
             size = math.prod(shape) * dtype.itemsize
-            if dtype.kind not in ALLOWED_KINDS or fortran_order or file.tell() + size != member.file_size:
-                raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
+            if (
+                dtype.kind not in ALLOWED_KINDS
+                or fortran_order
+                or file.tell() + size != member.file_size
+            ):
+                raise ValueError(
+                    f"{member.filename} is not a plain array, or its size does not match its header"
+                )
             array = np.empty(shape, dtype)
             memory, done = array.reshape(-1).view(np.uint8).data, 0
             while done < size and (chunk := file.read(min(CHUNK_BYTES, size - done))):
@@ -84,32 +108,51 @@ def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
                 done += len(chunk)
             if done != size:
                 raise EOFError(f"{member.filename} ends too early")
-        arrays[member.filename.removesuffix(".npy")] = array.astype(dtype.newbyteorder("="), copy=False)
+        arrays[member.filename.removesuffix(".npy")] = array.astype(
+            dtype.newbyteorder("="), copy=False
+        )
     return arrays
 
 
-FLOAT_SIZES = (4, 8)  # the sizes that compiled code supports
-MAX_SUM_ERROR = 1e-3  # the allowed deviation of a sum of 32-bit probabilities from one
+# the sizes that compiled code supports
+FLOAT_SIZES = (4, 8)
+# the allowed deviation of a sum of 32-bit probabilities from one
+MAX_SUM_ERROR = 1e-3
 
 
 class Field(NamedTuple):
-    shape: str  # one letter or digit per dimension; ".": any shape
-    kinds: str  # kinds of NumPy dtypes: "b" booleans, "iu" integers, "f" floats
+    # one letter or digit per dimension; ".": any shape
+    shape: str
+    # kinds of NumPy dtypes: "b" booleans, "iu" integers, "f" floats
+    kinds: str
     low: float = -np.inf
-    high: float | str = np.inf  # or the name of a size; values must be below it
+    # or the name of a size; values must be below it
+    high: float | str = np.inf
     may_be_nan: bool = False
 
 
-def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes: dict[str, int]) -> None:
-    """Check the arrays that have a field. A size that is not in `sizes` is taken from the first array that has it."""
+def check(
+    arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes: dict[str, int]
+) -> None:
+    """Check the arrays that have a field. A size that is not in `sizes` is taken from the first
+    array that has it.
+    """
     for name, field in ((name, field) for name, field in fields.items() if name in arrays):
         array = arrays[name]
-        known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES)
+        known = array.dtype.kind in field.kinds and (
+            array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES
+        )
         _require(known, name, f"holds {array.dtype}")
         if field.shape != ".":
-            _require(array.ndim == len(field.shape), name, f"has {array.ndim} dimensions, not {len(field.shape)}")
+            _require(
+                array.ndim == len(field.shape),
+                name,
+                f"has {array.ndim} dimensions, not {len(field.shape)}",
+            )
             pairs = zip(field.shape, array.shape, strict=True)
-            expected = tuple(int(size) if size.isdigit() else sizes.setdefault(size, n) for size, n in pairs)
+            expected = tuple(
+                int(size) if size.isdigit() else sizes.setdefault(size, n) for size, n in pairs
+            )
             _require(array.shape == expected, name, f"has shape {array.shape}, not {expected}")
         if array.dtype.kind != "b" and array.size and not field.may_be_nan:
             _require(bool(np.isfinite(array).all()), name, "holds NaN or infinity")
@@ -120,42 +163,73 @@ def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes
 
 def check_rows(name: str, probabilities: NDArray[Any]) -> None:
     sums = probabilities.sum(axis=-1, dtype=np.float64)
-    _require(bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all()), name, "has rows that do not sum to one")
+    _require(
+        bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all()), name, "has rows that do not sum to one"
+    )
 
 
-def check_alike(name: str, values: NDArray[Any], template: NDArray[Any], *, same_integers: bool) -> None:
-    """Check shape, kind and NaNs against the template; with `same_integers`, integers must be equal."""
-    _require(values.shape == template.shape, name, f"has shape {values.shape}, not {template.shape}")
+def check_alike(
+    name: str, values: NDArray[Any], template: NDArray[Any], *, same_integers: bool
+) -> None:
+    """Check shape, kind and NaNs against the template; with `same_integers`, integers must be
+    equal.
+    """
+    _require(
+        values.shape == template.shape, name, f"has shape {values.shape}, not {template.shape}"
+    )
     if values.dtype.kind == "f":
         _require(not np.isnan(values).any() or bool(np.isnan(template).any()), name, "holds NaN")
     elif same_integers:
         _require(np.array_equal(values, template), name, "does not match the votes")
-    alike = values.dtype.kind == template.dtype.kind or (values.size == 1 and values.dtype.kind in "iuf")
+    alike = values.dtype.kind == template.dtype.kind or (
+        values.size == 1 and values.dtype.kind in "iuf"
+    )
     _require(alike, name, f"holds {values.dtype}, not {template.dtype}")
 
 
 def check_steps(steps: NDArray[Any]) -> None:
-    """Check the steps: one row per sweep with restart, iteration, change and bound, which may be NaN."""
+    """Check the steps: one row per sweep with restart, iteration, change and bound, which may be
+    NaN.
+    """
     check({"steps": steps}, {"steps": Field("N4", "f", may_be_nan=True)}, {})
     _require(len(steps) > 0, "steps", "is empty")
     check({"steps": steps[:, :2]}, {"steps": Field("N2", "f", 0, 2.0**53)}, {})
 
 
 def check_votes(
-    task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, gold: Any, sizes: Mapping[str, int]
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    gold: Any,
+    sizes: Mapping[str, int],
 ) -> None:
     """Check the arrays of `Annotations` for everything that kernels rely on."""
     cells, votes = len(cell_class), len(annotator)
-    for name, pointers, n, end in (("task_ptr", task_ptr, sizes["T"], cells), ("cell_ptr", cell_ptr, cells, votes)):
-        _require(pointers.dtype == np.int64 and pointers.shape == (n + 1,), name, f"is not {n + 1} integers")
-        grows = pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
+    for name, pointers, n, end in (
+        ("task_ptr", task_ptr, sizes["T"], cells),
+        ("cell_ptr", cell_ptr, cells, votes),
+    ):
+        _require(
+            pointers.dtype == np.int64 and pointers.shape == (n + 1,),
+            name,
+            f"is not {n + 1} integers",
+        )
+        grows = (
+            pointers[0] == 0 and pointers[-1] == end and bool((pointers[1:] > pointers[:-1]).all())
+        )
         _require(grows, name, f"does not grow from 0 to {end}")
     check({"cell_class": cell_class}, {"cell_class": Field("C", "u", 0, "K")}, dict(sizes))
     check({"annotator": annotator}, {"annotator": Field("L", "iu", 0, "W")}, dict(sizes))
     check({"gold": gold}, {"gold": Field("T", "i", -1, "K")}, dict(sizes))
     rises = cell_class[1:] > cell_class[:-1]
-    rises[task_ptr[1:-1] - 1] = True  # the first class of a task may be smaller
-    _require(bool(rises.all()), "cell_class", "has a class twice in a task, or classes that are not in order")
+    # the first class of a task may be smaller
+    rises[task_ptr[1:-1] - 1] = True
+    _require(
+        bool(rises.all()),
+        "cell_class",
+        "has a class twice in a task, or classes that are not in order",
+    )
 
 
 def _require(holds: bool, name: str, otherwise: str) -> None:

@@ -1,7 +1,7 @@
 """Annotations: every vote as integers, grouped into cells.
 
-A cell is the set of votes of one task for one class. Nearly everything that a method computes depends on the
-task and the class voted for, not on who voted, so it is computed once per cell.
+A cell is the set of votes of one task for one class. Nearly everything that a method computes
+depends on the task and the class voted for, not on who voted, so it is computed once per cell.
 """
 
 from __future__ import annotations
@@ -18,14 +18,25 @@ from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import Votes, sort_votes
 from finegold.kernels.jit import in_threads
 from finegold.system.docstrings import documented
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up, rank_of
+from finegold.votes.encoding import (
+    MISSING,
+    Codes,
+    Names,
+    as_column,
+    encode,
+    encode_labels,
+    look_up,
+    rank_of,
+)
 from finegold.votes.hygiene import Hygiene
 
 Integers = NDArray[np.int64]
 Repeated = Literal["first", "last", "majority", "all", "error"]
-SORT_POLICIES = {"last": sort_votes.LAST, "all": sort_votes.KEEP_ALL}  # the others keep the first vote
+# the others keep the first vote
+SORT_POLICIES = {"last": sort_votes.LAST, "all": sort_votes.KEEP_ALL}
 MAX_CLASSES = 65_536
-TASKS_AT_ONCE = 2**18  # whose votes a thread counts
+# whose votes a thread counts
+TASKS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
@@ -33,20 +44,28 @@ class Counts:
     """The numbers of rows that were read and left out."""
 
     rows: int = 0
-    missing: int = 0  # rows without a label
-    repeated: int = 0  # repeated votes of an annotator on a task that were left out
-    gold_unused: int = 0  # gold truths of tasks that have no votes
-    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
-    disagreeing: int = field(default=0, compare=False)  # pairs of task and annotator whose repeated votes disagree
+    # rows without a label
+    missing: int = 0
+    # repeated votes of an annotator on a task that were left out
+    repeated: int = 0
+    # gold truths of tasks that have no votes
+    gold_unused: int = 0
+    # of an export: {"cancelled annotations": 3}
+    left_out: dict[str, int] = field(default_factory=dict)
+    # pairs of task and annotator whose repeated votes disagree
+    disagreeing: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """The probabilities of one or more models for tasks with votes and for tasks without votes."""
 
-    models: list[str]  # names
-    probabilities: NDArray[np.float64]  # [M, T + P, K]; rows of 0 for tasks without a prediction
-    task_names: Names  # [P] tasks that have predictions but no votes
+    # names
+    models: list[str]
+    # [M, T + P, K]; rows of 0 for tasks without a prediction
+    probabilities: NDArray[np.float64]
+    # [P] tasks that have predictions but no votes
+    task_names: Names
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -59,23 +78,28 @@ class Predictions:
 class Annotations:
     """Votes as integers, sorted by task, class and annotator.
 
-    The same votes in any order give the same arrays. A cell is the set of votes of one task for one class. The
-    constructor is not meant for users: `finegold.read`, `from_arrays` and `from_matrix` make annotations.
+    The same votes in any order give the same arrays. A cell is the set of votes of one task for one
+    class. The constructor is not meant for users: `finegold.read`, `from_arrays` and `from_matrix`
+    make annotations.
 
     task_ptr (ndarray of shape (n_tasks + 1,)): The first cell of each task.
     cell_ptr (ndarray of shape (n_cells + 1,)): The first vote of each cell.
-    cell_class (ndarray of shape (n_cells,)): The class of each cell, as a position in `class_names`.
+    cell_class (ndarray of shape (n_cells,)): The class of each cell, as a position in
+        `class_names`.
     annotator (ndarray of shape (n_votes,)): Who cast each vote, as a position in `annotator_names`.
-    gold (ndarray of shape (n_tasks,)): The known truth of each task, as a position in `class_names`; -1 where there is
-        none. If `multi`, a position in `gold_sets`.
+    gold (ndarray of shape (n_tasks,)): The known truth of each task, as a position in
+        `class_names`; -1 where there is none. If `multi`, a position in `gold_sets`.
     task_names, annotator_names, class_names (sequence): The names, sorted.
     unlabelled (sequence): Names of tasks that have missing votes only.
     never_voted (sequence): Names of annotators who have missing votes only.
     counts: How many rows were read and how many were left out, and why.
     hygiene: What looked wrong in the labels, and how spellings became classes.
-    columns (tuple of two str): What the user calls tasks and annotators: the names of their columns.
-    multi: Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
-    gold_sets (tuple of tuple of int): If `multi`: the distinct known sets, as positions in `class_names`.
+    columns (tuple of two str): What the user calls tasks and annotators: the names of their
+        columns.
+    multi: Whether an annotator may choose several classes of a task. The last class is then "", for
+        nothing chosen.
+    gold_sets (tuple of tuple of int): If `multi`: the distinct known sets, as positions in
+        `class_names`.
 
     Examples
     --------
@@ -87,16 +111,23 @@ class Annotations:
     (['cat', 'dog'], [2, 1])
     """
 
-    task_ptr: NDArray[np.int64]  # [T+1] first cell of each task
-    cell_ptr: NDArray[np.int64]  # [C+1] first vote of each cell
-    cell_class: NDArray[np.uint8] | NDArray[np.uint16]  # [C] the class of each cell
-    annotator: Codes  # [L] who cast each vote
-    gold: Codes  # [T] the known truth, MISSING where there is none
+    # [T+1] first cell of each task
+    task_ptr: NDArray[np.int64]
+    # [C+1] first vote of each cell
+    cell_ptr: NDArray[np.int64]
+    # [C] the class of each cell
+    cell_class: NDArray[np.uint8] | NDArray[np.uint16]
+    # [L] who cast each vote
+    annotator: Codes
+    # [T] the known truth, MISSING where there is none
+    gold: Codes
     task_names: Names
     annotator_names: Names
     class_names: Names
-    unlabelled: Names = field(default_factory=lambda: Names([]))  # tasks with missing votes only
-    never_voted: Names = field(default_factory=lambda: Names([]))  # annotators with missing votes only
+    # tasks with missing votes only
+    unlabelled: Names = field(default_factory=lambda: Names([]))
+    # annotators with missing votes only
+    never_voted: Names = field(default_factory=lambda: Names([]))
     counts: Counts = Counts()
     hygiene: Hygiene = field(default_factory=Hygiene)
     columns: tuple[str, str] = ("task", "annotator")
@@ -149,17 +180,23 @@ class Annotations:
     def votes(self) -> tuple[Codes, Codes, Codes]:
         """Return task, annotator and class of every vote, in the order of the cells.
 
-        Returns (tuple of three ndarrays of shape (n_votes,)): Positions in `task_names`, `annotator_names` and
-            `class_names`.
+        Returns (tuple of three ndarrays of shape (n_votes,)): Positions in `task_names`,
+            `annotator_names` and `class_names`.
         """
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
-        return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
+        return (
+            np.repeat(cell_task, per_cell),
+            self.annotator,
+            np.repeat(self.cell_class.astype(np.int32), per_cell),
+        )
 
     @property
     def votes_per_class(self) -> NDArray[np.int64]:
         """The number of votes for each class."""
-        return np.bincount(self.cell_class, np.diff(self.cell_ptr), minlength=self.n_classes).astype(np.int64)
+        return np.bincount(
+            self.cell_class, np.diff(self.cell_ptr), minlength=self.n_classes
+        ).astype(np.int64)
 
     def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class that each of some votes is for.
@@ -182,13 +219,15 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from arrays with one entry per vote.
 
-        task, annotator, label (array_like of shape (n,)): The names, of any type. A label of None or NaN means no vote.
+        task, annotator, label (array_like of shape (n,)): The names, of any type. A label of None
+            or NaN means no vote.
         classes: All classes, in the order wanted. Any other label is then an error.
         gold: Known truths: task -> class.
-        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator voted on a task more
-            than once.
+        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator
+            voted on a task more than once.
         Returns: The votes.
-        Raises (InputError): If the arrays differ in length, or if a vote has no task or no annotator.
+        Raises (InputError): If the arrays differ in length, or if a vote has no task or no
+            annotator.
 
         Examples
         --------
@@ -199,7 +238,9 @@ class Annotations:
         columns = [as_column(task), as_column(annotator), as_column(label)]
         if len({len(column) for column in columns}) != 1:
             lengths = ", ".join(f"{len(column):,}" for column in columns)
-            raise InputError(f"task, annotator and label must be equally long, but have {lengths} entries")
+            raise InputError(
+                f"task, annotator and label must be equally long, but have {lengths} entries"
+            )
         gold, n = dict(gold or {}), len(columns[2])
         (tasks, task_names), (annotators, annotator_names) = encode(columns[0]), encode(columns[1])
         labels, class_names = encode_labels(columns[2], list(gold.values()), classes)
@@ -217,16 +258,20 @@ class Annotations:
         tasks: Sequence[Any] | None = None,
         classes: Sequence[Any] | None = None,
     ) -> Annotations:
-        """Make annotations from a label matrix like that of Snorkel: one row per task, one column per annotator.
+        """Make annotations from a label matrix like that of Snorkel: one row per task, one column
+        per annotator.
 
-        matrix (array_like of shape (n_tasks, n_annotators)): The label that each annotator gave to each task: integers,
-            text or objects.
-        abstain (object): The value that means "no vote". None, NaN and masked entries mean the same.
-        annotators, tasks: Names of the columns and of the rows. By default they are numbered from 0.
+        matrix (array_like of shape (n_tasks, n_annotators)): The label that each annotator gave to
+            each task: integers, text or objects.
+        abstain (object): The value that means "no vote". None, NaN and masked entries mean the
+            same.
+        annotators, tasks: Names of the columns and of the rows. By default they are numbered from
+            0.
         classes: All classes, in the order wanted. Any other label is then an error.
-        Returns: Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
-        Raises (InputError): If the matrix does not have two dimensions, has no votes, or if the names do not match its
-            shape.
+        Returns: Rows without a vote are listed in `unlabelled`, columns without a vote in
+            `never_voted`.
+        Raises (InputError): If the matrix does not have two dimensions, has no votes, or if the
+            names do not match its shape.
 
         Examples
         --------
@@ -247,10 +292,12 @@ class Annotations:
         if values.ndim != 2:
             problem = "a label matrix has one row per task and one column per annotator"
             raise InputError(f"{problem}, but the shape is {values.shape}")
-        if values.dtype.kind == "U" and not isinstance(matrix, np.ndarray):  # NumPy turns [1, "a"] into text
+        # NumPy turns [1, "a"] into text
+        if values.dtype.kind == "U" and not isinstance(matrix, np.ndarray):
             values = np.asarray(matrix, dtype=object)
         voted = values != (str(abstain) if values.dtype.kind == "U" else abstain)
-        if values.dtype.kind == "f":  # missing values in arrays of objects are found when labels are encoded
+        # missing values in arrays of objects are found when labels are encoded
+        if values.dtype.kind == "f":
             voted = voted & ~np.isnan(values)
         if isinstance(matrix, np.ma.MaskedArray):
             voted = voted & ~np.ma.getmaskarray(matrix)
@@ -258,12 +305,14 @@ class Annotations:
         row, column = np.nonzero(voted)
         label = values[voted]
         if label.dtype.kind == "f" and np.isfinite(label).all() and (label == np.rint(label)).all():
-            label = label.astype(np.int64)  # missing values turn integers into floats
+            # missing values turn integers into floats
+            label = label.astype(np.int64)
         n_tasks, n_annotators = values.shape
         task, task_names = _matrix_names(tasks, n_tasks, "tasks")
         annotator, annotator_names = _matrix_names(annotators, n_annotators, "annotators")
         label_codes, class_names = encode_labels(label, [], classes)
-        empty = np.setdiff1d(np.arange(n_tasks), row)  # a missing vote for each, so that they are listed as unlabelled
+        # a missing vote for each, so that they are listed as unlabelled
+        empty = np.setdiff1d(np.arange(n_tasks), row)
         nobody = np.zeros(len(empty), np.int32)
         votes = cls.from_codes(
             np.append(task[row], task[empty]),
@@ -271,7 +320,9 @@ class Annotations:
             np.append(label_codes, nobody + np.int32(MISSING)),
             *(task_names, annotator_names, class_names),
         )
-        return replace(votes, counts=Counts(n_tasks * n_annotators, n_tasks * n_annotators - votes.n_votes))
+        return replace(
+            votes, counts=Counts(n_tasks * n_annotators, n_tasks * n_annotators - votes.n_votes)
+        )
 
     @classmethod
     def from_codes(
@@ -288,23 +339,35 @@ class Annotations:
     ) -> Annotations:
         """Make annotations from integer codes. All readers use this function.
 
-        task, annotator, label (ndarray of int of shape (n,)): Positions in the names. A label of -1 means no vote.
-        task_names, annotator_names, class_names (sequence): The names, sorted. Tasks and annotators without a vote are
-            left out.
+        task, annotator, label (ndarray of int of shape (n,)): Positions in the names. A label of -1
+            means no vote.
+        task_names, annotator_names, class_names (sequence): The names, sorted. Tasks and annotators
+            without a vote are left out.
         gold (tuple of two ndarrays): Known truths: positions of tasks, and of their classes.
-        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator voted on a task more
-            than once.
+        repeated ({"first", "last", "majority", "all", "error"}): Which votes count if an annotator
+            voted on a task more than once.
         Returns: The votes.
         """
-        task_names, annotator_names, class_names = Names(task_names), Names(annotator_names), Names(class_names)
+        task_names, annotator_names, class_names = (
+            Names(task_names),
+            Names(annotator_names),
+            Names(class_names),
+        )
         if repeated not in get_args(Repeated):
-            raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
+            raise InputError(
+                f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"'
+            )
         if (n_classes := len(class_names)) > MAX_CLASSES:
-            raise InputError(f"{n_classes:,} different labels: is this the right column? (at most {MAX_CLASSES:,})")
+            raise InputError(
+                f"{n_classes:,} different labels: is this the right column? (at most"
+                f" {MAX_CLASSES:,})"
+            )
         for name, codes in (("task", task), ("annotator", annotator)):
             if codes.size and codes.min() == MISSING:
                 row, n_such = int(np.argmax(codes == MISSING)), (codes == MISSING).sum()
-                raise InputError(f"row {row + 1} has a label but no {name}; there are {n_such:,} such rows")
+                raise InputError(
+                    f"row {row + 1} has a label but no {name}; there are {n_such:,} such rows"
+                )
         n_rows, asked = len(label), task
         if not label.size or label.min() == MISSING:
             voted = np.flatnonzero(label != MISSING)
@@ -321,14 +384,16 @@ class Annotations:
         counts = sort_votes.count(task, len(task_names))
         has_vote = counts > 0
         was_asked = has_vote if asked is task else sort_votes.count(asked, len(task_names)) > 0
-        start = np.zeros(len(counts) + 1, np.int64)  # the first vote of each task
+        # the first vote of each task
+        start = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=start[1:])
         by_annotator = np.empty(len(task), np.int32)
         by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
         if len(class_names) > 256:
             by_label = np.empty(len(task), np.uint16)
         sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
-        del task, annotator, label, codes, counts, asked  # the largest arrays, which may be nobody else's
+        # the largest arrays, which may be nobody else's
+        del task, annotator, label, codes, counts, asked
         start = start if has_vote.all() else start[np.append(has_vote, True)]
         has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
         if not has_voted.all():
@@ -336,8 +401,14 @@ class Annotations:
         policy = SORT_POLICIES.get(repeated, sort_votes.FIRST)
         kept, n_disagreeing = sort_votes.sort_tasks(start, by_annotator, by_label, policy)
         if repeated == "error" and kept < len(by_label):
-            problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
-            raise InputError(problem, remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")])
+            problem = (
+                f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on"
+                " the same task"
+            )
+            raise InputError(
+                problem,
+                remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")],
+            )
         task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
         truths, gold_unused = np.full(len(task_ptr) - 1, MISSING, dtype=np.int32), 0
         if gold is not None:
@@ -353,12 +424,18 @@ class Annotations:
             annotator=by_annotator[:kept],
             gold=truths,
             task_names=task_names if has_vote.all() else task_names[np.flatnonzero(has_vote)],
-            annotator_names=annotator_names if has_voted.all() else annotator_names[np.flatnonzero(has_voted)],
+            annotator_names=(
+                annotator_names if has_voted.all() else annotator_names[np.flatnonzero(has_voted)]
+            ),
             class_names=class_names,
             unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
             never_voted=annotator_names[np.flatnonzero(~has_voted)],
             counts=Counts(
-                n_rows, n_rows - n_votes, n_votes - kept, gold_unused, disagreeing=disagreeing + n_disagreeing
+                n_rows,
+                n_rows - n_votes,
+                n_votes - kept,
+                gold_unused,
+                disagreeing=disagreeing + n_disagreeing,
             ),
         )
 
@@ -369,13 +446,17 @@ def warn_of_unused_gold(count: int) -> None:
         warnings.warn(text, FinegoldWarning, stacklevel=3)
 
 
-def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, NDArray[Any]]:
+def _matrix_names(
+    given: Sequence[Any] | None, length: int, what: str
+) -> tuple[Codes, NDArray[Any]]:
     """Return the code of each row or column and the sorted names, by default numbers from 0."""
     if given is None:
         return np.arange(length, dtype=np.int32), np.arange(length)
     codes, names = encode(list(given))
     if len(codes) != length:
-        raise InputError(f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}")
+        raise InputError(
+            f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}"
+        )
     if len(names) != length:
         raise InputError(f"{what} must be distinct names, but some are missing or repeated")
     return codes, names
@@ -392,9 +473,11 @@ class Repeats(NamedTuple):
 
 
 def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote."""
-    # The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are
-    # swapped therefore has no vote.
+    """Return one vote per annotator and task, the most frequent one. If several are tied, there is
+    no vote.
+    """
+    # The result does not depend on the order of the rows. An LLM judge whose verdict changes when
+    # the answers are swapped therefore has no vote.
     of_group, n_groups, (row, count) = _groups(task, annotator, label)
     group = of_group[row]
     most = np.zeros(n_groups, np.int64)
@@ -407,7 +490,8 @@ def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Co
 
 def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
     pair = np.sort(_pairs(task, annotator))
-    if (pair[1:] != pair[:-1]).all():  # the usual case, and this check is cheap
+    # the usual case, and this check is cheap
+    if (pair[1:] != pair[:-1]).all():
         return Repeats(0, 0)
     of_group, _, (_, count) = _groups(task, annotator, label)
     votes = np.bincount(of_group)
@@ -420,10 +504,16 @@ def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
     return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
 
 
-def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, int, tuple[Integers, Integers]]:
-    """Return the group (task and annotator) of each vote, how many there are, and a row and count per label."""
+def _groups(
+    task: Codes, annotator: Codes, label: Codes
+) -> tuple[Integers, int, tuple[Integers, Integers]]:
+    """Return the group (task and annotator) of each vote, how many there are, and a row and count
+    per label.
+    """
     groups, of_group = np.unique(_pairs(task, annotator), return_inverse=True)
-    _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
+    _, row, count = np.unique(
+        of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True
+    )
     return of_group, len(groups), (row, count)
 
 
@@ -435,25 +525,32 @@ def _pairs(task: Codes, annotator: Codes) -> Integers:
 
 # The order of annotators
 
-MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # multipliers of the hash function of splitmix64
+# multipliers of the hash function of splitmix64
+MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def kernel_votes(votes: Annotations, first: int = 0, end: int | None = None) -> Votes:
     """Return the votes of a range of tasks, with the unsigned integers that kernels take."""
     task_ptr = votes.task_ptr[first : votes.n_tasks + 1 if end is None else end + 1]
     return Votes(
-        task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class, votes.annotator.view(np.uint32)
+        task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,
+        votes.annotator.view(np.uint32),
     )
 
 
 def order_by_votes(votes: Annotations) -> Integers:
     """Return the annotators, [W], sorted by number of votes and then by a hash of their votes."""
     task, annotator, label = votes.votes()
-    code = task.astype(np.uint64) * np.uint64(votes.n_classes) + label.astype(np.uint64) + np.uint64(1)
+    code = (
+        task.astype(np.uint64) * np.uint64(votes.n_classes) + label.astype(np.uint64) + np.uint64(1)
+    )
     for multiplier in MIX:
         code = (code ^ (code >> np.uint64(30))) * multiplier
     total = np.zeros(votes.n_annotators, np.uint64)
-    np.add.at(total, annotator, code ^ (code >> np.uint64(31)))  # the sum does not depend on the order of the votes
+    # the sum does not depend on the order of the votes
+    np.add.at(total, annotator, code ^ (code >> np.uint64(31)))
     return np.lexsort((total, np.bincount(annotator, minlength=votes.n_annotators)))
 
 

@@ -1,8 +1,9 @@
 """Encode names as integer codes. Methods and kernels see codes only.
 
-Two names are the same if they are written in the same way: 7, 7.0 and "7" are one name. Names of one type keep it. If
-types are mixed, integers and whole floats become integers, and any other mixture becomes text (see `of_one_kind`).
-Integers are never converted to float64, which cannot represent all integers above 2^53.
+Two names are the same if they are written in the same way: 7, 7.0 and "7" are one name. Names of
+one type keep it. If types are mixed, integers and whole floats become integers, and any other
+mixture becomes text (see `of_one_kind`). Integers are never converted to float64, which cannot
+represent all integers above 2^53.
 """
 
 from __future__ import annotations
@@ -26,13 +27,25 @@ from finegold.kernels.jit import in_threads, ranges
 MISSING = -1
 TEXT = (pl.String, pl.Categorical, pl.Enum)
 INT32 = np.iinfo(np.int32)
-MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
-PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type
-SCALARS = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
-INITIAL_TABLE_BITS = 12  # the hash table starts with 2**12 entries
-INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"  # an integer as Python writes it: 7, not 007 or +7
-MIN_NAMES_FOR_JOIN = 100_000  # from this number of names on, Polars joins replace Python dictionaries
-NOT_BLANK = r"[^\s\x1c-\x1f]"  # Python's str.strip also removes \x1c to \x1f
+# if the range is larger than this multiple of the count, values are hashed
+MAX_RANGE_PER_VALUE = 2
+# NumPy's units for which Python has a type
+PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")
+SCALARS = (
+    (bool, np.bool_),
+    (int, np.integer),
+    (float, np.floating),
+    (str, np.str_),
+    (datetime, datetime),
+)
+# the hash table starts with 2**12 entries
+INITIAL_TABLE_BITS = 12
+# an integer as Python writes it: 7, not 007 or +7
+INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"
+# from this number of names on, Polars joins replace Python dictionaries
+MIN_NAMES_FOR_JOIN = 100_000
+# Python's str.strip also removes \x1c to \x1f
+NOT_BLANK = r"[^\s\x1c-\x1f]"
 
 Codes = NDArray[np.int32]
 
@@ -40,8 +53,8 @@ Codes = NDArray[np.int32]
 class Names:
     """Names in Polars: distinct ones in sorted order, or one for each row of a table."""
 
-    # `like` is an empty column of the user's own data frame, so that tables for the user hold names as they came in; it
-    # is None if they came in Polars or as an array.
+    # `like` is an empty column of the user's own data frame, so that tables for the user hold names
+    # as they came in; it is None if they came in Polars or as an array.
 
     __slots__ = ("like", "values")
 
@@ -65,7 +78,8 @@ class Names:
         return Names(self.values[index], self.like)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if self.values.dtype in (pl.Int128, pl.UInt128):  # which NumPy does not have
+        # which NumPy does not have
+        if self.values.dtype in (pl.Int128, pl.UInt128):
             return np.array(self.values.to_list(), dtype or object)
         return np.array(self.values.to_numpy(), dtype)
 
@@ -96,7 +110,8 @@ class Names:
         values = of_one_kind(values)
         with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             series = pl.Series(values, dtype=self.values.dtype, strict=True)
-            kept = series.to_list()  # a dtype may change values that it cannot hold; 0, 0.0 and False are different
+            # a dtype may change values that it cannot hold; 0, 0.0 and False are different
+            kept = series.to_list()
             if kept == values and list(map(type, kept)) == list(map(type, values)):
                 return Names(series, self.like)
         return Names(series_of(values), self.like)
@@ -104,34 +119,49 @@ class Names:
 
 def series_of(values: Any) -> pl.Series:
     """Return values in Polars. Mixed types, and types that Polars does not have, become text."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iubfU" and values.dtype.itemsize in (1, 2, 4, 8):
+    if (
+        isinstance(values, np.ndarray)
+        and values.dtype.kind in "iubfU"
+        and values.dtype.itemsize in (1, 2, 4, 8)
+    ):
         return pl.Series(values.astype(values.dtype.newbyteorder("="), copy=False))
     items = of_one_kind(to_values(values) if isinstance(values, np.ndarray) else list(values))
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         series = pl.Series(items, strict=True)
         if series.dtype != pl.Object:
             return series
-    texts = [None if _absent(item) else str(item).encode(errors="backslashreplace").decode() for item in items]
+    texts = [
+        None if _absent(item) else str(item).encode(errors="backslashreplace").decode()
+        for item in items
+    ]
     return pl.Series(texts, dtype=pl.String)
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
     """Return a one-dimensional array that keeps the types of the values."""
-    # NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop
-    # trailing NULs of text.
+    # NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers,
+    # and would drop trailing NULs of text.
     if isinstance(values, list) and set(map(type, values)) == {str}:
-        return _objects(values)  # NumPy would make room for the longest text in every row first
+        # NumPy would make room for the longest text in every row first
+        return _objects(values)
     column = np.asarray(values)
     if column.ndim != 1 or hasattr(values, "dtype"):
         return column.reshape(-1)
     items = list(values)  # type: ignore[arg-type]  # a sequence, or there would be no dimension
-    kinds = kinds_of(items)  # did NumPy keep them?
-    is_kept = len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
+    # did NumPy keep them?
+    kinds = kinds_of(items)
+    is_kept = (
+        len(kinds) <= 1
+        and column.dtype.kind != "U"
+        and not (kinds == {int} and column.dtype.kind == "f")
+    )
     return column if is_kept else _objects(items)
 
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
-    """Return values of one type: unchanged if they have one type, integers if all are whole numbers, otherwise text."""
+    """Return values of one type: unchanged if they have one type, integers if all are whole
+    numbers, otherwise text.
+    """
     # Missing values become None.
     values = list(values)
     if len(kinds_of(values)) <= 1:
@@ -171,23 +201,32 @@ def to_list(names: Any) -> list[Any]:
 
 
 def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
-    """Return the code of each value and the sorted distinct names. None, NaN and NaT have the code MISSING."""
+    """Return the code of each value and the sorted distinct names. None, NaN and NaT have the code
+    MISSING.
+    """
     column = as_column(values)
     if column.dtype.kind in "iub":
         return encode_integers(column)
-    if column.dtype.kind == "O":  # numbers are sorted by value, even if they became text
+    # numbers are sorted by value, even if they became text
+    if column.dtype.kind == "O":
         objects = column.tolist()
         items = of_one_kind(objects)
-        distinct = {item: value for item, value in zip(items, objects, strict=True) if not _absent(item)}
+        distinct = {
+            item: value for item, value in zip(items, objects, strict=True) if not _absent(item)
+        }
         try:
             ordered = sorted(distinct, key=lambda item: distinct[item])
-        except TypeError:  # mixed types, or a type without an order
+        except TypeError:
+            # mixed types, or a type without an order
             ordered = sorted(distinct, key=text_of)
         code_of = {name: code for code, name in enumerate(ordered)}
-        return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
+        return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(
+            ordered
+        )
     missing = np.zeros(column.size, dtype=bool)
     if column.dtype.kind in "fmM":
-        missing = np.asarray(column != column)  # NaN and NaT differ from themselves
+        # NaN and NaT differ from themselves
+        missing = np.asarray(column != column)
     names, inverse = np.unique(column[~missing], return_inverse=True)
     codes = np.full(column.size, MISSING, dtype=np.int32)
     codes[~missing] = inverse
@@ -206,24 +245,33 @@ def encode_integers(column: NDArray[Any], into: Codes | None = None) -> tuple[Co
         names, inverse = np.unique(column, return_inverse=True)
         return (column if _are_codes(column, names) else inverse.astype(np.int32)), names
     low, high = int(column.min()), int(column.max())
-    kind: Any = np.int32 if np.can_cast(column.dtype, np.int32) else np.int64  # kernels are compiled for both
+    # kernels are compiled for both
+    kind: Any = np.int32 if np.can_cast(column.dtype, np.int32) else np.int64
     signed: Any = column.astype(kind, copy=False)
-    if high - low > MAX_RANGE_PER_VALUE * column.size + 1000:  # a hash table has the names in the order of appearance
+    # a hash table has the names in the order of appearance
+    if high - low > MAX_RANGE_PER_VALUE * column.size + 1000:
         codes = np.empty(column.size, np.int32) if into is None else into
         row, bits, n = 0, INITIAL_TABLE_BITS, 0
-        hashed, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, sort_votes.EMPTY, np.int32)
+        hashed, table = (
+            np.empty(2 ** (bits - 1), np.int64),
+            np.full(2**bits, sort_votes.EMPTY, np.int32),
+        )
         while row < column.size:
             row, n = sort_votes.add_names(signed, row, table, hashed, n, 64 - bits, codes)
             if n == len(hashed):
                 bits += 1
-                hashed, table = np.append(hashed, hashed), np.full(2**bits, sort_votes.EMPTY, np.int32)
+                hashed, table = (
+                    np.append(hashed, hashed),
+                    np.full(2**bits, sort_votes.EMPTY, np.int32),
+                )
                 sort_votes.refill(table, hashed, n, 64 - bits)
         names = hashed[:n].view(np.uint64).astype(column.dtype)
         order = np.argsort(names)
         sort_votes.renumber(codes, rank_of(order))
         return codes, names[order]
     present = np.zeros(high - low + 1, dtype=bool)
-    lowest = np.uint64(low % 2**64)  # sums and differences modulo 2^64 are right for signed and unsigned integers
+    # sums and differences modulo 2^64 are right for signed and unsigned integers
+    lowest = np.uint64(low % 2**64)
     base = int(lowest.view(np.int64))
     runs = [slice(*run) for run in ranges(column.size)]
     in_threads(lambda run: sort_votes.mark(signed[run], base, present), runs)
@@ -247,14 +295,17 @@ def rank_of(order: NDArray[Any]) -> Codes:
     return rank
 
 
-def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None) -> tuple[Codes, NDArray[Any]]:
+def encode_labels(
+    labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None
+) -> tuple[Codes, NDArray[Any]]:
     """Encode the labels, followed by the gold truths, with one list of classes."""
     if classes is None and not truths:
         return encode(labels)
     known = as_column(truths) if truths else labels[:0]
     if labels.dtype.kind == known.dtype.kind:
         both = np.concatenate([labels, known])
-    else:  # NumPy would turn 1 into "1" here
+    else:
+        # NumPy would turn 1 into "1" here
         both = as_column([*to_values(labels), *to_values(known)])
     if classes is None:
         return encode(both)
@@ -294,7 +345,8 @@ def kinds_of(values: Sequence[Any]) -> set[type]:
 
 
 def _absent(item: object) -> bool:
-    return item is None or item != item  # NaN differs from itself
+    # NaN differs from itself
+    return item is None or item != item
 
 
 # Columns of names
@@ -308,14 +360,19 @@ class Coded:
     names: Names
 
     def take_codes(self) -> Codes:
-        """Return the codes and forget them, so that their memory is freed as soon as nobody else needs it."""
+        """Return the codes and forget them, so that their memory is freed as soon as nobody else
+        needs it.
+        """
         codes, self.codes = self.codes, self.codes[:0].copy()
         return codes
 
 
 def encode_column(column: Names, is_text: bool) -> Coded:
-    """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes integers."""
-    if is_text and (numbers := as_integers(column.values)) is not None:  # they are encoded faster than text
+    """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes
+    integers.
+    """
+    # they are encoded faster than text
+    if is_text and (numbers := as_integers(column.values)) is not None:
         column = Names(numbers)
     coded = encode_series(column)
     if coded.names.values.dtype.is_numeric():
@@ -338,7 +395,11 @@ def encode_series(column: Names) -> Coded:
     if not is_null.any():
         codes = _codes(values)
         return Coded(
-            codes, Names(values.gather(sort_votes.first_rows(codes, int(codes.max(initial=-1)) + 1)), column.like)
+            codes,
+            Names(
+                values.gather(sort_votes.first_rows(codes, int(codes.max(initial=-1)) + 1)),
+                column.like,
+            ),
         )
     rows = np.flatnonzero(~is_null.to_numpy())
     coded = encode_series(Names(values.gather(rows), column.like))
@@ -386,20 +447,27 @@ def match(values: Iterable[Any], names: Names | NDArray[Any]) -> Codes:
     values = list(values)
     if not values:
         return np.empty(0, dtype=np.int32)
-    if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names):  # if all are text or all integers, by a join
+    # if all are text or all integers, by a join
+    if len(names) >= MIN_NAMES_FOR_JOIN and isinstance(names, Names):
         kinds, dtype = set(map(type, values)), names.values.dtype
         if kinds == {str} if dtype == pl.String else kinds == {int} and dtype.is_integer():
             with suppress(OverflowError):
-                wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
+                wanted = pl.DataFrame(
+                    {"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)}
+                )
                 numbers = np.arange(len(names), dtype=np.int32)
-                known = pl.DataFrame({"name": names.values.cast(wanted.schema["name"]), "code": numbers})
-                found = wanted.with_row_index("row").join(known, on="name")  # its table is made of the shorter side
+                known = pl.DataFrame(
+                    {"name": names.values.cast(wanted.schema["name"]), "code": numbers}
+                )
+                # its table is made of the shorter side
+                found = wanted.with_row_index("row").join(known, on="name")
                 codes = np.full(len(values), MISSING, dtype=np.int32)
                 codes[found.get_column("row").to_numpy()] = found.get_column("code").to_numpy()
                 return codes
     try:
         set(values)
-    except TypeError as error:  # a list or a dict cannot be a name
+    except TypeError as error:
+        # a list or a dict cannot be a name
         raise InputError(f"{error}; expected text, numbers or booleans") from None
     return look_up(values, names)
 
@@ -409,7 +477,9 @@ def is_integer_text(name: Any) -> bool:
 
 
 def _codes(column: pl.Series) -> Codes:
-    """Return the code of each value; text by the physical values of a Polars Enum of the sorted names."""
+    """Return the code of each value; text by the physical values of a Polars Enum of the sorted
+    names.
+    """
     dtype = column.dtype
     if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
         return encode_integers(column.to_numpy())[0]
@@ -425,19 +495,31 @@ def _codes(column: pl.Series) -> Codes:
     values[:] = column.to_list()
     try:
         return encode(values)[0]
-    except TypeError:  # a list or a dict cannot be a name
-        kind = type(next(value for value in values if getattr(value, "__hash__", None) is None)).__name__
+    except TypeError:
+        # a list or a dict cannot be a name
+        kind = type(
+            next(value for value in values if getattr(value, "__hash__", None) is None)
+        ).__name__
         problem = f'column "{column.name}" holds a {kind}; expected text, numbers or booleans'
-        remedy = use("if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool")
+        remedy = use(
+            "if an annotation tool wrote the file",
+            format=Placeholder("TOOL"),
+            text="to name the tool",
+        )
         raise InputError(problem, remedies=[remedy]) from None
 
 
 def as_integers(text: pl.Series) -> pl.Series | None:
     """Return text that holds only integers as such, or None."""
-    if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(INTEGER_PATTERN).all():
+    if (
+        text.dtype != pl.String
+        or text.null_count() == len(text)
+        or not text.str.contains(INTEGER_PATTERN).all()
+    ):
         return None
     numbers = text.cast(pl.Int64, strict=False)
-    return numbers if numbers.null_count() == text.null_count() else None  # too long for 64 bits
+    # too long for 64 bits
+    return numbers if numbers.null_count() == text.null_count() else None
 
 
 # Columns that come in batches
@@ -446,20 +528,25 @@ def as_integers(text: pl.Series) -> pl.Series | None:
 class Encoder:
     """A column that is encoded batch by batch: the rows themselves are not kept."""
 
-    # Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a text file are taken
-    # for integers until another value comes. Text is encoded by Polars, whose dictionary exists as long as the series
-    # `anchor`. Other types, such as fractions, dates and booleans, are rare: such a column is kept whole.
+    # Integers are kept as they are until their range is known, in 32 bits where possible. Ids in a
+    # text file are taken for integers until another value comes. Text is encoded by Polars, whose
+    # dictionary exists as long as the series `anchor`. Other types, such as fractions, dates and
+    # booleans, are rare: such a column is kept whole.
 
     def __init__(self, dtype: pl.DataType, *, is_id: bool, is_text: bool) -> None:
         self.dtype, self.is_id, self.is_text = dtype, is_id, is_text
         is_integer = dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)
         self.holds_integers = is_integer or (dtype in TEXT and is_id and is_text)
         self.integer_type = dtype if is_integer else pl.Int64()
-        self.values: NDArray[Any] = np.empty(0, np.int32)  # integers without nulls, or codes of texts; grows in steps
+        # integers without nulls, or codes of texts; grows in steps
+        self.values: NDArray[Any] = np.empty(0, np.int32)
         self.n_values = 0
-        self.batches: list[pl.Series] = []  # of other types
-        self.null_rows: list[NDArray[np.int64]] = []  # of integers
-        self.rows = 0  # of integers
+        # of other types
+        self.batches: list[pl.Series] = []
+        # of integers
+        self.null_rows: list[NDArray[np.int64]] = []
+        # of integers
+        self.rows = 0
         self.dictionary = pl.Categories.random()
         self.anchor = pl.Series([], dtype=pl.Categorical(self.dictionary))
 
@@ -467,14 +554,17 @@ class Encoder:
         if self.holds_integers:
             integers: pl.Series | None = batch
             if batch.dtype in TEXT:
-                integers = as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
+                integers = (
+                    as_integers(batch) if batch.null_count() < len(batch) else batch.cast(pl.Int64)
+                )
             if integers is not None:
                 if batch.null_count():
                     self.null_rows.append(np.flatnonzero(batch.is_null().to_numpy()) + self.rows)
                 self._append(integers.drop_nulls().to_numpy())
                 self.rows += len(batch)
                 return
-            known = self.finish() if self.rows else None  # another value has come, so all of them are text
+            # another value has come, so all of them are text
+            known = self.finish() if self.rows else None
             self.holds_integers = False
             if known is not None:
                 self.values, self.n_values = known.codes, len(known.codes)
@@ -489,7 +579,8 @@ class Encoder:
         fits = self.values.dtype == values.dtype or not len(values)
         if not fits and not INT32.min <= int(values.min()) <= int(values.max()) <= INT32.max:
             self.values = self.values.astype(values.dtype)
-        if self.n_values > len(self.values):  # in place where the system can: a copy would take as much memory again
+        # in place where the system can: a copy would take as much memory again
+        if self.n_values > len(self.values):
             self.values.resize(max(self.n_values, len(self.values) * 9 // 8), refcheck=False)
         self.values[first : self.n_values] = values
 
@@ -499,8 +590,13 @@ class Encoder:
         values.resize(self.n_values, refcheck=False)
         if self.holds_integers:
             if not len(values):
-                return Coded(np.full(self.rows, MISSING, np.int32), Names(pl.Series([], dtype=self.integer_type)))
-            codes, numbers = encode_integers(values, into=values if values.dtype == np.int32 else None)
+                return Coded(
+                    np.full(self.rows, MISSING, np.int32),
+                    Names(pl.Series([], dtype=self.integer_type)),
+                )
+            codes, numbers = encode_integers(
+                values, into=values if values.dtype == np.int32 else None
+            )
             if self.null_rows:
                 is_present = np.ones(self.rows, dtype=bool)
                 is_present[np.concatenate(self.null_rows)] = False
@@ -511,7 +607,8 @@ class Encoder:
             column = Names(pl.concat(self.batches))
             return encode_column(column, is_text=False) if self.is_id else encode_series(column)
         codes = values
-        if hasattr(self.dictionary, "to_series"):  # which takes a microsecond for every name
+        # which takes a microsecond for every name
+        if hasattr(self.dictionary, "to_series"):
             every = pl.arange(codes.max(initial=MISSING) + 1, dtype=pl.UInt32, eager=True)
             names = every.cat.to(self.anchor.dtype).cast(pl.String).alias("")
         else:

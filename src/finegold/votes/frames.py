@@ -1,4 +1,6 @@
-"""Data frames of other libraries become Polars at the entrance, and tables for the user leave in the user's library."""
+"""Data frames of other libraries become Polars at the entrance, and tables for the user leave in
+the user's library.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ if TYPE_CHECKING:
 
     Series = nw.Series[Any]
 
-# Narwhals takes longer to import than a small file to read: it is imported where a data frame is not of Polars.
+# Narwhals takes longer to import than a small file to read: it is imported where a data frame is
+# not of Polars.
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-NULLABLE = {"bool": "boolean"} | {name: name.replace("int", "Int").replace("u", "U") for name in INTEGERS}
+NULLABLE = {"bool": "boolean"} | {
+    name: name.replace("int", "Int").replace("u", "U") for name in INTEGERS
+}
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -32,7 +37,9 @@ def to_polars(frame: Any) -> pl.DataFrame:
     if eager.implementation.is_polars():
         native: pl.DataFrame = eager.to_native()
         return native
-    return pl.DataFrame({str(name): polars_column(eager.get_column(name)) for name in eager.columns})
+    return pl.DataFrame(
+        {str(name): polars_column(eager.get_column(name)) for name in eager.columns}
+    )
 
 
 def names_of(column: Series) -> Names:
@@ -58,7 +65,8 @@ def polars_column(series: Series) -> pl.Series:
     if isinstance(native, pl.Series):
         return native
     if series.implementation.is_pyarrow():
-        if str(native.type).startswith("dictionary"):  # Polars would convert it to text
+        # Polars would convert it to text
+        if str(native.type).startswith("dictionary"):
             native = native.cast(native.type.value_type)
         return pl.Series(name, native)
     import narwhals as nw
@@ -67,11 +75,15 @@ def polars_column(series: Series) -> pl.Series:
     if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not null.any():
         return pl.Series(name, series.to_numpy())
     if series.dtype == nw.String:
-        with suppress(Exception):  # pandas needs PyArrow for this; without it, several exceptions are possible
-            text = pl.Series(name, native)  # through Arrow, without Python objects
+        # pandas needs PyArrow for this; without it, several exceptions are possible
+        with suppress(Exception):
+            # through Arrow, without Python objects
+            text = pl.Series(name, native)
             if text.dtype == pl.String and text.null_count() == null.sum():
                 return text
-    values = [None if gone else value for value, gone in zip(series.to_list(), null.tolist(), strict=True)]
+    values = [
+        None if gone else value for value, gone in zip(series.to_list(), null.tolist(), strict=True)
+    ]
     return series_of(values).alias(name)
 
 
@@ -81,7 +93,13 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
     for name, values in columns.items():
         if isinstance(values, Names):
             is_native = not is_polars and values.like is not None
-            made[name] = native_column(values) if is_native else values.values if is_polars else values.to_list()
+            made[name] = (
+                native_column(values)
+                if is_native
+                else values.values
+                if is_polars
+                else values.to_list()
+            )
         elif not isinstance(values, np.ndarray) or values.dtype.kind == "O":
             made[name] = series_of(values) if is_polars else list(values)
     if like is None or is_polars:
@@ -93,7 +111,9 @@ def make_frame(columns: Mapping[str, Any], like: Names | None = None) -> Any:
 
 
 def native_column(names: Names) -> Any:
-    """Return names as a series of the user's library, in the dtype in which they came if it can hold them."""
+    """Return names as a series of the user's library, in the dtype in which they came if it can
+    hold them.
+    """
     if names.like is None:
         return names.values
     import narwhals as nw
@@ -104,7 +124,8 @@ def native_column(names: Names) -> Any:
     def exact() -> Any:
         if library.is_pandas_like():
             dtype: Any = names.like.dtype
-            if any(null):  # integers would become floats beside a null
+            # integers would become floats beside a null
+            if any(null):
                 dtype = NULLABLE.get(str(dtype), dtype)
             return type(names.like)(values, dtype=dtype)
         import pyarrow as pa
@@ -116,9 +137,14 @@ def native_column(names: Names) -> Any:
 
     present = [value for value in values if value is not None]
     for attempt in (exact, similar):
-        with suppress(Exception):  # each library raises its own exceptions
+        # each library raises its own exceptions
+        with suppress(Exception):
             series = nw.from_native(attempt(), series_only=True)
             kept = [value for value, gone in zip(series.to_list(), null, strict=True) if not gone]
-            if kept == present and kinds_of(kept) == kinds_of(present) and series.is_null().to_list() == null:
+            if (
+                kept == present
+                and kinds_of(kept) == kinds_of(present)
+                and series.is_null().to_list() == null
+            ):
                 return series.to_native()
     return nw.new_series("", values, backend=library).to_native()

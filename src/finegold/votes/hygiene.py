@@ -1,6 +1,7 @@
 """What a reader noticed in votes: labels that look wrong, and how spellings became classes.
 
-Readers return findings with the votes (`Annotations.hygiene`), for reports and the studio, and warn of them at the end.
+Readers return findings with the votes (`Annotations.hygiene`), for reports and the studio, and warn
+of them at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from finegold.votes.encoding import text_of
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations, Counts, Repeated
 
-Groups = list[list[tuple[str, int | None]]]  # spellings of one class and how often each occurs; None for a truth
+# spellings of one class and how often each occurs; None for a truth
+Groups = list[list[tuple[str, int | None]]]
 NAME = Placeholder("NAME")
 
 
@@ -29,11 +31,16 @@ NAME = Placeholder("NAME")
 class Finding:
     """Something about the votes that the user should know."""
 
-    kind: str  # such as "spellings"; the studio gives advice by kind
-    text: str  # what was found, and the likely cause
-    remedies: tuple[Remedy, ...] = field(default=(), compare=False)  # they are not saved
-    groups: Groups = field(default_factory=list)  # spellings that look like one class, or were merged into one
-    is_silent: bool = field(default=False, compare=False)  # needs no warning
+    # such as "spellings"; the studio gives advice by kind
+    kind: str
+    # what was found, and the likely cause
+    text: str
+    # they are not saved
+    remedies: tuple[Remedy, ...] = field(default=(), compare=False)
+    # spellings that look like one class, or were merged into one
+    groups: Groups = field(default_factory=list)
+    # needs no warning
+    is_silent: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -41,27 +48,42 @@ class Hygiene:
     """How labels became classes, and what looked wrong."""
 
     findings: list[Finding] = field(default_factory=list)
-    no_vote: dict[str, int] = field(default_factory=dict)  # words that mean "no vote" and how often each occurs
-    label: str = ""  # the column of the labels, if there is one
+    # words that mean "no vote" and how often each occurs
+    no_vote: dict[str, int] = field(default_factory=dict)
+    # the column of the labels, if there is one
+    label: str = ""
     normalise: bool = False
-    alias: dict[str, Any] = field(default_factory=dict)  # spelling -> class
+    # spelling -> class
+    alias: dict[str, Any] = field(default_factory=dict)
 
     def join(self, other: Hygiene) -> Hygiene:
         """Return what is known about the votes of both."""
-        findings = [*self.findings, *(finding for finding in other.findings if finding not in self.findings)]
+        findings = [
+            *self.findings,
+            *(finding for finding in other.findings if finding not in self.findings),
+        ]
         words = dict(Counter(self.no_vote) + Counter(other.no_vote))
         normalise = self.normalise or other.normalise
-        return Hygiene(findings, words, self.label or other.label, normalise, {**self.alias, **other.alias})
+        return Hygiene(
+            findings, words, self.label or other.label, normalise, {**self.alias, **other.alias}
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return plain dicts and lists; classes of the alias that JSON does not have become text."""
-        findings = [{"kind": each.kind, "text": each.text, "groups": each.groups} for each in self.findings]
-        plain = {text: name if isinstance(name, str | int | float) else str(name) for text, name in self.alias.items()}
+        findings = [
+            {"kind": each.kind, "text": each.text, "groups": each.groups} for each in self.findings
+        ]
+        plain = {
+            text: name if isinstance(name, str | int | float) else str(name)
+            for text, name in self.alias.items()
+        }
         return {**asdict(self), "findings": findings, "alias": plain}
 
 
 def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
-    """Return what `as_json` has made, and check it, because it may come from a file of somebody else."""
+    """Return what `as_json` has made, and check it, because it may come from a file of somebody
+    else.
+    """
 
     def text(value: Any) -> str:
         if not isinstance(value, str):
@@ -69,14 +91,24 @@ def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
         return value
 
     def group_of(spellings: Any) -> list[tuple[str, int | None]]:
-        return [(text(spelling), None if count is None else int(count)) for spelling, count in spellings]
+        return [
+            (text(spelling), None if count is None else int(count)) for spelling, count in spellings
+        ]
 
     findings = [
-        Finding(text(saved["kind"]), text(saved["text"]), groups=[group_of(group) for group in saved["groups"]])
+        Finding(
+            text(saved["kind"]),
+            text(saved["text"]),
+            groups=[group_of(group) for group in saved["groups"]],
+        )
         for saved in values["findings"]
     ]
     words = {text(word): int(count) for word, count in values["no_vote"].items()}
-    alias = {text(spelling): name for spelling, name in values["alias"].items() if isinstance(name, str | int | float)}
+    alias = {
+        text(spelling): name
+        for spelling, name in values["alias"].items()
+        if isinstance(name, str | int | float)
+    }
     return Hygiene(findings, words, text(values["label"]), bool(values["normalise"]), alias)
 
 
@@ -87,107 +119,177 @@ def warn_of(findings: Iterable[Finding]) -> None:
             warnings.warn(FinegoldWarning(finding.text, finding.remedies), stacklevel=3)
 
 
-DOUBTFUL = frozenset(["none", "-", "?"])  # mean "no vote" by default, but may be a class
+# mean "no vote" by default, but may be a class
+DOUBTFUL = frozenset(["none", "-", "?"])
 
 
 def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
     """Report words that are taken as "no vote" by default but may be classes."""
-    words = ", ".join(f'"{name}" ({count:,})' for name, count in counts.items() if name.casefold() in DOUBTFUL)
+    words = ", ".join(
+        f'"{name}" ({count:,})' for name, count in counts.items() if name.casefold() in DOUBTFUL
+    )
     remedy = use(keep_missing=True, text="to keep them as classes")
-    return [Finding("no vote", f'the labels {words} are taken as "no vote"', (remedy,))] if words else []
+    return (
+        [Finding("no vote", f'the labels {words} are taken as "no vote"', (remedy,))]
+        if words
+        else []
+    )
 
 
 NO_ANSWER = re.compile(
     r"missing|unknown|\.+|--+|skip(ped)?|nil|void|\(?blank\)?|empty|undefined|n\.a\.|refused|todo|tbd|\[\]|''|\"\""
-    r"|#(value!|ref!|name\?|div/0!|num!|null!)|error|failed|time-?out|no (answer|response|label|data|vote)"
+    r"|#(value!|ref!|name\?|div/0!|num!|null!)|error|failed|time-?out|no"
+    r" (answer|response|label|data|vote)"
     r"|not (available|answered|annotated|given|applicable|sure)|unsure|do(n['\u2019]?| no)t know"
     r"|(can['\u2019]?|canno)t (tell|say|decide)",
     re.I,
 )
 INTEGER = re.compile(r"-?[0-9]{1,9}")
 SENTINELS = frozenset({-9, -99, -999, -9999, 99, 999, 9999})
-RARE = 0.2  # of the votes; a class with more of them is one
-MOST_NUMBERS = 50  # classes; 99 may be one of many numbers
-MISSPELT_SHARE = 0.1  # of the votes for the right spelling
+# of the votes; a class with more of them is one
+RARE = 0.2
+# classes; 99 may be one of many numbers
+MOST_NUMBERS = 50
+# of the votes for the right spelling
+MISSPELT_SHARE = 0.1
 SHORTEST_WORD, MOST_WORDS = 5, 200
 MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
-SHORT_DATE = re.compile(rf"\d{{1,2}}[-. ]{MONTH}|{MONTH}[-. ]\d{{2}}", re.I)  # Excel makes them of 1-2
-DATE = re.compile(rf"{SHORT_DATE.pattern}|\d{{4}}-\d\d-\d\d([ T]00:00(:00)?)?|\d{{1,2}}/\d{{1,2}}/\d{{4}}", re.I)
+# Excel makes them of 1-2
+SHORT_DATE = re.compile(rf"\d{{1,2}}[-. ]{MONTH}|{MONTH}[-. ]\d{{2}}", re.I)
+DATE = re.compile(
+    rf"{SHORT_DATE.pattern}|\d{{4}}-\d\d-\d\d([ T]00:00(:00)?)?|\d{{1,2}}/\d{{1,2}}/\d{{4}}", re.I
+)
 
 
-def find_doubtful_labels(labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool = False) -> list[Finding]:
-    """Report rare classes that may mean "no vote", and dates among labels; `no_vote` has the words that do mean it."""
+def find_doubtful_labels(
+    labels: Mapping[str, int], no_vote: Mapping[str, int], is_wide: bool = False
+) -> list[Finding]:
+    """Report rare classes that may mean "no vote", and dates among labels; `no_vote` has the words
+    that do mean it.
+    """
     findings, total = [], max(sum(labels.values()), 1)
     rare = [label for label, count in labels.items() if 0 < count <= RARE * total]
     words = [label for label in rare if NO_ANSWER.fullmatch(label.strip())]
     integers = {label: int(label) for label in labels if INTEGER.fullmatch(label.strip())}
     others = [label for label in labels if label not in words]
-    numbers = [integers[label] for label in others if integers.get(label, -1) not in (-1, *SENTINELS)]
+    numbers = [
+        integers[label] for label in others if integers.get(label, -1) not in (-1, *SENTINELS)
+    ]
     if len(numbers) + 2 >= len(others) and 1 < len(numbers) <= MOST_NUMBERS and min(numbers) >= 0:
-        suspects = {*(number for number in SENTINELS if abs(number) > 3 * max(numbers)), *([] if is_wide else [-1])}
+        suspects = {
+            *(number for number in SENTINELS if abs(number) > 3 * max(numbers)),
+            *([] if is_wide else [-1]),
+        }
         words += [label for label in rare if integers.get(label) in suspects]
     if words:
         text = ", ".join(f"{word} ({labels[word]:,})" for word in words)
         given = [*words, *(word for word in no_vote if word.strip())]
-        remedy = use('if they mean "no vote"' if len(words) > 1 else 'if it means "no vote"', missing=given)
+        remedy = use(
+            'if they mean "no vote"' if len(words) > 1 else 'if it means "no vote"', missing=given
+        )
         are = "labels {} are read as classes" if len(words) > 1 else "label {} is read as a class"
         findings.append(Finding("no answer", f"the {are.format(text)}", (remedy,)))
     texts = {label.strip().casefold() for label in labels}
     words = sorted(text for text in texts if not INTEGER.fullmatch(text))
-    if {"0", "1"} <= texts and words and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words):
-        text = f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be written in two ways"
-        findings.append(Finding("spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)))
+    if (
+        {"0", "1"} <= texts
+        and words
+        and {"yes", "no", "true", "false", "zero", "one"}.issuperset(words)
+    ):
+        text = (
+            f"the labels {', '.join(words)} stand beside 0 and 1, so that a class seems to be"
+            " written in two ways"
+        )
+        findings.append(
+            Finding(
+                "spellings", text, (use(alias=Placeholder("FILE"), text="to say what they mean"),)
+            )
+        )
     words = [label for label in labels if len(label) >= SHORTEST_WORD and label.isalpha()]
-    misspelt = []  # rare words that are one letter, behind the first, away from a frequent one
+    # rare words that are one letter, behind the first, away from a frequent one
+    misspelt = []
     for wrong, right in product(words, words) if len(labels) <= MOST_WORDS else ():
-        if not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right] or abs(len(wrong) - len(right)) > 1:
+        if (
+            not 0 < labels[wrong] <= MISSPELT_SHARE * labels[right]
+            or abs(len(wrong) - len(right)) > 1
+        ):
             continue
-        n = next((n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), min(len(wrong), len(right)))
-        ends = {(wrong[n + 1 :], right[n:]), (wrong[n:], right[n + 1 :]), (wrong[n + 1 :], right[n + 1 :])}
+        n = next(
+            (n for n, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b),
+            min(len(wrong), len(right)),
+        )
+        ends = {
+            (wrong[n + 1 :], right[n:]),
+            (wrong[n:], right[n + 1 :]),
+            (wrong[n + 1 :], right[n + 1 :]),
+        }
         is_swapped = wrong[n : n + 2] == right[n : n + 2][::-1] and wrong[n + 2 :] == right[n + 2 :]
         if n and (is_swapped or any(end == other for end, other in ends)):
             misspelt.append(f"{wrong} ({labels[wrong]:,}) like {right} ({labels[right]:,})")
     if misspelt:
         text = ", ".join(misspelt[:5])
-        remedy = use("if they are misspelt", alias=Placeholder("FILE"), text="to say what they mean")
-        findings.append(Finding("misspelt", f"some rare labels look like others: {text}", (remedy,)))
+        remedy = use(
+            "if they are misspelt", alias=Placeholder("FILE"), text="to say what they mean"
+        )
+        findings.append(
+            Finding("misspelt", f"some rare labels look like others: {text}", (remedy,))
+        )
     if is_wide and "-1" in labels:
         remedy = use('if it means "no vote", as in label matrices of Snorkel', missing=[-1])
-        findings.append(Finding("minus one", f"the label -1 ({labels['-1']:,}) is read as a class", (remedy,)))
+        findings.append(
+            Finding("minus one", f"the label -1 ({labels['-1']:,}) is read as a class", (remedy,))
+        )
     dates = [label for label in labels if DATE.fullmatch(label.strip())]
-    if dates and (len(dates) < len(labels) or all(SHORT_DATE.fullmatch(label.strip()) for label in dates)):
-        text = ", ".join(f"{label} ({labels[label]:,})" for label in dates[:5]) + (", ..." if len(dates) > 5 else "")
-        text = f"labels look like dates: {text}; a spreadsheet may have made them of labels such as 1-2 or 3/4"
+    if dates and (
+        len(dates) < len(labels) or all(SHORT_DATE.fullmatch(label.strip()) for label in dates)
+    ):
+        text = ", ".join(f"{label} ({labels[label]:,})" for label in dates[:5]) + (
+            ", ..." if len(dates) > 5 else ""
+        )
+        text = (
+            f"labels look like dates: {text}; a spreadsheet may have made them of labels such as"
+            " 1-2 or 3/4"
+        )
         remedy = use(alias=Placeholder("FILE"), text="to say what they mean")
         findings.append(Finding("dates", text, (remedy,)))
     return findings
 
 
 SEPARATOR = re.compile(r"[;|,]")
-MANY_CLASSES = 20  # fewer are usual, even in few votes
-FEW_VOTES = 20  # that one annotator may cast to try things out
+# fewer are usual, even in few votes
+MANY_CLASSES = 20
+# that one annotator may cast to try things out
+FEW_VOTES = 20
 MANY_DISAGREEING, SHARE_DISAGREEING = 10, 0.01
-TIMES_MORE_ANNOTATORS = 3  # than tasks
-NAMES_EXAMINED = 200  # of tasks and annotators
+# than tasks
+TIMES_MORE_ANNOTATORS = 3
+# of tasks and annotators
+NAMES_EXAMINED = 200
 PERSON = re.compile(
-    r"(annotator|worker|rater|judge|user|coder|expert|ann|[arwu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I
+    r"(annotator|worker|rater|judge|user|coder|expert|ann|[arwu])[-_"
+    r" ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}",
+    re.I,
 )
 ITEM = re.compile(
-    r"(task|item|image|img|document|doc|question|text|sentence|sample|example|row|[tiq])[-_ ]?[0-9]+"
+    r"(task|item|image|img|document|doc|question|text|sentence|sample|example|row|[tiq])[-_"
+    r" ]?[0-9]+"
     r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
     re.I,
 )
 
 
 class Totals(NamedTuple):
-    """What `examine_votes` needs of votes that are spread over machines, under the names that annotations have."""
+    """What `examine_votes` needs of votes that are spread over machines, under the names that
+    annotations have.
+    """
 
     n_votes: int
     n_tasks: int
     n_annotators: int
     class_names: Sequence[Any]
     votes_per_class: NDArray[Any]
-    task_names: Sequence[Any]  # at most NAMES_EXAMINED
+    # at most NAMES_EXAMINED
+    task_names: Sequence[Any]
     annotator_names: Sequence[Any]
     counts: Counts
 
@@ -197,23 +299,33 @@ def examine_votes(votes: Annotations | Totals, repeated: Repeated = "first") -> 
     findings = []
     n_classes, n_votes, n_annotators = len(votes.class_names), votes.n_votes, votes.n_annotators
     if n_classes > MANY_CLASSES and n_classes * 2 > n_votes:
-        text = f"there are {n_classes:,} classes in {n_votes:,} votes; the labels look like free text or measurements"
+        text = (
+            f"there are {n_classes:,} classes in {n_votes:,} votes; the labels look like free text"
+            " or measurements"
+        )
         text += ", or another column holds the labels"
         findings.append(Finding("many classes", text, (use(label=NAME, text="to name it"),)))
-    names = list(map(text_of, votes.class_names))  # cat;dog, if both cat and dog occur elsewhere
+    # cat;dog, if both cat and dog occur elsewhere
+    names = list(map(text_of, votes.class_names))
     parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
     if any(len(labels) > 1 for labels in parts):
         occurs = Counter(part for labels in parts for part in set(labels))
-        are_known = [len(labels) > 1 and all(label and occurs[label] > 1 for label in labels) for labels in parts]
+        are_known = [
+            len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
+            for labels in parts
+        ]
         several = [code for code, is_several in enumerate(are_known) if is_several]
         if count := int(votes.votes_per_class[several].sum()):
-            text = f"{count:,} {'vote holds' if count == 1 else 'votes hold'} several labels, such as "
+            text = (
+                f"{count:,} {'vote holds' if count == 1 else 'votes hold'} several labels, such as "
+            )
             text += f"{names[several[0]]}, which is read as a class of its own"
             remedy = use("if annotators may choose several labels", multi=True)
             findings.append(Finding("several labels", text, (remedy,)))
     if n_annotators == 1 and n_votes >= FEW_VOTES:
         text = (
-            f"all {n_votes:,} votes are those of one annotator, {votes.annotator_names[0]}, so nothing can be compared"
+            f"all {n_votes:,} votes are those of one annotator, {votes.annotator_names[0]}, so"
+            " nothing can be compared"
         )
         remedy = use("if another column names the annotators", annotator=NAME)
         findings.append(Finding("one annotator", text, (remedy,)))
@@ -225,13 +337,24 @@ def examine_votes(votes: Annotations | Totals, repeated: Repeated = "first") -> 
         )
     )
     if n_annotators >= TIMES_MORE_ANNOTATORS * votes.n_tasks and seem_swapped:
-        text = f"there are {n_annotators:,} annotators, such as {votes.annotator_names[0]}, for {votes.n_tasks:,} tasks"
-        text = f"{text}, such as {votes.task_names[0]}; perhaps the columns of tasks and annotators are swapped"
-        findings.append(Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),)))
+        text = (
+            f"there are {n_annotators:,} annotators, such as {votes.annotator_names[0]}, for"
+            f" {votes.n_tasks:,} tasks"
+        )
+        text = (
+            f"{text}, such as {votes.task_names[0]}; perhaps the columns of tasks and annotators"
+            " are swapped"
+        )
+        findings.append(
+            Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),))
+        )
     # whoever chooses a rule for repeated votes knows of them
     disagreeing = votes.counts.disagreeing
     if repeated == "first" and disagreeing >= max(MANY_DISAGREEING, SHARE_DISAGREEING * n_votes):
-        text = f"{disagreeing:,} pairs of task and annotator have votes that disagree; perhaps ids of tasks or "
+        text = (
+            f"{disagreeing:,} pairs of task and annotator have votes that disagree; perhaps ids of"
+            " tasks or "
+        )
         text = f"{text}annotators are not unique, or several questions are in one table"
         remedy = use(repeated=Placeholder("RULE"), text="to say which votes count")
         findings.append(Finding("disagreeing", text, (remedy,)))

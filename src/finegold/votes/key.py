@@ -1,4 +1,6 @@
-"""Match known truths to the tasks and classes of votes. All comparisons of labels with truths use a `Key`."""
+"""Match known truths to the tasks and classes of votes. All comparisons of labels with truths use a
+`Key`.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ from finegold.votes.encoding import MISSING, Codes, Names, encode, match, text_o
 class Key:
     """Known truths as codes of the tasks and classes of some votes."""
 
-    # A class that nobody voted for gets a code after those of the other classes, so no label equals it.
+    # A class that nobody voted for gets a code after those of the other classes, so no label equals
+    # it.
 
-    codes: Codes  # [T] the true class of each task, MISSING where it is unknown
-    class_names: list[Any]  # the classes of the votes, then `n_new_classes` classes that nobody voted for
+    # [T] the true class of each task, MISSING where it is unknown
+    codes: Codes
+    # the classes of the votes, then `n_new_classes` classes that nobody voted for
+    class_names: list[Any]
     n_new_classes: int = 0
-    unmatched: list[Any] = field(default_factory=list)  # names of tasks that have a truth but no votes
+    # names of tasks that have a truth but no votes
+    unmatched: list[Any] = field(default_factory=list)
 
     @property
     def n_known(self) -> int:
@@ -42,7 +48,9 @@ class Key:
         return np.where(gold == MISSING, self.codes, np.int32(MISSING))
 
 
-def make_key(tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, class_names: Names) -> Key:
+def make_key(
+    tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, class_names: Names
+) -> Key:
     """Match truths, given as names, to the tasks and classes of some votes."""
     position = match(tasks, task_names)
     matched = np.flatnonzero(position != MISSING)

@@ -1,4 +1,6 @@
-"""What is a vote, which cells hold several labels, which spellings are one class, and which classes there are."""
+"""What is a vote, which cells hold several labels, which spellings are one class, and which classes
+there are.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,16 @@ from finegold.votes.hygiene import Finding, Groups
 
 # Which labels are votes?
 
-MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")  # beside null and blank; case-blind
+# beside null and blank; case-blind
+MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")
 
 
-def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]) -> Sequence[Any] | None:
-    """Return the words that mean "no vote", or None for the usual ones. A label that the user names is none of them."""
+def missing_words(
+    missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]
+) -> Sequence[Any] | None:
+    """Return the words that mean "no vote", or None for the usual ones. A label that the user names
+    is none of them.
+    """
     if keep_missing and missing is not None:
         remedies = [leave_out("missing"), leave_out("keep_missing")]
         raise InputError("missing and keep_missing contradict each other", remedies=remedies)
@@ -41,13 +48,19 @@ def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Ite
 
 
 def fold_words(missing: Iterable[Any] | None) -> frozenset[str]:
-    """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual ones."""
-    return frozenset(text_of(word).strip().casefold() for word in (MISSING_LABELS if missing is None else missing))
+    """Return words that mean "no vote" as `is_missing` compares them; None stands for the usual
+    ones.
+    """
+    return frozenset(
+        text_of(word).strip().casefold()
+        for word in (MISSING_LABELS if missing is None else missing)
+    )
 
 
 def is_missing(label: Any, words: frozenset[str] = frozenset()) -> bool:
     """Null, NaN, blank, or one of the words that mean "no vote"."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:  # pandas' nulls, NaN
+    # pandas' nulls, NaN
+    if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
         return True
     text = text_of(label).strip().casefold()
     return not text or text in words
@@ -61,17 +74,28 @@ def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
 
 
 def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
-    """Return how often each word occurs among the cells that is not among the votes; blank is not a word."""
+    """Return how often each word occurs among the cells that is not among the votes; blank is not a
+    word.
+    """
     kept = set(map(text_of, votes.names))
-    words = {code: text_of(name) for code, name in enumerate(cells.names) if not encoding.is_blank(name)}
-    return {word: int(np.count_nonzero(cells.codes == code)) for code, word in words.items() if word not in kept}
+    words = {
+        code: text_of(name) for code, name in enumerate(cells.names) if not encoding.is_blank(name)
+    }
+    return {
+        word: int(np.count_nonzero(cells.codes == code))
+        for code, word in words.items()
+        if word not in kept
+    }
 
 
 # Which cells hold sets of labels, and which options do they hold?
 
-NOTHING = "[]"  # the annotator saw the task and chose no option
-SEPARATORS = (";", "|", ",")  # the first one that occurs separates the options of a column
-CLEAR_SEPARATORS = (";", "|")  # commas occur in ordinary labels, such as Paris, Texas
+# the annotator saw the task and chose no option
+NOTHING = "[]"
+# the first one that occurs separates the options of a column
+SEPARATORS = (";", "|", ",")
+# commas occur in ordinary labels, such as Paris, Texas
+CLEAR_SEPARATORS = (";", "|")
 
 
 def as_cell(options: Iterable[Any]) -> str:
@@ -97,13 +121,18 @@ def known_options(cell: str, known: set[str]) -> list[str]:
     if cell.strip() in known:
         return [cell.strip()]
     splits = [options_of(cell, mark) for mark in SEPARATORS]
-    return next((options for options in splits if known.issuperset(options)), options_of(cell, separator_of([cell])))
+    return next(
+        (options for options in splits if known.issuperset(options)),
+        options_of(cell, separator_of([cell])),
+    )
 
 
 def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: bool = False) -> bool:
-    """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or | in most votes."""
-    # An export writes | between the labels of one answer, so one such answer is enough if any of its labels occurs
-    # again.
+    """Return whether distinct cells, which occur so often, are sets: lists, or options with ; or |
+    in most votes.
+    """
+    # An export writes | between the labels of one answer, so one such answer is enough if any of
+    # its labels occurs again.
     if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
         return False
     separator = separator_of(cells)
@@ -122,40 +151,54 @@ def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: boo
 def _recurring(parts: list[list[str]]) -> NDArray[np.float64]:
     """Return the share of each cell's options that occur in another cell, too."""
     occurs = Counter(option for some in parts for option in some)
-    return np.array([sum(occurs[option] > 1 for option in some) / max(len(some), 1) for some in parts])
+    return np.array(
+        [sum(occurs[option] > 1 for option in some) / max(len(some), 1) for some in parts]
+    )
 
 
 def _listed(cell: str) -> list[str] | None:
-    """Return the items of a list or set such as ["a", "b"] or {'a', 'b'}, or None for any other text."""
+    """Return the items of a list or set such as ["a", "b"] or {'a', 'b'}, or None for any other
+    text.
+    """
     text = cell.strip()
     if not text.startswith(("[", "{")) or not text.endswith(("]", "}")):
         return None
-    for parse in (json.loads, ast.literal_eval):  # JSON, or a Python literal, which runs nothing
+    # JSON, or a Python literal, which runs nothing
+    for parse in (json.loads, ast.literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             items = parse(text)
-            is_plain = isinstance(items, list | set) and all(isinstance(item, str | int | float) for item in items)
+            is_plain = isinstance(items, list | set) and all(
+                isinstance(item, str | int | float) for item in items
+            )
             return [text_of(item) for item in items] if is_plain else None
     return None
 
 
 # Which spellings are one class?
 
-HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\u00ad\u200b-\u200f\u2060\ufeff]")  # characters that nobody sees
-AROUND = " _.,;:!%()[]{}\"'`´‘’“”„«»"  # marks that change no label
-SHORTEST_ACCENTED = 3  # letters; a and ä are two labels, cafe and café one
+# characters that nobody sees
+HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\u00ad\u200b-\u200f\u2060\ufeff]")
+# marks that change no label
+AROUND = " _.,;:!%()[]{}\"'`´‘’“”„«»"
+# letters; a and ä are two labels, cafe and café one
+SHORTEST_ACCENTED = 3
 ACCENT = re.compile(r"([a-z])[\u0300-\u036f]+")
-BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")  # of two words: very_good, very-good
-CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")  # look like Latin letters
+# of two words: very_good, very-good
+BETWEEN = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
+# look like Latin letters
+CYRILLIC = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456", "aeopcyxi")
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
-KEPT_GROUPS, KEPT_SPELLINGS = 100, 50  # with the votes, for reports and the studio
+# with the votes, for reports and the studio
+KEPT_GROUPS, KEPT_SPELLINGS = 100, 50
 
 
 class Alias(NamedTuple):
     """The class that each spelling means."""
 
     class_of: dict[str, Any]
-    header: tuple[str, Any] | None = None  # of a table: an alias, too, if such a label occurs
+    # of a table: an alias, too, if such a label occurs
+    header: tuple[str, Any] | None = None
 
 
 class Spellings(NamedTuple):
@@ -163,7 +206,8 @@ class Spellings(NamedTuple):
 
     labels: Coded
     truths: list[Any]
-    counts: NDArray[np.int64] | None = None  # of votes of each code of the labels; by default 1
+    # of votes of each code of the labels; by default 1
+    counts: NDArray[np.int64] | None = None
 
     def known(self) -> dict[str, Any]:
         """Every label and truth by its text."""
@@ -182,46 +226,75 @@ class Spellings(NamedTuple):
         names = [new.get(text_of(name), name) for name in self.labels.names]
         truths = [new.get(text_of(truth), truth) for truth in self.truths]
         coded = encoding.encode_series(self.labels.names.of(names))
-        return Spellings(Coded(encoding.renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
+        return Spellings(
+            Coded(encoding.renumber(self.labels.codes, coded.codes), coded.names),
+            truths,
+            self.counts,
+        )
 
 
 def unify(
-    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool = False, alias: Alias | None = None
+    spellings: Spellings,
+    classes: Sequence[Any] | None,
+    normalise: bool = False,
+    alias: Alias | None = None,
 ) -> tuple[Spellings, list[Finding]]:
     """Replace labels by the alias, and merge numbers that differ in format only."""
-    # Other spellings of one class are merged if `normalise` is true; otherwise a finding shows them.
+    # Other spellings of one class are merged if `normalise` is true; otherwise a finding shows
+    # them.
     findings: list[Finding] = []
     if alias is not None:
         known, class_of = spellings.known(), dict(alias.class_of)
         if alias.header is not None:
             class_of.setdefault(*alias.header)
         if known and class_of and not known.keys() & class_of.keys():
-            text = f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels"
+            text = (
+                f"none of the {len(alias.class_of):,} spellings of the alias occurs among the"
+                " labels"
+            )
             sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
             findings.append(Finding("alias", f"{text}: {sides}; check that they are written alike"))
-        new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
+        new = {
+            text: known.get(text_of(name), name) for text, name in class_of.items() if text in known
+        }
         findings += _merged_findings(new, spellings.frequency())
         spellings = spellings.renamed(new)
-    if spellings.labels.names.values.dtype.is_integer() and not spellings.truths and classes is None:
+    if (
+        spellings.labels.names.values.dtype.is_integer()
+        and not spellings.truths
+        and classes is None
+    ):
         return spellings, findings
-    if spellings.truths:  # a truth that matches a label becomes that label: False for "False"
-        values, matches = to_list(spellings.labels.names), match(spellings.truths, spellings.labels.names).tolist()
+    # a truth that matches a label becomes that label: False for "False"
+    if spellings.truths:
+        values, matches = (
+            to_list(spellings.labels.names),
+            match(spellings.truths, spellings.labels.names).tolist(),
+        )
         pairs = zip(spellings.truths, matches, strict=True)
-        spellings = spellings._replace(truths=[truth if code == MISSING else values[code] for truth, code in pairs])
+        spellings = spellings._replace(
+            truths=[truth if code == MISSING else values[code] for truth, code in pairs]
+        )
     given = [] if classes is None else list(map(text_of, listed_classes(classes)))
     known = spellings.known()
     numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
     is_merged = None not in numbers.values() and _group_by(numbers, lambda text: str(numbers[text]))
-    if is_merged and len(set(map(_key, given))) == len(given):  # 1, 01 and 1.0 are one if everything is a number
+    # 1, 01 and 1.0 are one if everything is a number
+    if is_merged and len(set(map(_key, given))) == len(given):
         written = {_key(text): text for text in given}
         forms = {text: written.get(_key(text), str(numbers[text])) for text in known}
         counts = spellings.frequency()
         changed, merged = _merged_into(forms, counts)
-        shown = [f"{name} = {_list_groups([group], counts)}" for name, group in list(changed.items())[:SHOWN_GROUPS]]
+        shown = [
+            f"{name} = {_list_groups([group], counts)}"
+            for name, group in list(changed.items())[:SHOWN_GROUPS]
+        ]
         more = ", ..." if len(changed) > SHOWN_GROUPS else ""
         text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
         findings.append(Finding("merged", text, groups=merged))
-        spellings = spellings.renamed({text: known.get(number, number) for text, number in forms.items()})
+        spellings = spellings.renamed(
+            {text: known.get(number, number) for text, number in forms.items()}
+        )
         known = spellings.known()
     groups = _group_by([*known, *given], _key)
     if not groups or (given and not normalise):
@@ -229,26 +302,36 @@ def unify(
     counts = spellings.frequency()
     if not normalise:
         return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
-    new = {}  # spellings become a class that the user names, or the most frequent one
+    # spellings become a class that the user names, or the most frequent one
+    new = {}
     for group in groups:
         best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
         new |= {text: known.get(best, best) for text in group}
     return spellings.renamed(new), [*findings, *_merged_findings(new, counts)]
 
 
-def as_classes(truths: list[Any], classes: Any, normalise: bool, alias: Mapping[str, Any]) -> list[Any]:
-    """Write truths as the classes are written: 1 for 1.0 if every class is a number, and Cat as cat if `normalise`."""
+def as_classes(
+    truths: list[Any], classes: Any, normalise: bool, alias: Mapping[str, Any]
+) -> list[Any]:
+    """Write truths as the classes are written: 1 for 1.0 if every class is a number, and Cat as cat
+    if `normalise`.
+    """
     truths = [alias.get(text_of(truth), truth) for truth in truths]
     written = {_number(text_of(name)): name for name in to_list(classes)}
     if None not in written:
         return [written.get(_number(text_of(truth).strip()), truth) for truth in truths]
     known = {text_of(name) for name in to_list(classes)}
     by_key = {_key(text_of(name)): name for name in to_list(classes)} if normalise else {}
-    return [truth if text_of(truth) in known else by_key.get(_key(text_of(truth)), truth) for truth in truths]
+    return [
+        truth if text_of(truth) in known else by_key.get(_key(text_of(truth)), truth)
+        for truth in truths
+    ]
 
 
 def spelled_alike(labels: Iterable[Any], classes: Iterable[Any]) -> dict[str, Any]:
-    """Return the class of each label by its text: one of the classes, or the first label that looks like it."""
+    """Return the class of each label by its text: one of the classes, or the first label that looks
+    like it.
+    """
     exact = {text_of(name): name for name in classes}
     by_key = {_key(text): name for text, name in reversed(exact.items())}
     return {
@@ -282,12 +365,14 @@ def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]
 def _key(text: str) -> str:
     """Return the text without what people and programs write in several ways."""
     plain = html.unescape(text)
-    with suppress(UnicodeError):  # UTF-8 that was read as Western text: cafÃ©
+    # UTF-8 that was read as Western text: cafÃ©
+    with suppress(UnicodeError):
         plain = plain.encode("cp1252").decode("utf-8")
     plain = unicodedata.normalize("NFKD", HIDDEN.sub("", plain)).casefold()
     plain = ACCENT.sub(r"\1", plain) if len(plain) > SHORTEST_ACCENTED else plain
     plain = " ".join(unicodedata.normalize("NFC", plain.translate(CYRILLIC)).split())
-    bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain  # the sign and the dot of a number stay
+    # the sign and the dot of a number stay
+    bare = BETWEEN.sub(" ", plain.strip(AROUND)) or plain
     return _number(plain) or _number(bare) or bare
 
 
@@ -304,7 +389,9 @@ def _look_alike_finding(groups: list[list[str]], counts: dict[str, int], n_class
     n_alike = n_classes - sum(len(group) - 1 for group in groups)
     ordered = [sorted(group, key=lambda text: -counts.get(text, 0)) for group in groups]
     text = f"{n_classes:,} classes look like {n_alike:,}: {_list_groups(ordered, counts)}"
-    return Finding("spellings", text, (use(normalise=True, text="to merge them"),), _count(ordered, counts))
+    return Finding(
+        "spellings", text, (use(normalise=True, text="to merge them"),), _count(ordered, counts)
+    )
 
 
 def _merged_findings(new: dict[str, Any], counts: dict[str, int]) -> list[Finding]:
@@ -314,8 +401,12 @@ def _merged_findings(new: dict[str, Any], counts: dict[str, int]) -> list[Findin
     return [Finding("merged", text, groups=groups, is_silent=True)] if changed else []
 
 
-def _merged_into(new: dict[str, str], counts: dict[str, int]) -> tuple[dict[str, list[str]], Groups]:
-    """Return the spellings that became each class, for classes that have others than their own, and their counts."""
+def _merged_into(
+    new: dict[str, str], counts: dict[str, int]
+) -> tuple[dict[str, list[str]], Groups]:
+    """Return the spellings that became each class, for classes that have others than their own, and
+    their counts.
+    """
     groups = defaultdict(list)
     for text, name in sorted(new.items()):
         groups[name].append(text)
@@ -325,14 +416,18 @@ def _merged_into(new: dict[str, str], counts: dict[str, int]) -> tuple[dict[str,
 
 
 def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
-    return [[(text, counts.get(text)) for text in group[:KEPT_SPELLINGS]] for group in groups[:KEPT_GROUPS]]
+    return [
+        [(text, counts.get(text)) for text in group[:KEPT_SPELLINGS]]
+        for group in groups[:KEPT_GROUPS]
+    ]
 
 
 def _list_groups(groups: list[list[str]], counts: dict[str, int]) -> str:
     """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
     shown = [
         " = ".join(
-            f"{visible(text)} ({f'{counts[text]:,}' if text in counts else 'gold'})" for text in group[:SHOWN_SPELLINGS]
+            f"{visible(text)} ({f'{counts[text]:,}' if text in counts else 'gold'})"
+            for text in group[:SHOWN_SPELLINGS]
         )
         + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
         for group in groups[:SHOWN_GROUPS]
@@ -347,13 +442,20 @@ def visible(text: str) -> str:
 
 # Which ids are one?
 
-ODD_ID = r"[^a-z0-9_.:/@-]|^-?0[0-9]|^[0-9]+\.0*$"  # no other ids look alike
-MOST_SWAPPED = 0.2  # of the votes; there are more where people judge each other
-MOST_REPEATED = 0.05  # of the votes on ids that look alike; if merging repeats more, they are different ids
+# no other ids look alike
+ODD_ID = r"[^a-z0-9_.:/@-]|^-?0[0-9]|^[0-9]+\.0*$"
+# of the votes; there are more where people judge each other
+MOST_SWAPPED = 0.2
+# of the votes on ids that look alike; if merging repeats more, they are different ids
+MOST_REPEATED = 0.05
 
 
-def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -> tuple[Coded, Coded, list[Finding]]:
-    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise report them."""
+def unify_ids(
+    tasks: Coded, annotators: Coded, normalise: bool, is_text: bool
+) -> tuple[Coded, Coded, list[Finding]]:
+    """Merge ids that differ only in spaces, case or number form if `normalise` is true; otherwise
+    report them.
+    """
     # Ids that differ in more than spaces are left as they are if merging them would repeat votes.
     findings: list[Finding] = []
     unified = {"task": tasks, "annotator": annotators}
@@ -368,55 +470,94 @@ def unify_ids(tasks: Coded, annotators: Coded, normalise: bool, is_text: bool) -
             continue
         shortened = odd.filter(odd.str.contains(r"^[0-9](\.[0-9]+)?E\+[0-9]{2,}$"))
         if 0 < len(shortened) < len(texts):
-            text = f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut short, such as"
-            text = f"{text} {shortened[0]}: ids that differed may be one now; export them again as text"
+            text = (
+                f"{len(shortened):,} {role} ids look like long numbers that a spreadsheet cut"
+                " short, such as"
+            )
+            text = (
+                f"{text} {shortened[0]}: ids that differed may be one now; export them again as"
+                " text"
+            )
             findings.append(Finding("ids", text))
         if not (groups := _alike_ids(texts, coded, unified[other])):
             continue
         n_alike = len(texts) - sum(map(len, groups)) + len(groups)
         if normalise:
             new = {code: group[0] for group in groups for code in group}
-            merged = encoding.encode_series(coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))]))
+            merged = encoding.encode_series(
+                coded.names.of([texts[new.get(n, n)].strip() for n in range(len(texts))])
+            )
             coded = Coded(encoding.renumber(coded.codes, merged.codes), merged.names)
             unified[role] = encoding.integer_names(coded) if is_text else coded
-        text = f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'} {n_alike:,}"
+        text = (
+            f"{len(texts):,} {role} ids {'were merged into' if normalise else 'look like'}"
+            f" {n_alike:,}"
+        )
         if pairs := [group for group in groups if len(group) > 1]:
-            shown = [" = ".join(f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS]) for group in pairs[:SHOWN_GROUPS]]
+            shown = [
+                " = ".join(f'"{texts[n]}"' for n in group[:SHOWN_SPELLINGS])
+                for group in pairs[:SHOWN_GROUPS]
+            ]
             text = f"{text}: {', '.join(shown)}{', ...' if len(pairs) > SHOWN_GROUPS else ''}"
-            findings.append(Finding("ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise))
+            findings.append(
+                Finding(
+                    "ids", text, (use(normalise=True, text="to merge them"),), is_silent=normalise
+                )
+            )
     if all(coded.names.values.dtype == pl.String for coded in unified.values()):
         items, people = tasks.names.values, annotators.names.values
         if shared := items.filter(items.is_in(people.implode())).to_list():
             as_task, as_person = (
-                np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[match(shared, coded.names)]
+                np.bincount(coded.codes[coded.codes != MISSING], minlength=len(coded.names))[
+                    match(shared, coded.names)
+                ]
                 for coded in (tasks, annotators)
             )
-            if 0 < (n := int(np.minimum(as_task, as_person).sum())) < MOST_SWAPPED * len(tasks.codes):
-                text = f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
-                findings.append(Finding("swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"))
+            if (
+                0
+                < (n := int(np.minimum(as_task, as_person).sum()))
+                < MOST_SWAPPED * len(tasks.codes)
+            ):
+                text = (
+                    f"{len(shared):,} ids are those of tasks and of annotators, such as {shared[0]}"
+                )
+                findings.append(
+                    Finding(
+                        "swapped", f"{text}; perhaps the columns are swapped in some of {n:,} rows"
+                    )
+                )
     return unified["task"], unified["annotator"], findings
 
 
 def match_ids(values: Sequence[Any], names: Names, normalise: bool) -> Codes:
-    """Return the code of each id, as `match` does; under `normalise`, ids that look like one name match it, too."""
+    """Return the code of each id, as `match` does; under `normalise`, ids that look like one name
+    match it, too.
+    """
     codes = match(values, names)
     if normalise and (codes == MISSING).any():
         by_key = {_id_key(text_of(name)): code for code, name in enumerate(to_list(names))}
         lost = np.flatnonzero(codes == MISSING)
-        codes[lost] = [by_key.get(_id_key(text_of(values[place])), MISSING) for place in lost.tolist()]
+        codes[lost] = [
+            by_key.get(_id_key(text_of(values[place])), MISSING) for place in lost.tolist()
+        ]
     return codes
 
 
 def _id_key(text: str) -> str:
-    plain = " ".join(HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split()).strip("'\"")
+    plain = " ".join(HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split()).strip(
+        "'\""
+    )
     return _number(plain) or plain
 
 
 def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
-    """Return the codes of ids that look alike, the best form first; and those of ids with spaces around them."""
+    """Return the codes of ids that look alike, the best form first; and those of ids with spaces
+    around them.
+    """
     rough = texts.str.replace_all(rf"{HIDDEN.pattern}|^\s*['\"]|['\"]\s*$", "").str.strip_chars()
     rough = rough.str.replace_all(r"\s+", " ").str.to_lowercase()
-    rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")  # what the key does, for all at once
+    # what the key does, for all at once
+    rough = rough.str.replace(r"^\+?0*(\d+?)(\.0*)?$", "$1")
     has_spaces = (texts.str.len_bytes() != texts.str.strip_chars().str.len_bytes()).to_numpy()
     if rough.n_unique() == len(rough) and not has_spaces.any():
         return []
@@ -433,15 +574,22 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
     code, who = coded.codes[voted].astype(np.int64), other.codes[voted]
     n_pairs = len(np.unique(code * len(other.names) + who))
     repeated = n_pairs - len(np.unique(group_of[code] * len(other.names) + who))
-    if repeated > MOST_REPEATED * n_pairs:  # only spaces never tell ids apart
+    # only spaces never tell ids apart
+    if repeated > MOST_REPEATED * n_pairs:
         by_spaces: dict[str, list[int]] = defaultdict(list)
         for codes in groups.values():
             for each in codes:
                 by_spaces[" ".join(texts[each].split())].append(each)
-        groups = {key: codes for key, codes in by_spaces.items() if len(codes) > 1 or has_spaces[codes[0]]}
+        groups = {
+            key: codes for key, codes in by_spaces.items() if len(codes) > 1 or has_spaces[codes[0]]
+        }
 
     def rank(code: int) -> tuple[bool, bool, int]:
-        return bool(has_spaces[code]), _number(texts[code]) not in (None, texts[code]), -int(counts[code])
+        return (
+            bool(has_spaces[code]),
+            _number(texts[code]) not in (None, texts[code]),
+            -int(counts[code]),
+        )
 
     return [sorted(codes, key=rank) for codes in groups.values()]
 
@@ -450,30 +598,54 @@ def _alike_ids(texts: pl.Series, coded: Coded, other: Coded) -> list[list[int]]:
 
 
 def encode_classes(
-    labels: Coded, truths: list[Any], classes: Sequence[Any] | None, is_text: bool, where: Callable[[int], str]
+    labels: Coded,
+    truths: list[Any],
+    classes: Sequence[Any] | None,
+    is_text: bool,
+    where: Callable[[int], str],
 ) -> tuple[Codes, Codes, Names]:
-    """Return labels and truths as codes of classes, and these: those given, else all labels and truths, sorted."""
+    """Return labels and truths as codes of classes, and these: those given, else all labels and
+    truths, sorted.
+    """
     known = labels.names.to_list()
     if classes is None:
         unseen = match(truths, labels.names) == MISSING if truths else []
-        new = list({text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}.values())
+        new = list(
+            {
+                text_of(truth): truth
+                for truth, is_new in zip(truths, unseen, strict=True)
+                if is_new
+            }.values()
+        )
         if new:
             both = known + [_same_type(value, known) for value in new]
             if len({isinstance(value, str) for value in both}) > 1:
-                problem = f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types"
+                problem = (
+                    f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have"
+                    " different types"
+                )
                 raise InputError(f"{problem}; write both in the same way")
             coded = encoding.encode_series(labels.names.of(both))
             labels = Coded(encoding.renumber(labels.codes, coded.codes[: len(known)]), coded.names)
         if is_text:
             labels = encoding.integer_names(labels)
-        return labels.codes, match(truths, labels.names) if truths else np.empty(0, np.int32), labels.names
+        return (
+            labels.codes,
+            match(truths, labels.names) if truths else np.empty(0, np.int32),
+            labels.names,
+        )
     listing = listed_classes(classes)
     if not listing or len({text_of(name) for name in listing}) < len(listing):
         raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
 
     def refuse(what: str, label: Any, place: str = "") -> None:
-        remedies = [use(text="correct it"), use(classes=Placeholder("A,B,C"), text="with this label, too")]
-        raise InputError(f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies)
+        remedies = [
+            use(text="correct it"),
+            use(classes=Placeholder("A,B,C"), text="with this label, too"),
+        ]
+        raise InputError(
+            f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies
+        )
 
     given = encoding.as_column(listing)
     class_of = match(known, given)
@@ -492,7 +664,9 @@ def encode_classes(
 
 
 def _same_type(value: Any, known: list[Any]) -> Any:
-    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
+    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5
+    and 6.
+    """
     if all(isinstance(name, str) for name in known):
         return text_of(value)
     are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)

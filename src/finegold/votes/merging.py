@@ -32,8 +32,10 @@ class Merged(NamedTuple):
     votes: Annotations
     tasks: Joined
     annotators: Joined
-    touched: NDArray[np.int64]  # tasks that have new votes
-    added: int  # the number of votes that were added, without repeated votes that were left out
+    # tasks that have new votes
+    touched: NDArray[np.int64]
+    # the number of votes that were added, without repeated votes that were left out
+    added: int
 
 
 class Piece(NamedTuple):
@@ -48,19 +50,25 @@ class Piece(NamedTuple):
 def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Merged:
     """Return the votes of both sets. Of repeated votes, those of `old` are the first."""
     tasks, annotators, classes = (
-        join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names", "class_names")
+        join_names(getattr(old, name), getattr(new, name))
+        for name in ("task_names", "annotator_names", "class_names")
     )
-    old, new = _with_classes(old, classes.names, classes.old), _with_classes(new, classes.names, classes.new)
+    old, new = (
+        _with_classes(old, classes.names, classes.old),
+        _with_classes(new, classes.names, classes.new),
+    )
     has_new = np.zeros(len(tasks.names), np.bool_)
     has_new[tasks.new] = True
-    again = np.flatnonzero(has_new[tasks.old])  # old and new votes of the tasks with new votes are sorted
+    # old and new votes of the tasks with new votes are sorted
+    again = np.flatnonzero(has_new[tasks.old])
     before = stitch([Piece(old, again, np.arange(len(again)), annotators.old)], len(again)).votes()
     task, annotator, label = new.votes()
     fresh = Annotations.from_codes(
         np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
         np.concatenate([before[1], annotators.new[annotator]]),
         np.concatenate([before[2], label]),
-        np.arange(len(tasks.names)),  # the names are codes
+        # the names are codes
+        np.arange(len(tasks.names)),
         np.arange(len(annotators.names)),
         old.class_names,
         repeated=repeated,
@@ -69,7 +77,12 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
     rest = np.flatnonzero(~has_new[tasks.old])
     pieces = [
         Piece(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
-        Piece(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
+        Piece(
+            fresh,
+            np.arange(fresh.n_tasks),
+            touched,
+            np.asarray(fresh.annotator_names, dtype=np.int32),
+        ),
     ]
     gold = np.full(len(tasks.names), MISSING, np.int32)
     gold[tasks.old] = old.gold
@@ -89,19 +102,24 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         code = old_code[touched]
         n_before = old.cell_ptr[old.task_ptr[code + 1]] - old.cell_ptr[old.task_ptr[code]]
         touched = touched[
-            (code == MISSING) | (fresh.votes_per_task != n_before) | (votes.gold[touched] != old.gold[code])
+            (code == MISSING)
+            | (fresh.votes_per_task != n_before)
+            | (votes.gold[touched] != old.gold[code])
         ]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
 
 
 def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Annotations:
-    """Return the answers of both, if votes are sets of labels. If somebody answered a task twice, one answer counts."""
+    """Return the answers of both, if votes are sets of labels. If somebody answered a task twice,
+    one answer counts.
+    """
     # With `repeated="all"`, both answers together are one.
     if repeated not in ("first", "last", "all"):
         remedies = [use(repeated="last"), use(repeated="all", text="to join both")]
         raise InputError("sets of labels have no majority of two answers", remedies=remedies)
     tasks, annotators = (
-        join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names")
+        join_names(getattr(old, name), getattr(new, name))
+        for name in ("task_names", "annotator_names")
     )
     options = join_names(old.class_names[: old.n_classes - 1], new.class_names[: new.n_classes - 1])
     names = old.class_names.of([*options.names, ""])
@@ -119,7 +137,9 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
     elif repeated == "last":
         parts[0] = parts[0][:, ~np.isin(pairs[0], pairs[1])]
     task, annotator, code = np.unique(np.concatenate(parts, axis=1), axis=1).astype(np.int32)
-    votes = Annotations.from_codes(task, annotator, code, tasks.names, annotators.names, names, repeated="all")
+    votes = Annotations.from_codes(
+        task, annotator, code, tasks.names, annotators.names, names, repeated="all"
+    )
     gold, gold_sets = _join_gold_sets(old, new, tasks, options)
     left_out = _what_was_left_out(old, new, tasks.names, annotators.names, 0)
     return replace(votes, gold=gold, gold_sets=gold_sets, multi=True, **left_out)
@@ -127,7 +147,10 @@ def merge_sets(old: Annotations, new: Annotations, repeated: Repeated = "first")
 
 def add_gold_sets(old: Annotations, new: Annotations) -> Annotations:
     """Return the votes with the known sets of both, which have the same tasks and options."""
-    tasks, options = np.arange(old.n_tasks, dtype=np.int32), np.arange(old.n_classes - 1, dtype=np.int32)
+    tasks, options = (
+        np.arange(old.n_tasks, dtype=np.int32),
+        np.arange(old.n_classes - 1, dtype=np.int32),
+    )
     same = Joined(old.task_names, tasks, tasks), Joined(old.class_names, options, options)
     gold, gold_sets = _join_gold_sets(old, new, *same)
     return replace(old, gold=gold, gold_sets=gold_sets, counts=new.counts)
@@ -140,7 +163,10 @@ def _join_gold_sets(
     known: dict[int, tuple[int, ...]] = {}
     for votes, task_of, option_of in ((old, tasks.old, options.old), (new, tasks.new, options.new)):
         sets = [tuple(sorted(option_of[list(codes)].tolist())) for codes in votes.gold_sets]
-        known |= {int(task_of[task]): sets[votes.gold[task]] for task in np.flatnonzero(votes.gold != MISSING)}
+        known |= {
+            int(task_of[task]): sets[votes.gold[task]]
+            for task in np.flatnonzero(votes.gold != MISSING)
+        }
     distinct = {codes: number for number, codes in enumerate(sorted(set(known.values())))}
     gold = np.full(len(tasks.names), MISSING, np.int32)
     gold[list(known)] = [distinct[codes] for codes in known.values()]
@@ -148,16 +174,25 @@ def _join_gold_sets(
 
 
 def join_names(old: Names, new: Names) -> Joined:
-    """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones."""
-    # Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
+    """Join the names. They are sorted if the old ones are; otherwise the new names come after the
+    old ones.
+    """
+    # Names that are written in the same way are the same: 7 in one file is "7" in another. Old
+    # names keep their order.
     position = _positions(new, old)
     extra = np.flatnonzero(position == MISSING)
     if not extra.size:
         return Joined(old, np.arange(len(old), dtype=np.int32), position)
     numbers, more = _as_integers(old), _as_integers(new[extra])
-    if numbers is not None and more is not None and _is_increasing(numbers) and numbers.dtype.kind == more.dtype.kind:
+    if (
+        numbers is not None
+        and more is not None
+        and _is_increasing(numbers)
+        and numbers.dtype.kind == more.dtype.kind
+    ):
         both = np.concatenate([numbers, more])
-        order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
+        # a stable sort merges two sorted runs in linear time
+        order = np.argsort(both, kind="stable")
         names, codes = Names(both[order], old.like), encoding.rank_of(order)
     else:
         values = encoding.of_one_kind([*old, *new[extra]])
@@ -184,14 +219,26 @@ def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
     made = Annotations(task_ptr, cell_ptr, cell_class, annotator, no_gold, nobody, nobody, classes)
     for piece in pieces:
         codes = piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators
-        copy_tasks(kernel_votes(piece.votes), *codes, first_vote.view(np.uint64), kernel_votes(made, 0, n_tasks))
+        copy_tasks(
+            kernel_votes(piece.votes),
+            *codes,
+            first_vote.view(np.uint64),
+            kernel_votes(made, 0, n_tasks),
+        )
     return made
 
 
 def _positions(values: Names, names: Names) -> Codes:
-    """Return the position of each value in the names, or MISSING. Integers are found by binary search."""
+    """Return the position of each value in the names, or MISSING. Integers are found by binary
+    search.
+    """
     wanted, known = _as_integers(values), _as_integers(names)
-    if wanted is None or known is None or not _is_increasing(known) or wanted.dtype.kind != known.dtype.kind:
+    if (
+        wanted is None
+        or known is None
+        or not _is_increasing(known)
+        or wanted.dtype.kind != known.dtype.kind
+    ):
         return match(values, names)
     position = np.searchsorted(known, wanted).clip(max=len(known) - 1)
     return np.where(known[position] == wanted, position, MISSING).astype(np.int32)
@@ -202,8 +249,13 @@ def _is_increasing(values: NDArray[Any]) -> bool:
 
 
 def _as_integers(names: Names) -> NDArray[Any] | None:
-    is_wide = names.values.dtype in (pl.Int128, pl.UInt128)  # NumPy has no such integers
-    return names.values.to_numpy() if names.values.dtype.is_integer() and not is_wide and len(names) else None
+    # NumPy has no such integers
+    is_wide = names.values.dtype in (pl.Int128, pl.UInt128)
+    return (
+        names.values.to_numpy()
+        if names.values.dtype.is_integer() and not is_wide and len(names)
+        else None
+    )
 
 
 def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
@@ -225,29 +277,45 @@ def _what_was_left_out(
     for field, names in (("unlabelled", tasks), ("never_voted", annotators)):
         both, more = getattr(old, field), getattr(new, field)
         both = join_names(both, more).names if len(more) else both
-        fields[field] = both[np.flatnonzero(_positions(both, names) == MISSING)] if len(both) else both
+        fields[field] = (
+            both[np.flatnonzero(_positions(both, names) == MISSING)] if len(both) else both
+        )
     pair = old.counts, new.counts
     words = {**pair[0].left_out, **pair[1].left_out}
     left_out = {what: sum(counts.left_out.get(what, 0) for counts in pair) for what in words}
     numbers = ("rows", "missing", "repeated", "gold_unused", "disagreeing")
     totals = {name: sum(getattr(counts, name) for counts in pair) for name in numbers}
-    return fields | {"counts": Counts(**totals | {"repeated": totals["repeated"] + repeated}, left_out=left_out)}
+    return fields | {
+        "counts": Counts(**totals | {"repeated": totals["repeated"] + repeated}, left_out=left_out)
+    }
 
 
 class ModelOutput(NamedTuple):
-    """The predictions of one model: distinct tasks, and probabilities in the order of the classes of the votes."""
+    """The predictions of one model: distinct tasks, and probabilities in the order of the classes
+    of the votes.
+    """
 
     name: str
     tasks: list[Any]
-    probabilities: NDArray[np.float64]  # [n, K]
+    # [n, K]
+    probabilities: NDArray[np.float64]
 
 
 def align(outputs: Sequence[ModelOutput], votes: Annotations) -> Predictions:
-    """Return the predictions in the order of the tasks with votes, followed by the tasks without votes."""
+    """Return the predictions in the order of the tasks with votes, followed by the tasks without
+    votes.
+    """
     places = [match(output.tasks, votes.task_names) for output in outputs]
     others = [np.flatnonzero(place == MISSING).tolist() for place in places]
-    new = {text_of(one.tasks[row]): one.tasks[row] for one, rows in zip(outputs, others, strict=True) for row in rows}
-    names = sorted(new.values(), key=lambda task: (False, task) if isinstance(task, int | float) else (True, str(task)))
+    new = {
+        text_of(one.tasks[row]): one.tasks[row]
+        for one, rows in zip(outputs, others, strict=True)
+        for row in rows
+    }
+    names = sorted(
+        new.values(),
+        key=lambda task: (False, task) if isinstance(task, int | float) else (True, str(task)),
+    )
     row_of = {text_of(name): votes.n_tasks + row for row, name in enumerate(names)}
     aligned = np.zeros((len(outputs), votes.n_tasks + len(names), votes.n_classes))
     for model, (output, place, rows) in enumerate(zip(outputs, places, others, strict=True)):
@@ -261,7 +329,9 @@ def outputs_of(predictions: Predictions, votes: Annotations) -> list[ModelOutput
     """Return predictions that were aligned with these votes as they were before `align`."""
     tasks = [*votes.task_names, *predictions.task_names]
     return [
-        ModelOutput(name, [tasks[row] for row in np.flatnonzero(known).tolist()], probabilities[known])
+        ModelOutput(
+            name, [tasks[row] for row in np.flatnonzero(known).tolist()], probabilities[known]
+        )
         for name, probabilities, known in zip(
             predictions.models, predictions.probabilities, predictions.known, strict=True
         )

@@ -6,8 +6,9 @@
     z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
     y_ij ~ v_{x_ji, z_i}          the vote
 
-The paper does not model who votes on a task; here annotators differ in activity. Tasks are drawn in pieces, each with
-its own random numbers, so that even a hundred million votes need the memory of one piece only.
+The paper does not model who votes on a task; here annotators differ in activity. Tasks are drawn in
+pieces, each with its own random numbers, so that even a hundred million votes need the memory of
+one piece only.
 """
 
 from __future__ import annotations
@@ -27,34 +28,44 @@ from finegold.votes.encoding import MISSING, Codes, as_column
 Floats = NDArray[np.float64]
 
 VOTES_PER_PIECE = 2**20
-CLASS_STRENGTH = 1000.0  # sum of u; tau stays close to the requested shares
-PROTOTYPE_STRENGTH = 50.0  # sum of a_sk; prototypes stay close to their means
+# sum of u; tau stays close to the requested shares
+CLASS_STRENGTH = 1000.0
+# sum of a_sk; prototypes stay close to their means
+PROTOTYPE_STRENGTH = 50.0
 # The probabilities of a right vote, and of a vote for the next class (for the confused prototype)
 SKILLED_ACCURACY, CONFUSED_ACCURACY, CONFUSED_NEXT_CLASS = 0.85, 0.3, 0.5
-MAX_ANNOTATORS_PER_VOTE = 8  # annotators per vote; with more, rejection sampling is faster
+# annotators per vote; with more, rejection sampling is faster
+MAX_ANNOTATORS_PER_VOTE = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Process:
     """The parameters that truths and votes are drawn from."""
 
-    tau: Floats  # [K]
-    weights: Floats  # [W, S] pi
-    prototypes: Floats  # [S, K, K] v: truth in rows, vote in columns
-    activity: Floats  # [W] probability that a vote is by each annotator, sum 1
+    # [K]
+    tau: Floats
+    # [W, S] pi
+    weights: Floats
+    # [S, K, K] v: truth in rows, vote in columns
+    prototypes: Floats
+    # [W] probability that a vote is by each annotator, sum 1
+    activity: Floats
     votes_per_task: float
-    missing: float  # share of votes without a label
+    # share of votes without a label
+    missing: float
     seed: int
 
 
 class Piece(NamedTuple):
     """Some tasks: the truth of each, and their votes."""
 
-    first: int  # the number of the first task
+    # the number of the first task
+    first: int
     truth: Codes
     task: Codes
     annotator: Codes
-    label: Codes  # MISSING where there is no label
+    # MISSING where there is no label
+    label: Codes
 
 
 @documented
@@ -63,11 +74,13 @@ class Simulation:
     """Votes with the truth behind them: the result of `finegold.simulate`.
 
     annotations: The votes.
-    truth (ndarray of shape (T,)): The true class of each task, in the order of `annotations.task_names`.
+    truth (ndarray of shape (T,)): The true class of each task, in the order of
+        `annotations.task_names`.
     tau (ndarray of shape (K,)): The frequencies of the classes.
     weights (ndarray of shape (W, S)): The mixture of prototypes of each annotator, in the order of
         `annotations.annotator_names`.
-    prototypes (ndarray of shape (S, K, K)): The distribution of votes (last axis) given the truth, for each prototype.
+    prototypes (ndarray of shape (S, K, K)): The distribution of votes (last axis) given the truth,
+        for each prototype.
     """
 
     annotations: Annotations
@@ -102,19 +115,24 @@ def simulate(
     n_tasks, n_annotators, n_classes: How many there are.
     class_names: The names of the classes. By default they are numbered from 0.
     votes_per_task: The mean number of votes of a task.
-    n_prototypes: The number of prototypes: a skilled one, one that confuses each class with the next, then random ones.
-    prototypes (array_like of shape (S, K, K)): Prototypes to use instead. Each row is the distribution of the votes
-        given the truth.
-    prototype_weights (array_like of shape (S,)): How common the prototypes are among annotators. By default they are
-        equally common.
-    annotator_concentration: If it is small, each annotator follows one prototype; if it is large, all annotators are
-        alike.
-    class_weights (array_like of shape (K,)): The frequencies of the classes. By default they are drawn.
-    imbalance: The frequency of the most frequent class over that of the rarest, if frequencies are drawn.
-    activity_spread: Standard deviation of the logarithm of the annotators' activity. With 0 all are equally active.
+    n_prototypes: The number of prototypes: a skilled one, one that confuses each class with the
+        next, then random ones.
+    prototypes (array_like of shape (S, K, K)): Prototypes to use instead. Each row is the
+        distribution of the votes given the truth.
+    prototype_weights (array_like of shape (S,)): How common the prototypes are among annotators. By
+        default they are equally common.
+    annotator_concentration: If it is small, each annotator follows one prototype; if it is large,
+        all annotators are alike.
+    class_weights (array_like of shape (K,)): The frequencies of the classes. By default they are
+        drawn.
+    imbalance: The frequency of the most frequent class over that of the rarest, if frequencies are
+        drawn.
+    activity_spread: Standard deviation of the logarithm of the annotators' activity. With 0 all are
+        equally active.
     missing: The share of votes that have no label.
     seed: Seed of all random draws.
-    Returns: The votes (`annotations`), the true classes (`truth`) and the parameters that they were drawn from.
+    Returns: The votes (`annotations`), the true classes (`truth`) and the parameters that they were
+        drawn from.
     Raises (InputError): If a number is out of its range, or if the shapes of arrays do not fit.
 
     Examples
@@ -126,11 +144,24 @@ def simulate(
     names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
     if len(names) != n_classes:
         raise InputError(f"there are {n_classes} classes but {len(names)} class names")
-    given = votes_per_task, n_prototypes, prototypes, prototype_weights, annotator_concentration, class_weights
-    process = draw_process(n_annotators, n_classes, *given, imbalance, activity_spread, missing, seed)
+    given = (
+        votes_per_task,
+        n_prototypes,
+        prototypes,
+        prototype_weights,
+        annotator_concentration,
+        class_weights,
+    )
+    process = draw_process(
+        n_annotators, n_classes, *given, imbalance, activity_spread, missing, seed
+    )
     parts = list(pieces(process, n_tasks))
-    task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
-    annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
+    task, annotator, label = (
+        np.concatenate([part[column] for part in parts]) for column in (2, 3, 4)
+    )
+    annotations = Annotations.from_codes(
+        task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names
+    )
     truth = np.concatenate([part.truth for part in parts])[np.asarray(annotations.task_names)]
     weights = process.weights[np.asarray(annotations.annotator_names)]
     return Simulation(annotations, truth, process.tau, weights, process.prototypes)
@@ -176,7 +207,11 @@ def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
     for first, truth, rng in draw_truth(process, n_tasks):
         task, annotator = _who_votes(rng, process, len(truth))
         x = _draw(rng, process.weights, annotator)
-        label = _draw(rng, process.prototypes.reshape(-1, len(process.tau)), x * len(process.tau) + truth[task])
+        label = _draw(
+            rng,
+            process.prototypes.reshape(-1, len(process.tau)),
+            x * len(process.tau) + truth[task],
+        )
         if process.missing:
             label[rng.random(len(label)) < process.missing] = MISSING
         yield Piece(first, truth, task + np.int32(first), annotator, label)
@@ -193,15 +228,21 @@ def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.
 
 
 def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
-    """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole number."""
+    """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole
+    number.
+    """
     least, activity = int(process.votes_per_task), process.activity
     n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
     start = np.cumsum(n_votes) - n_votes
     annotator = np.empty(n_votes.sum(), dtype=np.int32)
-    for size in map(int, np.unique(n_votes)):  # distinct annotators for each task, in proportion to their activity
+    # distinct annotators for each task, in proportion to their activity
+    for size in map(int, np.unique(n_votes)):
         tasks = np.flatnonzero(n_votes == size)
-        if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:  # draw again who occurs twice on a task
-            people = _draw(rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)).reshape(-1, size)
+        # draw again who occurs twice on a task
+        if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:
+            people = _draw(
+                rng, activity[None], np.zeros(len(tasks) * size, dtype=np.int32)
+            ).reshape(-1, size)
             rows = np.arange(len(tasks))
             while len(rows):
                 part = np.sort(people[rows], axis=1)
@@ -210,34 +251,48 @@ def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tupl
                 part[twice] = _draw(rng, activity[None], np.zeros(int(twice.sum()), dtype=np.int32))
                 people[rows] = part
                 rows = rows[twice.any(axis=1)]
-        else:  # the smallest exponential variables give a weighted sample without replacement
+        else:
+            # the smallest exponential variables give a weighted sample without replacement
             clocks = rng.standard_exponential((len(tasks), len(activity))) / activity
-            people = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(np.int32)
+            people = np.sort(np.argpartition(clocks, size - 1, axis=1)[:, :size], axis=1).astype(
+                np.int32
+            )
         annotator[start[tasks][:, None] + np.arange(size)] = people
     return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
 
 
 def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
     """Draw a category for each entry of `row` from that row of probabilities."""
-    # The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array holds all rows.
+    # The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array
+    # holds all rows.
     n_rows, n = probabilities.shape
     sums = np.cumsum(probabilities, axis=1)
     steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
-    category = np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
+    category = (
+        np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
+    )
     drawn: Codes = np.clip(category, 0, n - 1).astype(np.int32)
     return drawn
 
 
-def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None) -> Floats:
+def _draw_prototypes(
+    rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None
+) -> Floats:
     if given is not None:
         try:
             v = np.array(given, dtype=float)
         except (TypeError, ValueError):
-            raise InputError("prototypes must be numbers: one matrix of classes by classes each") from None
+            raise InputError(
+                "prototypes must be numbers: one matrix of classes by classes each"
+            ) from None
         if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
-            raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
+            raise InputError(
+                f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}"
+            )
         if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
-            raise InputError("each row of a prototype must be probabilities: not negative, with sum 1")
+            raise InputError(
+                "each row of a prototype must be probabilities: not negative, with sum 1"
+            )
         return v
     if n_classes == 1:
         return np.ones((n, 1, 1))
@@ -245,7 +300,8 @@ def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: Ar
     confused = CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * np.roll(right, 1, axis=1)
     means = []
     for chances in (SKILLED_ACCURACY * right, confused):
-        rest = (1 - chances.sum(axis=1, keepdims=True)) / n_classes  # equally over all classes
+        # equally over all classes
+        rest = (1 - chances.sum(axis=1, keepdims=True)) / n_classes
         means.append(PROTOTYPE_STRENGTH * (chances + rest))
     means += [np.ones_like(right)] * (n - 2)
     return np.array([[rng.dirichlet(row) for row in prototype] for prototype in means[:n]])
@@ -254,7 +310,9 @@ def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: Ar
 def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
     shares = np.ones(n) if given is None else np.array(given, dtype=float)
     if shares.shape != (n,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
-        raise InputError(f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}")
+        raise InputError(
+            f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}"
+        )
     return np.asarray(shares / shares.sum())
 
 
@@ -270,29 +328,51 @@ def _check_range(name: str, value: float, least: float, most: float) -> None:
         raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
 
 
-FAMILIES = ("acme-large", "acme-small", "acme-mini", "borealis-chat", "borealis-instruct", "cirrus-70b", "delta-turbo")
-SHARED_VIEW = 0.6  # how often a member takes over the view of its family
-TIE_SHARE = 0.1  # weight of a tie between two systems of equal strength, against 1 for each of them
-WRONG_IS_TIE = 0.3  # share of the wrong views that see a tie
-REFUSED = 0.3  # share of the failures that are refusals; the others are errors
+FAMILIES = (
+    "acme-large",
+    "acme-small",
+    "acme-mini",
+    "borealis-chat",
+    "borealis-instruct",
+    "cirrus-70b",
+    "delta-turbo",
+)
+# how often a member takes over the view of its family
+SHARED_VIEW = 0.6
+# weight of a tie between two systems of equal strength, against 1 for each of them
+TIE_SHARE = 0.1
+# share of the wrong views that see a tie
+WRONG_IS_TIE = 0.3
+# share of the failures that are refusals; the others are errors
+REFUSED = 0.3
 TEXTS = np.array(["[[A]]", "[[B]]", "[[C]]", ""])
 REFUSAL = "I cannot answer that."
 
 
 @dataclass(frozen=True, eq=False)
 class JudgeSimulation:
-    """A simulated log with a row per call, the truth, and what judges and systems are like, as columns of tables."""
+    """A simulated log with a row per call, the truth, and what judges and systems are like, as
+    columns of tables.
+    """
 
-    columns: dict[str, Any]  # item, system_a, system_b, judge, order, verdict, error, cost
-    truth: dict[str, Any]  # item, truth: the name of the better system, or tie
-    judges: dict[str, Any]  # judge, accuracy, position_bias (negative: the second one), failure_rate, cost
-    systems: dict[str, Any]  # system, strength
+    # item, system_a, system_b, judge, order, verdict, error, cost
+    columns: dict[str, Any]
+    # item, truth: the name of the better system, or tie
+    truth: dict[str, Any]
+    # judge, accuracy, position_bias (negative: the second one), failure_rate, cost
+    judges: dict[str, Any]
+    # system, strength
+    systems: dict[str, Any]
 
 
-def simulate_log(n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, seed: int = 0) -> JudgeSimulation:
+def simulate_log(
+    n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, seed: int = 0
+) -> JudgeSimulation:
     """Draw judges and systems, and a log of every judge on every item, in both orders."""
     if not 1 <= n_judges <= 10_000 or not 2 <= n_systems <= 1000:
-        raise InputError(f"expected 1 to 10,000 judges and 2 to 1,000 systems, not {n_judges} and {n_systems}")
+        raise InputError(
+            f"expected 1 to 10,000 judges and 2 to 1,000 systems, not {n_judges} and {n_systems}"
+        )
     if not 1 <= n_items <= 10_000_000:
         raise InputError(f"expected 1 to 10,000,000 items, not {n_items:,}")
     _check_range("seed", seed, 0, 2**63)
@@ -303,8 +383,12 @@ def simulate_log(n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, see
     stems = [name.split("-")[0] if j < len(FAMILIES) else name for j, name in enumerate(judges)]
     family = np.unique(stems, return_inverse=True)[1]
     accuracy, position_bias = rng.uniform(0.65, 0.85, n_judges), rng.uniform(-0.05, 0.2, n_judges)
-    position_bias[-1] = 0.45  # the last judge mostly follows the position
-    failure_rate, cost = rng.uniform(0, 0.06, n_judges), np.round(10 ** rng.uniform(-4, -2, n_judges), 6)
+    # the last judge mostly follows the position
+    position_bias[-1] = 0.45
+    failure_rate, cost = (
+        rng.uniform(0, 0.06, n_judges),
+        np.round(10 ** rng.uniform(-4, -2, n_judges), 6),
+    )
     systems = np.array([f"system-{s + 1}" for s in range(n_systems)])
     strength = np.round(np.linspace(1, -1, n_systems), 3)
 
@@ -313,9 +397,12 @@ def simulate_log(n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, see
     a = rng.integers(0, n_systems, n_items)
     b = (a + rng.integers(1, n_systems, n_items)) % n_systems
     difference = strength[a] - strength[b]
-    weights = np.stack([np.exp(difference / 2), np.exp(-difference / 2), np.full_like(difference, 2 * TIE_SHARE)])
+    weights = np.stack(
+        [np.exp(difference / 2), np.exp(-difference / 2), np.full_like(difference, 2 * TIE_SHARE)]
+    )
     sums = np.cumsum(weights / weights.sum(axis=0), axis=0)
-    winner = np.minimum((rng.random(n_items) > sums).sum(axis=0), 2)  # the first system, the second, or a tie
+    # the first system, the second, or a tie
+    winner = np.minimum((rng.random(n_items) > sums).sum(axis=0), 2)
 
     def draw_luck() -> Floats:
         """[J, T] Draw uniform numbers, some of which all members of a family share."""
@@ -325,10 +412,13 @@ def simulate_log(n_judges: int = 8, n_systems: int = 5, n_items: int = 1000, see
         return np.where(is_common, common, rng.random((n_judges, n_items)))
 
     luck, error = draw_luck(), draw_luck()
-    loser, tie = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)  # the two sides, if a tie is right
+    # the two sides, if a tie is right
+    loser, tie = np.where(winner == 0, 1, 0), np.where(winner == 2, 1, 2)
     wrong = np.where(error < np.where(winner == 2, 0.5, WRONG_IS_TIE), tie, loser)
-    view = np.where(luck < accuracy[:, None], winner, wrong)[..., None]  # [J, T, 1] what judges think
-    position = np.where(view == 2, 2, view ^ np.array([0, 1]))  # [J, T, 2] the second order is swapped
+    # [J, T, 1] what judges think
+    view = np.where(luck < accuracy[:, None], winner, wrong)[..., None]
+    # [J, T, 2] the second order is swapped
+    position = np.where(view == 2, 2, view ^ np.array([0, 1]))
     bias = position_bias[:, None, None]
     follows = rng.random(position.shape) < np.abs(bias)
     verdict = np.where(follows, np.where(bias > 0, 0, 1), position)

@@ -22,7 +22,9 @@ class Case(NamedTuple):
     votes: int | None  # votes counted; None if the files are refused
     says: tuple[str, ...]  # texts that standard error has to contain
     arguments: list[str]  # further arguments of the command line
-    pasted: int | None  # votes counted by the command that the error proposes; None if it proposes none
+    pasted: (
+        int | None
+    )  # votes counted by the command that the error proposes; None if it proposes none
 
     def write(self, folder: Path) -> list[str]:
         """Write the files, and return the names of those that hold votes."""
@@ -32,7 +34,12 @@ class Case(NamedTuple):
 
 
 def case(
-    name: str, files: Mapping[str, bytes], votes: int | None, *says: str, asks: str = "", pasted: int | None = None
+    name: str,
+    files: Mapping[str, bytes],
+    votes: int | None,
+    *says: str,
+    asks: str = "",
+    pasted: int | None = None,
 ) -> Case:
     return Case(name, files, votes, says, shlex.split(asks), pasted)
 
@@ -52,17 +59,24 @@ def table(rows: Sequence[Row], separator: str = ",") -> bytes:
 
 def lines(rows: Sequence[Row]) -> bytes:
     """Write rows as JSON Lines; the first row has the names."""
-    return "".join(json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:]).encode()
+    return "".join(
+        json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:]
+    ).encode()
 
 
 def crowd(
-    n_annotators: int = 3, n_tasks: int = 12, classes: Sequence[Any] = CLASSES, right: float = 0.8, seed: int = 0
+    n_annotators: int = 3,
+    n_tasks: int = 12,
+    classes: Sequence[Any] = CLASSES,
+    right: float = 0.8,
+    seed: int = 0,
 ) -> list[list[Any]]:
     """Return the vote of each annotator (column) on each task (row)."""
     random = Random(seed)
     truths = [random.choice(classes) for _ in range(n_tasks)]
     return [
-        [truth if random.random() < right else random.choice(classes) for _ in range(n_annotators)] for truth in truths
+        [truth if random.random() < right else random.choice(classes) for _ in range(n_annotators)]
+        for truth in truths
     ]
 
 
@@ -75,7 +89,11 @@ def long_rows(header: Row = ("task", "worker", "label"), **how: Any) -> list[lis
     votes = crowd(**how)
     return [
         list(header),
-        *([f"t{t}", f"w{w}", label] for t, row in enumerate(votes, 1) for w, label in enumerate(row, 1)),
+        *(
+            [f"t{t}", f"w{w}", label]
+            for t, row in enumerate(votes, 1)
+            for w, label in enumerate(row, 1)
+        ),
     ]
 
 

@@ -16,14 +16,17 @@ CLEAN = ("cat", "dog", "cat", "dog", "dog", "cat")
 
 def csv(rows: Sequence[Sequence[Any]], header: str = "task,annotator,label") -> bytes:
     quoted = [
-        ",".join(f'"{cell}"' if "," in str(cell) or '"' in str(cell) else str(cell) for cell in row) for row in rows
+        ",".join(f'"{cell}"' if "," in str(cell) or '"' in str(cell) else str(cell) for cell in row)
+        for row in rows
     ]
     return "\n".join([header, *quoted, ""]).encode()
 
 
 def votes(*labels: Any, tasks: str = "t") -> list[tuple[str, str, Any]]:
     """Three annotators vote on a task, then on the next one."""
-    return [(f"{tasks}{place // 3}", ANNOTATORS[place % 3], label) for place, label in enumerate(labels)]
+    return [
+        (f"{tasks}{place // 3}", ANNOTATORS[place % 3], label) for place, label in enumerate(labels)
+    ]
 
 
 def long(*labels: Any, tasks: str = "t") -> Mapping[str, bytes]:
@@ -112,8 +115,12 @@ NO_VOTES_CASES = (
 
 # ---- Votes that look wrong
 
-MANY = [(f"t{place}", ANNOTATORS[place % 3], f"it looks like number {place}") for place in range(40)]
-RATED = [(f"t{place // 3}", ANNOTATORS[place % 3], round(0.1 + place * 0.0173, 4)) for place in range(60)]
+MANY = [
+    (f"t{place}", ANNOTATORS[place % 3], f"it looks like number {place}") for place in range(40)
+]
+RATED = [
+    (f"t{place // 3}", ANNOTATORS[place % 3], round(0.1 + place * 0.0173, 4)) for place in range(60)
+]
 TWICE = [
     (task, who, label)
     for task, who, label in votes(*CLEAN * 10)
@@ -176,7 +183,10 @@ TRUTH = "--truth _truth.csv"
 
 
 def judged(*truths: str, labels: tuple[str, ...] = CLEAN) -> Mapping[str, bytes]:
-    return {**long(*labels), "_truth.csv": csv([truth.split("=") for truth in truths], "task,truth")}
+    return {
+        **long(*labels),
+        "_truth.csv": csv([truth.split("=") for truth in truths], "task,truth"),
+    }
 
 
 SPELLED = ("cat", "Cat", "cat", "dog", "dog", "dog")
@@ -202,11 +212,15 @@ TRUTHS_CASES = (
 
 ITEMS = {f"t{i}": {who: CLEAN[(i + j) % 6] for j, who in enumerate(ANNOTATORS)} for i in range(6)}
 LISTS = [
-    {"id": task, "annotations": [{"annotator": who, "label": label} for who, label in given.items()]}
+    {
+        "id": task,
+        "annotations": [{"annotator": who, "label": label} for who, label in given.items()],
+    }
     for task, given in ITEMS.items()
 ]
 LINES = b"".join(
-    json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n" for task, who, label in votes(*CLEAN)
+    json.dumps({"task": task, "annotator": who, "label": label}).encode() + b"\n"
+    for task, who, label in votes(*CLEAN)
 )
 NESTED_CASES = (
     case("JSON: an object keyed by task id", as_json(ITEMS), 18),
@@ -240,7 +254,9 @@ NESTED_CASES = (
 
 VOTES = [(t, w, label) for t, row in enumerate(crowd(4, 15), 1) for w, label in enumerate(row, 1)]
 HEADER = ("task", "worker", "label")
-OTHERS: dict[str, Callable[[int, int, int], str]] = {  # columns that are neither annotators nor labels
+OTHERS: dict[
+    str, Callable[[int, int, int], str]
+] = {  # columns that are neither annotators nor labels
     "gold": lambda t, w, n: "cat" if t % 2 else "dog",
     "majority": lambda t, w, n: "dog" if t % 3 else "cat",
     "education": lambda t, w, n: ("BA", "MA", "PhD", "none")[w % 4],
@@ -258,11 +274,15 @@ def _long(*names: str, task: str = "", annotator: str = "", label: str = "") -> 
     return table([names, *rows])
 
 
-def _hint(name: str, data: bytes, *says: str, pasted: int | None = None, file: str = "votes.csv") -> Case:
+def _hint(
+    name: str, data: bytes, *says: str, pasted: int | None = None, file: str = "votes.csv"
+) -> Case:
     return case(f"hint: {name}", {file: data}, None, *says, pasted=pasted)
 
 
-def _dirt(name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, asks: str = "") -> Case:
+def _dirt(
+    name: str, change: Callable[[int, str, str, str], list[Any]], *says: str, asks: str = ""
+) -> Case:
     rows = [change(n, f"t{t}", f"w{w}", vote) for n, (t, w, vote) in enumerate(VOTES)]
     return case(name, {"v.csv": table([HEADER, *rows])}, 60, *says, asks=asks)
 
@@ -279,7 +299,15 @@ WORK = _long(
     task="tweet",
     label="stance",
 )
-SPANISH = _long("pregunta", "usuario", "respuesta", "gender", task="pregunta", annotator="usuario", label="respuesta")
+SPANISH = _long(
+    "pregunta",
+    "usuario",
+    "respuesta",
+    "gender",
+    task="pregunta",
+    annotator="usuario",
+    label="respuesta",
+)
 NUMBERED = table(
     [
         ["id", "label", "annotator1", "annotator2", "annotator3"],
@@ -287,9 +315,13 @@ NUMBERED = table(
     ]
 )
 SETTINGS = json.dumps({"name": "x", "scripts": {"build": "tsc"}, "port": 80}).encode()
-COLUMNS = json.dumps({"age": {str(n): n for n in range(30)}, "city": {str(n): "ab"[n % 2] for n in range(30)}}).encode()
+COLUMNS = json.dumps(
+    {"age": {str(n): n for n in range(30)}, "city": {str(n): "ab"[n % 2] for n in range(30)}}
+).encode()
 WIDE_WITH_BLANK = (
-    b"id,ann1,ann2\n" + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9)) + b"\n9,cat,dog\n"
+    b"id,ann1,ann2\n"
+    + b"".join(b"%d,cat,%s\n" % (n, b"cat" if n % 2 else b"dog") for n in range(9))
+    + b"\n9,cat,dog\n"
 )
 MISSPELT = next(n for n, vote in enumerate(VOTES) if vote[2] != "cat")
 MARKED: dict[str, Callable[[str], str]] = {
@@ -298,9 +330,15 @@ MARKED: dict[str, Callable[[str], str]] = {
     "characters that nobody sees": "{}\u200b".format,
     "brackets and quotes of Python": "['{}']".format,
     "typographic quotes": "\u201c{}\u201d".format,
-    "a Cyrillic letter": lambda label: label.replace("a", "\u0430").replace("o", "\u043e").replace("i", "\u0456"),
-    "an accent read in another encoding": lambda label: label.replace("a", "Ã¡").replace("o", "Ã³").replace("i", "Ã¬"),
-    "an accent in HTML": lambda label: label.replace("a", "&aacute;").replace("o", "&oacute;").replace("i", "&iacute;"),
+    "a Cyrillic letter": lambda label: (
+        label.replace("a", "\u0430").replace("o", "\u043e").replace("i", "\u0456")
+    ),
+    "an accent read in another encoding": lambda label: (
+        label.replace("a", "Ã¡").replace("o", "Ã³").replace("i", "Ã¬")
+    ),
+    "an accent in HTML": lambda label: (
+        label.replace("a", "&aacute;").replace("o", "&oacute;").replace("i", "&iacute;")
+    ),
 }
 HINTS_CASES = (
     _hint("names of Snow's files", NAMES_OF_SNOW, "--task orig_id --annotator '!amt_worker_ids'", pasted=60),

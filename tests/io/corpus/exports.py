@@ -7,7 +7,14 @@ from typing import Any
 
 from tests.io.corpus.case import case
 from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, zipped
-from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
+from tests.support.exports_sheets import (
+    ALPACA_EVAL,
+    ARENA_HARD,
+    JUDGE_BENCH,
+    MT_BENCH,
+    SAGEMAKER,
+    SHEETS,
+)
 
 MTURK = SHEETS["mturk"][1]
 TOLOKA = SHEETS["toloka"][1]
@@ -34,17 +41,30 @@ def _short_mturk() -> bytes:
 def _legacy_qualtrics() -> bytes:
     about = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
     numbers = ",".join(f"V{number}" for number in range(1, 11))
-    people = [f"R_{who},Default,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1" for who in "abc"]
-    rows = [f"{one},{first},{second}" for one, first, second in zip(people, "yyn", "nyn", strict=True)]
+    people = [
+        f"R_{who},Default,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1"
+        for who in "abc"
+    ]
+    rows = [
+        f"{one},{first},{second}" for one, first, second in zip(people, "yyn", "nyn", strict=True)
+    ]
     return "\n".join([f"{numbers},Q1,Q2", f"{about},First?,Second?", *rows]).encode() + b"\n"
 
 
 def _old_doccano(*annotations: dict[str, Any]) -> dict[str, Any]:
-    return {"id": 5, "text": "hi", "meta": {}, "annotation_approver": None, "annotations": list(annotations)}
+    return {
+        "id": 5,
+        "text": "hi",
+        "meta": {},
+        "annotation_approver": None,
+        "annotations": list(annotations),
+    }
 
 
 def _radio(yes: str, no: str) -> bytes:
-    head = MTURK.splitlines()[0].replace("Answer.category.label", "Answer.mood.good,Answer.mood.bad")
+    head = MTURK.splitlines()[0].replace(
+        "Answer.category.label", "Answer.mood.good,Answer.mood.bad"
+    )
     return f"{head}\nH1,T,A1,ann,Approved,u1,{yes},{no},,\nH1,T,A2,bob,Approved,u1,{no},{yes},,\n".encode()
 
 

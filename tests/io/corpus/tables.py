@@ -4,24 +4,46 @@
 
 from __future__ import annotations
 
-from tests.io.corpus.case import Case, case, crowd, joined, lines, long_rows, not_votes, table, wide_rows
+from tests.io.corpus.case import (
+    Case,
+    case,
+    crowd,
+    joined,
+    lines,
+    long_rows,
+    not_votes,
+    table,
+    wide_rows,
+)
 
 ANNOTATORS = ("ann1", "ann2", "ann3")
 LONG = long_rows()
 WIDE = wide_rows(ANNOTATORS)
-SURVEY = [["Email Address", "Q1", "Q2", "Q3", "Q4"], *([f"p{n}@x.org", *row] for n, row in enumerate(crowd(4, 8), 1))]
+SURVEY = [
+    ["Email Address", "Q1", "Q2", "Q3", "Q4"],
+    *([f"p{n}@x.org", *row] for n, row in enumerate(crowd(4, 8), 1)),
+]
 
 
-def _good(name: str, data: bytes, votes: int, *says: str, asks: str = "", file: str = "votes.csv") -> Case:
+def _good(
+    name: str, data: bytes, votes: int, *says: str, asks: str = "", file: str = "votes.csv"
+) -> Case:
     return case(name, {file: data}, votes, *says, asks=asks)
 
 
 def _named(task: str, annotator: str, label: str) -> Case:
-    return _good(f"long table: {task}, {annotator}, {label}", table(long_rows((task, annotator, label))), 36)
+    return _good(
+        f"long table: {task}, {annotator}, {label}", table(long_rows((task, annotator, label))), 36
+    )
 
 
-def _with(rows: list[list[object]], column: str, values: list[object], place: int = 0) -> list[list[object]]:
-    return [[*row[:place], value, *row[place:]] for row, value in zip(rows, [column, *values], strict=True)]
+def _with(
+    rows: list[list[object]], column: str, values: list[object], place: int = 0
+) -> list[list[object]]:
+    return [
+        [*row[:place], value, *row[place:]]
+        for row, value in zip(rows, [column, *values], strict=True)
+    ]
 
 
 GOOD = (
@@ -74,7 +96,9 @@ GOOD = (
 
 
 def _refused(name: str, data: bytes, *says: str, asks: str = "", pasted: int | None = None) -> Case:
-    return case(name, {"votes.csv": data}, None, *(says or ("The columns are ",)), asks=asks, pasted=pasted)
+    return case(
+        name, {"votes.csv": data}, None, *(says or ("The columns are ",)), asks=asks, pasted=pasted
+    )
 
 
 def _flags(*names: str) -> bytes:

@@ -11,14 +11,22 @@ def sample(n_classes, with_gold, n_tasks=80, n_annotators=12):
     """Return rows of votes, the same as annotations, and the known truths, one in nine or none."""
     votes = sample_votes(n_tasks=n_tasks, n_annotators=n_annotators, n_classes=n_classes)
     gold = {i: int(i % n_classes) for i in range(0, n_tasks, 9)} if with_gold else {}
-    return votes, Annotations.from_arrays(*votes, gold=gold), np.array([gold.get(i, -1) for i in range(n_tasks)])
+    return (
+        votes,
+        Annotations.from_arrays(*votes, gold=gold),
+        np.array([gold.get(i, -1) for i in range(n_tasks)]),
+    )
 
 
 def votes_on_a_huge_task():
     """Rows of votes: 3,000 on one task, which is more than kernels take at once, and two on each of 3,000 others."""
     rng = np.random.default_rng(0)
     task = np.concatenate([np.zeros(3000, int), 1 + np.arange(6000) // 2])
-    return task, np.concatenate([np.arange(3000), rng.integers(3000, size=6000)]), rng.integers(2, size=9000)
+    return (
+        task,
+        np.concatenate([np.arange(3000), rng.integers(3000, size=6000)]),
+        rng.integers(2, size=9000),
+    )
 
 
 def vote_shares(task, label, n_classes, known):
@@ -61,4 +69,8 @@ def log_beta(counts):
 def divergence(counts, prior):
     """KL[Dirichlet(counts) || Dirichlet(prior)], summed over all but the last axis."""
     prior = np.broadcast_to(prior, counts.shape)
-    return ((counts - prior) * expected_log(counts)).sum() - log_beta(counts).sum() + log_beta(prior).sum()
+    return (
+        ((counts - prior) * expected_log(counts)).sum()
+        - log_beta(counts).sum()
+        + log_beta(prior).sum()
+    )

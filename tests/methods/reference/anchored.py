@@ -36,7 +36,9 @@ def anchored(task, annotator, label, K, sweeps=4, gold=None):
     V = np.zeros((n_tasks, K))
     for i, vote_for in zip(task, label, strict=True):
         V[i, vote_for] += 1
-    weight = np.array([20.0 if i in gold else 1.0 for i in task])  # of votes: those on known truths count 20 times
+    weight = np.array(
+        [20.0 if i in gold else 1.0 for i in task]
+    )  # of votes: those on known truths count 20 times
     d, a, kappa = V.sum(axis=1), typical_accuracy(V, K), uniformity(annotator, label, weight, K)
     coin = np.full((K, K), (1 - a) / (K - 1))
     np.fill_diagonal(coin, a)

@@ -15,9 +15,13 @@ def fit_class(task, annotator, x, n_classes, truth, a_v, lam, tolerance):
         iterations += 1
         mu = z.mean()
         w = weights(task, annotator, x, z, votes, a_v, b_v)
-        new = (lam * mu + np.bincount(task, w[annotator] * x, n_tasks)) / (lam + np.bincount(task, w[annotator]))
+        new = (lam * mu + np.bincount(task, w[annotator] * x, n_tasks)) / (
+            lam + np.bincount(task, w[annotator])
+        )
         new = np.where(np.isnan(truth), new, truth)
-        done = (np.abs(new - z) <= tolerance * (1e-5 + np.abs(new))).all()  # 1e-8 + 1e-3 |z| by default
+        done = (
+            np.abs(new - z) <= tolerance * (1e-5 + np.abs(new))
+        ).all()  # 1e-8 + 1e-3 |z| by default
         z = new
     return z, weights(task, annotator, x, z, votes, a_v, b_v), iterations
 
@@ -32,7 +36,9 @@ def fit(task, annotator, label, n_classes, gold=None, a_v=15.0, lam=1.0, toleran
     columns = []
     for k in range(n_classes):
         truth = np.where(known >= 0, known == k, np.nan)
-        columns.append(fit_class(task, annotator, (label == k) * 1.0, n_classes, truth, a_v, lam, tolerance))
+        columns.append(
+            fit_class(task, annotator, (label == k) * 1.0, n_classes, truth, a_v, lam, tolerance)
+        )
     z = np.stack([column[0] for column in columns], axis=1)
     w = np.stack([column[1] for column in columns], axis=1)
     return z / z.sum(axis=1, keepdims=True), w, max(column[2] for column in columns)

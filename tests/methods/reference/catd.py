@@ -39,18 +39,24 @@ def elect(score, ties, seed, iteration, number):
     return z
 
 
-def fit(task, annotator, label, n_classes, iterations=100, gold=None, ties="random", exact=False, seed=0):
+def fit(
+    task, annotator, label, n_classes, iterations=100, gold=None, ties="random", exact=False, seed=0
+):
     """Votes must be sorted by task, class and annotator. -> phi, q, z."""
     n_tasks = task.max() + 1
     known = np.full(n_tasks, -1) if gold is None else gold
     sure = np.eye(n_classes)[known]
     cells = np.zeros((n_tasks, n_classes), bool)
     cells[task, label] = True
-    number = np.concatenate([[0], np.cumsum(cells.sum(axis=1))])  # the first cell of each task is its number
+    number = np.concatenate(
+        [[0], np.cumsum(cells.sum(axis=1))]
+    )  # the first cell of each task is its number
     c = np.array([quantile(n, exact) for n in np.bincount(annotator)])
 
     def vote(q, iteration):
-        score = np.bincount(task * n_classes + label, q[annotator], n_tasks * n_classes).reshape(n_tasks, -1)
+        score = np.bincount(task * n_classes + label, q[annotator], n_tasks * n_classes).reshape(
+            n_tasks, -1
+        )
         z = np.where((known >= 0)[:, None], sure, elect(score, ties, seed, iteration, number))
         return score, z
 

@@ -82,8 +82,12 @@ def fit(task, annotator, label, r, n_classes, iterations, gold=None):
         S = np.einsum("jkab,jmkb->jmka", Vc, PRECISION * U + h[:, None])
         # 3
         misfit = ((S - U) ** 2).sum(axis=-1) + np.trace(VU, axis1=-2, axis2=-1)
-        evidence = -0.5 * np.einsum("jmka,jkab,jmkb->jmk", S, Lam, S) + np.einsum("jka,jmka->jmk", h, S)
-        log_r = digamma(gamma) - digamma(gamma.sum()) + (-PRECISION / 2 * misfit + evidence).sum(axis=2)
+        evidence = -0.5 * np.einsum("jmka,jkab,jmkb->jmk", S, Lam, S) + np.einsum(
+            "jka,jmka->jmk", h, S
+        )
+        log_r = (
+            digamma(gamma) - digamma(gamma.sum()) + (-PRECISION / 2 * misfit + evidence).sum(axis=2)
+        )
         r = softmax(log_r)
         gamma = STRENGTH + r.sum(axis=0)
         # 4

@@ -7,11 +7,15 @@ from tests.methods.reference import divergence, entropy, expected_log
 
 def first_rho(shares, seed, restart, block, n_subtypes):
     """rho_ikg = s_ik D_ikg with D_ik ~ Dirichlet(1, ..., 1)."""
-    draws = np.random.default_rng([seed, restart, block]).standard_exponential((*shares.shape, n_subtypes))
+    draws = np.random.default_rng([seed, restart, block]).standard_exponential(
+        (*shares.shape, n_subtypes)
+    )
     return shares[:, :, None] * draws / draws.sum(axis=2, keepdims=True)
 
 
-def fit(task, annotator, label, rho, alpha, iterations, gold=None, a_pi=0.1, correct=4.0, wrong=1.0):
+def fit(
+    task, annotator, label, rho, alpha, iterations, gold=None, a_pi=0.1, correct=4.0, wrong=1.0
+):
     """-> phi, the bound after each iteration, rho."""
     _, n_classes, n_subtypes = rho.shape
     b = wrong + (correct - wrong) * np.eye(n_classes)[:, None, :]  # [K, 1, L]

@@ -18,7 +18,9 @@ def search(n, rate, mu, sig, iterations=35):
         value, gradient = objective(flat.reshape(mu.shape), n, rate, mu, sig)
         return -value, -gradient.ravel()
 
-    best = minimize(loss, mu.ravel(), method="L-BFGS-B", jac=True, tol=1e-5, options={"maxiter": iterations})
+    best = minimize(
+        loss, mu.ravel(), method="L-BFGS-B", jac=True, tol=1e-5, options={"maxiter": iterations}
+    )
     return best.x.reshape(mu.shape)
 
 

@@ -28,7 +28,9 @@ def posterior(task, annotator, label, alpha, beta, n_classes, gold=None):
 def log_posterior(task, annotator, label, alpha, beta, n_classes, gold):
     """The log-density of the votes, the known truths and the parameters, with the unknown truths summed out."""
     score = scores(task, annotator, label, alpha, beta, n_classes) - np.log(n_classes)
-    of_task = np.where(gold >= 0, score[np.arange(len(beta)), gold], np.logaddexp.reduce(score, axis=1))
+    of_task = np.where(
+        gold >= 0, score[np.arange(len(beta)), gold], np.logaddexp.reduce(score, axis=1)
+    )
     both = np.append(alpha, beta)
     return of_task.sum() - 0.5 * (((both - 1) ** 2) + np.log(2 * np.pi)).sum()
 

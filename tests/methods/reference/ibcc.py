@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from tests.methods.reference import confusion_sums, divergence, entropy, expected_log, softmax, sum_by, vote_shares
+from tests.methods.reference import (
+    confusion_sums,
+    divergence,
+    entropy,
+    expected_log,
+    softmax,
+    sum_by,
+    vote_shares,
+)
 
 
 def ep(task, annotator, label, n_classes, iterations, gold=None):
@@ -38,6 +46,11 @@ def vb(task, annotator, label, n_classes, iterations, gold=None, right=4.0):
         nu, mu = 1 + phi.sum(axis=0), b + confusion_sums(annotator, label, phi[task], n_annotators)
         score = expected_log(nu) + sum_by(task, expected_log(mu)[annotator, :, label], n_tasks)
         phi = np.where((known >= 0)[:, None], phi, softmax(score))
-        bounds.append((phi * score).sum() + entropy(phi) - divergence(nu, np.ones(n_classes)) - divergence(mu, b))
+        bounds.append(
+            (phi * score).sum()
+            + entropy(phi)
+            - divergence(nu, np.ones(n_classes))
+            - divergence(mu, b)
+        )
     mu = b + confusion_sums(annotator, label, phi[task], n_annotators)
     return phi, np.array(bounds), 1 + phi.sum(axis=0), mu

@@ -42,6 +42,8 @@ def bound(u, beta, a, nu, eta, mu, phi, theta, task, one_annotator, vote):
     tau_sum, pi_sum = phi.sum(axis=0), one_annotator.T @ theta
     v_sum = np.einsum("ls,lk,lm->skm", theta, phi[task], vote)
     total = ((u - nu + tau_sum) * expected_log(nu)).sum() + log_beta(nu) - log_beta(u)
-    total += ((beta - eta + pi_sum) * expected_log(eta)).sum() + (log_beta(eta) - log_beta(beta)).sum()
+    total += ((beta - eta + pi_sum) * expected_log(eta)).sum() + (
+        log_beta(eta) - log_beta(beta)
+    ).sum()
     total += ((a - mu + v_sum) * expected_log(mu)).sum() + (log_beta(mu) - log_beta(a)).sum()
     return total + entropy(phi) + entropy(theta)

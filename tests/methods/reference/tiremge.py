@@ -12,7 +12,11 @@ from tests.methods.reference import softmax
 class Graph:
     def __init__(self, task, annotator, label):
         self.task, self.annotator, self.label = task, annotator, label
-        self.n_tasks, self.n_annotators, self.n_classes = task.max() + 1, annotator.max() + 1, label.max() + 1
+        self.n_tasks, self.n_annotators, self.n_classes = (
+            task.max() + 1,
+            annotator.max() + 1,
+            label.max() + 1,
+        )
         n_nodes = self.n_tasks + self.n_annotators
         edge = (np.ones(len(task)), (task, self.n_tasks + annotator))
         half = coo_matrix(edge, shape=(n_nodes, n_nodes)).tocsr()
@@ -50,7 +54,16 @@ def step(graph, weights, x, r_old):
     dh = de @ w4.T
     d1, d2 = dh * (pre1 > 0), dh * (pre2 > 0)
     dt = graph.a2.T @ (d2 @ w3.T)
-    gradients = [ax.T @ d1, d1.sum(0), aax.T @ dt, dt.sum(0), at.T @ d2, d2.sum(0), h.T @ de, de.sum(0)]
+    gradients = [
+        ax.T @ d1,
+        d1.sum(0),
+        aax.T @ dt,
+        dt.sum(0),
+        at.T @ d2,
+        d2.sum(0),
+        h.T @ de,
+        de.sum(0),
+    ]
     return loss, r, gradients, e
 
 

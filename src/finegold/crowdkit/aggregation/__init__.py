@@ -7,7 +7,13 @@ from finegold.crowdkit.aggregation.dawid_skene import DawidSkene, OneCoinDawidSk
 from finegold.crowdkit.aggregation.glad import GLAD
 from finegold.crowdkit.aggregation.mace import MACE
 from finegold.crowdkit.aggregation.pairwise import BradleyTerry, NoisyBradleyTerry
-from finegold.crowdkit.aggregation.weighted import BinaryRelevance, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
+from finegold.crowdkit.aggregation.weighted import (
+    BinaryRelevance,
+    GoldMajorityVote,
+    MajorityVote,
+    Wawa,
+    ZeroBasedSkill,
+)
 
 __all__ = [
     "GLAD",

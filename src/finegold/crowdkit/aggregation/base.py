@@ -1,4 +1,6 @@
-"""What the classes of `finegold.crowdkit.aggregation` share: integer codes of votes, and a fit with Finegold's loop."""
+"""What the classes of `finegold.crowdkit.aggregation` share: integer codes of votes, and a fit with
+Finegold's loop.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ class BaseProbabilityAggregator(BaseClassificationAggregator):
 
 
 class BaseSkillAggregator(BaseClassificationAggregator):
-    """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with them.
+    """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with
+    them.
 
     labels_: The label of every task, after `predict`.
     skills_: The skills of the workers.
@@ -67,7 +70,9 @@ class BaseSkillAggregator(BaseClassificationAggregator):
     skills_: Any
 
     def predict(self, data: Any) -> Any:
-        """Return the label of every task (`labels_`), from votes weighted by the skills that `fit` found."""
+        """Return the label of every task (`labels_`), from votes weighted by the skills that `fit`
+        found.
+        """
         return self._apply(data).labels_
 
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -76,7 +81,9 @@ class BaseSkillAggregator(BaseClassificationAggregator):
     def _apply(self, data: Any) -> Self:
         """Vote with the skills, and keep what was found."""
         if not hasattr(self, "skills_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(data) first")
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(data) first"
+            )
         self._vote(data)
         return self
 
@@ -92,8 +99,8 @@ class BasePairwiseAggregator(Documented):
     def fit(self, data: Any) -> Self:
         """Fit to comparisons.
 
-        data: The comparisons, with the columns left, right and label; the label is the item that won.
-            `NoisyBradleyTerry` also needs the column worker.
+        data: The comparisons, with the columns left, right and label; the label is the item that
+            won. `NoisyBradleyTerry` also needs the column worker.
         """
         raise NotImplementedError
 
@@ -112,7 +119,8 @@ class CodedVotes(NamedTuple):
     task: Codes
     worker: Codes
     label: Codes
-    tasks: Any  # pandas.Index
+    # pandas.Index
+    tasks: Any
     workers: Any
     labels: Any
 
@@ -142,20 +150,28 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
     """Raise an error if a column is missing or has missing values."""
     for column in columns:
         if column not in data:
-            raise ColumnError(f'the data frame has no column "{column}"; rename the column that holds it')
+            raise ColumnError(
+                f'the data frame has no column "{column}"; rename the column that holds it'
+            )
         empty = np.flatnonzero(data[column].isna())
         if empty.size:
             row = data.index[empty[0]]
-            raise InputError(f'row {row!r} has no value in the column "{column}"; drop or fill such rows')
+            raise InputError(
+                f'row {row!r} has no value in the column "{column}"; drop or fill such rows'
+            )
 
 
 def encode(data: Any, *, sort: bool = False, required: bool = False) -> CodedVotes:
-    """Return the votes as integers; with `sort`, names are sorted, and with `required`, there must be votes."""
+    """Return the votes as integers; with `sort`, names are sorted, and with `required`, there must
+    be votes.
+    """
     check_columns(data, ("task", "worker", "label"))
     if required and not len(data):
         raise InputError("there are no votes")
     coded = [pd.factorize(data[column], sort=sort) for column in ("task", "worker", "label")]
-    return CodedVotes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
+    return CodedVotes(
+        *(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded)
+    )
 
 
 def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats]:

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode, run
+from finegold.crowdkit.aggregation.base import (
+    BaseProbabilityAggregator,
+    CodedVotes,
+    Floats,
+    encode,
+    run,
+)
 from finegold.engines.blocks import Block
 from finegold.errors import InputError, use
 from finegold.methods import ds
@@ -25,13 +31,17 @@ Match = Callable[[Any], NDArray[Any]]
 
 
 class _Method(ds.DS):
-    """Dawid-Skene as in crowd-kit: it starts from the vote shares, and keeps probabilities above a minimum.
+    """Dawid-Skene as in crowd-kit: it starts from the vote shares, and keeps probabilities above a
+    minimum.
 
-    It stops when the evidence lower bound per vote, which crowd-kit reports, increases by less than the tolerance.
+    It stops when the evidence lower bound per vote, which crowd-kit reports, increases by less than
+    the tolerance.
     """
 
-    history: Floats | None = None  # [W, L, K] the initial error in the codes of the votes
-    replaces: bool = False  # the counts of the first vote shares, instead of being added to them
+    # [W, L, K] the initial error in the codes of the votes
+    history: Floats | None = None
+    # the counts of the first vote shares, instead of being added to them
+    replaces: bool = False
 
     def start(self, block: Block, restart: int) -> ConfusionSums:
         return start_confusion(block)
@@ -49,7 +59,9 @@ class _Method(ds.DS):
         return len(steps) > 1 and steps[-1].bound - steps[-2].bound < self.tolerance
 
     def bound(self, parameters: ds.Parameters, statistics: ConfusionSums) -> float:
-        """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
+        """Return the bound per vote after the M step; crowd-kit counts the frequency of classes
+        once per vote.
+        """
         after = self.expect(statistics, parameters)
         entropy = statistics.log_norm - _log_likelihood(parameters, statistics)
         per_vote = _times_log(statistics.n.sum(axis=(0, 1)) - statistics.tau, after)
@@ -80,7 +92,8 @@ def _times_log(weight: Floats, parameters: ds.Parameters) -> float:
 def _one_coin(parameters: ds.Parameters, n: Floats) -> ds.Parameters:
     """Replace confusion matrices by those of one coin."""
     n_classes = n.shape[1]
-    skill = (np.trace(n, axis1=1, axis2=2) / n.sum(axis=(1, 2)))[:, None, None]  # the expected share of right votes
+    # the expected share of right votes
+    skill = (np.trace(n, axis1=1, axis2=2) / n.sum(axis=(1, 2)))[:, None, None]
     v = np.where(np.eye(n_classes, dtype=bool), skill, (1 - skill) / max(n_classes - 1, 1))
     v = np.maximum(v, MIN_PROBABILITY)
     return parameters._replace(v=v, log_v=np.log(v))
@@ -92,7 +105,8 @@ def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
     v = np.where(gives, np.maximum(n, MIN_PROBABILITY), 0.0)
     v /= v.sum(axis=1, keepdims=True)
     p = np.maximum(tau / tau.sum(), MIN_PROBABILITY)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is intended and never used
+    # log 0 = -inf is intended and never used
+    with np.errstate(divide="ignore"):
         return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
 
 
@@ -104,13 +118,20 @@ def error_counts(
     n_classes: int,
     whole: bool,
 ) -> Floats:
-    """[W, L, K] Return a frame of errors as an array in the codes of the votes; if `whole`, nobody may be missing."""
+    """[W, L, K] Return a frame of errors as an array in the codes of the votes; if `whole`, nobody
+    may be missing.
+    """
     if list(getattr(getattr(initial_error, "index", None), "names", [])) != ["worker", "label"]:
         raise InputError(
-            "initial_error must be a pandas frame indexed by worker and label, with one column per true label"
+            "initial_error must be a pandas frame indexed by worker and label, with one column per"
+            " true label"
         )
     workers, labels = (initial_error.index.get_level_values(name) for name in ("worker", "label"))
-    worker, label, truth = find_annotators(workers), find_classes(labels), find_classes(initial_error.columns)
+    worker, label, truth = (
+        find_annotators(workers),
+        find_classes(labels),
+        find_classes(initial_error.columns),
+    )
     rows, columns = (worker != MISSING) & (label != MISSING), truth != MISSING
     counts = np.zeros((len(annotators), n_classes, n_classes))
     values = initial_error.to_numpy(dtype=np.float64)[np.ix_(rows, columns)]
@@ -118,7 +139,8 @@ def error_counts(
     unknown = np.flatnonzero(~counts.any(axis=(1, 2)))
     if whole and unknown.size:
         raise InputError(
-            f"initial_error has no values for worker {annotators[unknown[0]]!r} ({unknown.size:,} are missing)",
+            f"initial_error has no values for worker {annotators[unknown[0]]!r} ({unknown.size:,}"
+            " are missing)",
             remedies=[use(text="add them"), use(initial_error_strategy="addition")],
         )
     return counts
@@ -128,10 +150,11 @@ def error_counts(
 class DawidSkene(BaseProbabilityAggregator):
     """Dawid-Skene: every worker has a confusion matrix, found by expectation maximisation.
 
-    n_iter: The largest number of iterations. With 0 the result is the first estimate, from the vote shares.
+    n_iter: The largest number of iterations. With 0 the result is the first estimate, from the vote
+        shares.
     tol: Stop when the evidence lower bound per vote increases by less than this.
-    initial_error_strategy: How `fit` uses `initial_error`: it replaces the first confusion matrices ("assign"),
-        or is added to their counts ("addition").
+    initial_error_strategy: How `fit` uses `initial_error`: it replaces the first confusion matrices
+        ("assign"), or is added to their counts ("addition").
     priors_: The frequency of every label.
     errors_ (pandas.DataFrame): The probability of a vote given the truth, for the votes that occur.
     loss_history_ (list of float): The evidence lower bound per vote after each iteration.
@@ -146,14 +169,16 @@ class DawidSkene(BaseProbabilityAggregator):
         """Fit to votes.
 
         true_labels: Known truths, indexed by task.
-        initial_error (pandas.DataFrame, optional): Known errors, indexed by worker and label, with a column per true
-            label.
+        initial_error (pandas.DataFrame, optional): Known errors, indexed by worker and label, with
+            a column per true label.
         Raises (InputError): If `initial_error` does not fit to the data.
         """
         votes, gold, strategy = encode(data), None, self.initial_error_strategy
         if not len(votes.tasks):
             self.probas_, self.errors_, self.loss_history_ = pd.DataFrame(), pd.DataFrame(), []
-            nothing = (pd.Series(dtype=float, name=name) for name in ("prior", "agg_label", "skill"))
+            nothing = (
+                pd.Series(dtype=float, name=name) for name in ("prior", "agg_label", "skill")
+            )
             self.priors_, self.labels_, self.skills_ = nothing
             return self
         if true_labels is not None:
@@ -162,13 +187,23 @@ class DawidSkene(BaseProbabilityAggregator):
             votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
             gold = votes.tasks.get_indexer(truths.index), votes.labels.get_indexer(truths)
         if strategy not in (None, "assign", "addition"):
-            raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
+            raise InputError(
+                f'initial_error_strategy must be "assign" or "addition", not {strategy!r}'
+            )
         method, rows = self._method(max_iterations=1, tolerance=self.tol), None
         if initial_error is not None and strategy is not None:
             finders = votes.workers.get_indexer, votes.labels.get_indexer
-            counts = error_counts(initial_error, votes.workers, *finders, len(votes.labels), whole=strategy == "assign")
+            counts = error_counts(
+                initial_error,
+                votes.workers,
+                *finders,
+                len(votes.labels),
+                whole=strategy == "assign",
+            )
             if strategy == "assign" and not np.allclose(counts.sum(axis=1), 1.0):
-                raise InputError("the errors of a worker in initial_error must sum to 1 for each true label")
+                raise InputError(
+                    "the errors of a worker in initial_error must sum to 1 for each true label"
+                )
             method.history, method.replaces = counts, strategy == "assign"
             rows = initial_error.index if self.n_iter == 0 else None
         descent, probas = run(method, votes.annotations(gold), self.n_iter)
@@ -178,8 +213,12 @@ class DawidSkene(BaseProbabilityAggregator):
         return self
 
     def _learn(self, votes: CodedVotes, parameters: ds.Parameters, rows: Any) -> None:
-        """Set what was learned of classes and workers; `rows` are those of the known errors, if they are the result."""
-        self.priors_ = pd.Series(parameters.p, index=pd.Index(votes.labels, name="label"), name="prior")
+        """Set what was learned of classes and workers; `rows` are those of the known errors, if
+        they are the result.
+        """
+        self.priors_ = pd.Series(
+            parameters.p, index=pd.Index(votes.labels, name="label"), name="prior"
+        )
         pair = pd.unique(votes.worker * len(votes.labels) + votes.label)
         worker, label = np.divmod(pair, len(votes.labels))
         names = [votes.workers.take(worker), votes.labels.take(label)]
@@ -187,13 +226,19 @@ class DawidSkene(BaseProbabilityAggregator):
         if rows is not None:
             index = rows if self.initial_error_strategy == "assign" else index.union(rows)
             index = index[index.isin(votes.workers, "worker") & index.isin(votes.labels, "label")]
-        codes = (known.get_indexer(index.get_level_values(n)) for n, known in enumerate((votes.workers, votes.labels)))
-        self.errors_ = pd.DataFrame(parameters.v[tuple(codes)], index=index, columns=pd.Index(votes.labels))
+        codes = (
+            known.get_indexer(index.get_level_values(n))
+            for n, known in enumerate((votes.workers, votes.labels))
+        )
+        self.errors_ = pd.DataFrame(
+            parameters.v[tuple(codes)], index=index, columns=pd.Index(votes.labels)
+        )
 
 
 @dataclass(eq=False)
 class OneCoinDawidSkene(DawidSkene):
-    """Dawid-Skene with one number per worker: the share of right votes; all errors are equally likely.
+    """Dawid-Skene with one number per worker: the share of right votes; all errors are equally
+    likely.
 
     initial_error_strategy: Has no effect.
     skills_: The expected share of each worker's votes that are right.

@@ -22,9 +22,12 @@ __all__ = ["GLAD"]
 class _Method(glad.GLAD):
     """Finegold's GLAD with means of the priors, class frequencies and crowd-kit's stopping rule."""
 
-    means: Floats  # [W + T]
-    class_prior: Floats  # [K]
-    losses: list[float]  # Q after each M step
+    # [W + T]
+    means: Floats
+    # [K]
+    class_prior: Floats
+    # Q after each M step
+    losses: list[float]
 
     def start(self, block: Block, restart: int) -> glad.First:
         first = super().start(block, restart)
@@ -37,7 +40,9 @@ class _Method(glad.GLAD):
     def sweep(self, block: Block, parameters: glad.Parameters) -> glad.Statistics:
         return super().sweep(block, parameters)._replace(tau=self._weigh(block))
 
-    def advance(self, engine: Engine, statistics: glad.Statistics, before: glad.Parameters) -> glad.Parameters:
+    def advance(
+        self, engine: Engine, statistics: glad.Statistics, before: glad.Parameters
+    ) -> glad.Parameters:
         after = super().advance(engine, statistics, before)
         q, _ = self._objective(engine, after, np.append(after.alpha, after.beta))
         self.losses.append(q - len(self.means) * glad.HALF_LOG_2PI)
@@ -49,7 +54,9 @@ class _Method(glad.GLAD):
         last, q = self.losses[-2:]
         return (q - last) / abs(last) < self.tolerance
 
-    def _objective(self, engine: Engine, before: glad.Parameters, both: Floats) -> tuple[float, Floats]:
+    def _objective(
+        self, engine: Engine, before: glad.Parameters, both: Floats
+    ) -> tuple[float, Floats]:
         q, gradient = super()._objective(engine, before, both)
         return q - 0.5 * float(np.sum((both - self.means) ** 2)), gradient - (both - self.means)
 
@@ -63,20 +70,22 @@ class _Method(glad.GLAD):
 
 @dataclass(eq=False)
 class GLAD(BaseProbabilityAggregator):
-    """GLAD: every worker has an ability, every task a difficulty; all wrong votes are equally likely.
+    """GLAD: every worker has an ability, every task a difficulty; all wrong votes are equally
+    likely.
 
     n_iter: The largest number of iterations.
     tol: Stop when the expected log-likelihood increases by less than this share of its size.
     silent: Has no effect: there is no progress bar.
     labels_priors: The frequency of every label. By default all are equally frequent.
     alphas_priors_mean: The mean of the prior of each worker's ability. By default 1.
-    betas_priors_mean: The mean of the prior of each task's logarithm of the inverse difficulty. By default 1.
+    betas_priors_mean: The mean of the prior of each task's logarithm of the inverse difficulty. By
+        default 1.
     m_step_max_iter: The largest number of steps of conjugate gradients in each iteration.
     m_step_tol: Conjugate gradients stop when no entry of the gradient is larger.
     alphas_: The ability of every worker.
     betas_: The logarithm of the inverse difficulty of every task.
-    loss_history_ (list of float): The expected log-likelihood after each iteration, divided by the number of votes
-        times classes.
+    loss_history_ (list of float): The expected log-likelihood after each iteration, divided by the
+        number of votes times classes.
     """
 
     n_iter: int = 100
@@ -97,9 +106,13 @@ class GLAD(BaseProbabilityAggregator):
             gradient_tolerance=self.m_step_tol,
             steps=self.m_step_max_iter,
         )
-        self.alphas_priors_mean_ = _means(self.alphas_priors_mean, votes.workers, "alphas_priors_mean")
+        self.alphas_priors_mean_ = _means(
+            self.alphas_priors_mean, votes.workers, "alphas_priors_mean"
+        )
         self.betas_priors_mean_ = _means(self.betas_priors_mean, votes.tasks, "betas_priors_mean")
-        self.priors_ = _means(self.labels_priors, votes.labels, "labels_priors", 1 / len(votes.labels))
+        self.priors_ = _means(
+            self.labels_priors, votes.labels, "labels_priors", 1 / len(votes.labels)
+        )
         method.means = np.append(self.alphas_priors_mean_, self.betas_priors_mean_)
         method.class_prior = self.priors_.to_numpy(dtype=np.float64)
         descent, probas = run(method, votes.annotations(), self.n_iter)
@@ -107,7 +120,9 @@ class GLAD(BaseProbabilityAggregator):
         self.loss_history_ = [loss / n_rows for loss in method.losses]
         self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
         self.alphas_ = votes.of_workers(descent.parameters.alpha, "alpha")
-        self.betas_ = pd.Series(descent.parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")
+        self.betas_ = pd.Series(
+            descent.parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta"
+        )
         self.probas_ = votes.frame(probas, "variable").iloc[:, votes.labels.argsort()].sort_index()
         self.labels_ = get_most_probable_labels(self.probas_).rename("agg_label")
         return self

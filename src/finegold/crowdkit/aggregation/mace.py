@@ -1,6 +1,7 @@
 """MACE: every worker sometimes knows the truth and sometimes votes by a fixed distribution.
 
-Dirk Hovy, Taylor Berg-Kirkpatrick, Ashish Vaswani, Eduard Hovy: Learning Whom to Trust with MACE. NAACL 2013.
+Dirk Hovy, Taylor Berg-Kirkpatrick, Ashish Vaswani, Eduard Hovy: Learning Whom to Trust with MACE.
+NAACL 2013.
 
     z_i ~ uniform                         truth of task i
     y_ij = z_i with probability 1 - s_j   worker j knows it
@@ -20,7 +21,8 @@ from finegold.errors import InputError
 
 __all__ = ["MACE"]
 
-SMOOTHING = 0.01  # divided by the number of classes
+# divided by the number of classes
+SMOOTHING = 0.01
 STRATEGY_PRIOR = 10.0
 
 
@@ -31,12 +33,15 @@ class MACE(BaseProbabilityAggregator):
     n_restarts: Has no effect: in crowd-kit, all restarts begin with the same random numbers.
     n_iter: The number of iterations.
     method: Variational Bayes, or expectation maximisation.
-    smoothing: Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the counts ("em").
-    default_noise: The first parameters are drawn between 1 and 2 + `default_noise`, and divided by their sum.
+    smoothing: Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the
+        counts ("em").
+    default_noise: The first parameters are drawn between 1 and 2 + `default_noise`, and divided by
+        their sum.
     alpha, beta: The prior of spam and of no spam ("vb").
     random_state: The seed of the first parameters.
     verbose: Has no effect.
-    spamming_ (ndarray of shape (n_workers, 2)): The probability that a worker's vote is spam, and that it is not.
+    spamming_ (ndarray of shape (n_workers, 2)): The probability that a worker's vote is spam, and
+        that it is not.
     thetas_ (ndarray of shape (n_workers, n_labels)): The distribution of each worker's spam.
     """
 
@@ -67,7 +72,10 @@ class MACE(BaseProbabilityAggregator):
                 known = _digamma_shares(known + self.theta_priors_)
                 strategy = _digamma_shares(strategy + self.strategy_priors_)
             else:
-                known, strategy = shares(known + self.smoothing_), shares(strategy + self.smoothing_)
+                known, strategy = (
+                    shares(known + self.smoothing_),
+                    shares(strategy + self.smoothing_),
+                )
         probas, _, _ = _expect(votes, known, strategy)
         self.spamming_, self.thetas_ = known, strategy
         self.probas_, self.labels_ = votes.frame(probas, None), votes.decide(probas)
@@ -79,7 +87,9 @@ class MACE(BaseProbabilityAggregator):
 
 
 def _expect(votes: CodedVotes, known: Floats, strategy: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the posterior of the tasks, and each worker's expected votes: spam or not [W, 2], spam by class [W, K]."""
+    """Return the posterior of the tasks, and each worker's expected votes: spam or not [W, 2], spam
+    by class [W, K].
+    """
     task, worker, label = votes.task, votes.worker, votes.label
     spam = known[worker, 0] * strategy[worker, label]
     right = spam + known[worker, 1]

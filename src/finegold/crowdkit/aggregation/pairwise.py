@@ -1,6 +1,7 @@
 """Comparisons of pairs: Bradley-Terry, and its variant with skills and biases of workers.
 
-David R. Hunter: MM algorithms for generalized Bradley-Terry models. Annals of Statistics 32 (1), 2004.
+David R. Hunter: MM algorithms for generalized Bradley-Terry models. Annals of Statistics 32 (1),
+2004.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class Comparisons(NamedTuple):
     winner: Codes
     loser: Codes
     left_won: Any
-    items: Any  # pandas.Index
+    # pandas.Index
+    items: Any
 
 
 def _read(data: Any) -> Comparisons:
@@ -33,12 +35,15 @@ def _read(data: Any) -> Comparisons:
     if neither.size:
         row = data.iloc[neither[0]]
         raise InputError(
-            f"row {data.index[neither[0]]!r} says that {row['label']!r} won, but compares {row['left']!r} with "
-            f"{row['right']!r}; the label must be one of the two"
+            f"row {data.index[neither[0]]!r} says that {row['label']!r} won, but compares"
+            f" {row['left']!r} with {row['right']!r}; the label must be one of the two"
         )
-    names = np.empty(2 * len(data), dtype=object)  # keeps tuples as single names
+    # keeps tuples as single names
+    names = np.empty(2 * len(data), dtype=object)
     names[:] = [*data["left"], *data["right"]]
-    codes, items = pd.factorize(pd.Series(names).infer_objects() if len(names) else pd.Series(names), sort=True)
+    codes, items = pd.factorize(
+        pd.Series(names).infer_objects() if len(names) else pd.Series(names), sort=True
+    )
     left, right = np.split(codes.astype(np.int64), 2)
     won, items = left_won.to_numpy(dtype=bool), pd.Index(items, tupleize_cols=False)
     return Comparisons(np.where(won, left, right), np.where(won, right, left), won, items)
@@ -49,7 +54,8 @@ class BradleyTerry(BasePairwiseAggregator):
     """Bradley-Terry: item i beats item j with probability p_i / (p_i + p_j).
 
     n_iter: The largest number of iterations.
-    tol: Stop when the log-likelihood per comparison increases by less than this. With 0, all iterations are made.
+    tol: Stop when the log-likelihood per comparison increases by less than this. With 0, all
+        iterations are made.
     scores_ (pandas.Series): The strength p of every item; the sum is 1.
     loss_history_ (list of float): The log-likelihood per comparison after each iteration.
     """
@@ -62,7 +68,8 @@ class BradleyTerry(BasePairwiseAggregator):
         n, winner, loser = len(pairs.items), pairs.winner, pairs.loser
         p = np.full(n, 1 / n) if n else np.zeros(0)
         wins = np.bincount(winner, minlength=n).astype(np.float64)
-        for _ in range(self.n_iter if n else 0):  # the MM algorithm
+        # the MM algorithm
+        for _ in range(self.n_iter if n else 0):
             total = p[winner] + p[loser]
             met = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
             weight = np.bincount(winner, met, n) + np.bincount(loser, met, n)
@@ -71,7 +78,11 @@ class BradleyTerry(BasePairwiseAggregator):
             with np.errstate(divide="ignore", invalid="ignore"):
                 won = np.log(p[winner] / (p[winner] + p[loser]))
             self.loss_history_.append(float(np.mean(np.nan_to_num(won, nan=0.0))))
-            if self.tol > 0 and len(self.loss_history_) > 1 and np.diff(self.loss_history_[-2:])[0] < self.tol:
+            if (
+                self.tol > 0
+                and len(self.loss_history_) > 1
+                and np.diff(self.loss_history_[-2:])[0] < self.tol
+            ):
                 break
         self.scores_ = pd.Series(p, index=pairs.items if n else None, name="agg_score")
         return self
@@ -81,13 +92,13 @@ class BradleyTerry(BasePairwiseAggregator):
 class NoisyBradleyTerry(BasePairwiseAggregator):
     """Bradley-Terry with a skill and a bias of every worker.
 
-    A worker compares the items with a probability that is the worker's skill; otherwise the worker chooses the left
-    item with a probability that is the worker's bias.
+    A worker compares the items with a probability that is the worker's skill; otherwise the worker
+    chooses the left item with a probability that is the worker's bias.
 
     n_iter: The largest number of iterations of L-BFGS-B.
     tol: Stop when the objective changes by less than this share of its size.
-    regularization_ratio: The weight of a comparison that every item wins once and loses once against the same
-        imaginary item.
+    regularization_ratio: The weight of a comparison that every item wins once and loses once
+        against the same imaginary item.
     random_state: The seed of the first parameters.
     scores_ (pandas.Series): The score of every item, between 0 and 1.
     skills_: The skill of every worker.
@@ -107,12 +118,19 @@ class NoisyBradleyTerry(BasePairwiseAggregator):
         pairs = _read(data)
         worker, workers = pd.factorize(data["worker"])
         n, w = len(pairs.items), len(workers)
-        x = np.random.RandomState(self.random_state).rand(1 + n + 2 * w)  # log-odds: of an imaginary item, the items,
-        if n:  # the biases and the skills
-            terms, options = (pairs, worker, self.regularization_ratio), {"maxiter": self.n_iter, "ftol": self.tol}
+        # log-odds: of an imaginary item, the items,
+        x = np.random.RandomState(self.random_state).rand(1 + n + 2 * w)
+        # the biases and the skills
+        if n:
+            terms, options = (
+                (pairs, worker, self.regularization_ratio),
+                {"maxiter": self.n_iter, "ftol": self.tol},
+            )
             x = minimize(_objective, x, args=terms, jac=True, method="L-BFGS-B", options=options).x
         scores, biases, skills = np.split(expit(x[1:]), [n, n + w])
-        self.scores_ = pd.Series(scores, index=pd.Index(pairs.items, name="label") if n else None, name="agg_score")
+        self.scores_ = pd.Series(
+            scores, index=pd.Index(pairs.items, name="label") if n else None, name="agg_score"
+        )
         self.biases_ = pd.Series(biases, index=workers if n else None, name="bias")
         self.skills_ = pd.Series(skills, index=workers if n else None, name="skill")
         return self
@@ -135,7 +153,8 @@ def _objective(x: Floats, pairs: Comparisons, worker: Codes, ratio: float) -> tu
     of_item = sums(pairs.loser, slope, n_items) - sums(pairs.winner, slope, n_items)
     of_bias = -sums(worker, side * (1 - skilled) * chosen * (1 - chosen) / probability, n_workers)
     of_skill = -sums(worker, skilled * (1 - skilled) * (better - chosen) / probability, n_workers)
-    ahead = item - reference  # every item wins once and loses once against the imaginary item, with a small weight
+    # every item wins once and loses once against the imaginary item, with a small weight
+    ahead = item - reference
     penalty = -ratio * (log_expit(ahead) + log_expit(-ahead)).sum()
     of_distance = ratio * (2 * expit(ahead) - 1)
     gradient = np.concatenate([[-of_distance.sum()], of_item + of_distance, of_bias, of_skill])

@@ -1,4 +1,6 @@
-"""Helpers of crowd-kit that its users import: normalisation, the most probable labels and accuracies."""
+"""Helpers of crowd-kit that its users import: normalisation, the most probable labels and
+accuracies.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from finegold.crowdkit.aggregation.base import check_columns
 from finegold.errors import InputError
 from finegold.system.docstrings import documented
 
-__all__ = ["evaluate", "evaluate_equal", "evaluate_in", "get_accuracy", "get_most_probable_labels", "normalize_rows"]
+__all__ = [
+    "evaluate",
+    "evaluate_equal",
+    "evaluate_in",
+    "get_accuracy",
+    "get_most_probable_labels",
+    "normalize_rows",
+]
 
 
 @documented
@@ -39,7 +48,8 @@ def normalize_rows(scores: Any) -> Any:
 
 @documented
 def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
-    """Return the share of votes that equal the truth, among the votes on tasks whose truth is known.
+    """Return the share of votes that equal the truth, among the votes on tasks whose truth is
+    known.
 
     data: The votes, with the columns task, worker and label, and optionally weight.
     true_labels: The truths, indexed by task. A task may have several.
@@ -59,7 +69,9 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
         group = pd.Index(true_labels.reindex(data["task"][known]), name=by)
     else:
         group = pd.Index(data[by][known], name=by)
-    sums = pd.DataFrame({"right": right, "all": weight.to_numpy()}, index=group).groupby(level=0).sum()
+    sums = (
+        pd.DataFrame({"right": right, "all": weight.to_numpy()}, index=group).groupby(level=0).sum()
+    )
     return (sums["right"] / sums["all"]).rename(None)
 
 
@@ -84,11 +96,15 @@ def evaluate_equal(row: Any) -> int:
 
 
 @documented
-def evaluate(df_true: Any, df_pred: Any, evaluate_func: Callable[[Any], int] = evaluate_in) -> float:
+def evaluate(
+    df_true: Any, df_pred: Any, evaluate_func: Callable[[Any], int] = evaluate_in
+) -> float:
     """Return the share of tasks whose predicted label is right.
 
-    df_true, df_pred (pandas.DataFrame): The true and the predicted labels, in the column label, indexed by task.
-    evaluate_func (callable, default evaluate_in): Says whether a row with `label_pred` and `label_true` is right.
+    df_true, df_pred (pandas.DataFrame): The true and the predicted labels, in the column label,
+        indexed by task.
+    evaluate_func (callable, default evaluate_in): Says whether a row with `label_pred` and
+        `label_true` is right.
     Returns (float): The share of right labels among the tasks that are in both frames.
     """
     columns = [df_true["label"].rename("label_true"), df_pred["label"].rename("label_pred")]

@@ -27,7 +27,8 @@ __all__ = ["BinaryRelevance", "GoldMajorityVote", "MajorityVote", "Wawa", "ZeroB
 def weighted_scores(votes: CodedVotes, weights: Any) -> Floats:
     """Return the sum of the weights of the votes for each class of each task.
 
-    pandas adds groups with compensated summation, so equal sums are equal whatever the order of the votes.
+    pandas adds groups with compensated summation, so equal sums are equal whatever the order of the
+    votes.
     """
     cell = votes.task * len(votes.labels) + votes.label
     sums = pd.Series(weights).groupby(cell).sum()
@@ -49,7 +50,9 @@ class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
     """
 
     def predict_proba(self, data: Any) -> Any:
-        """Return the share of every label (`probas_`), from votes weighted by the skills that `fit` found."""
+        """Return the share of every label (`probas_`), from votes weighted by the skills that `fit`
+        found.
+        """
         return self._apply(data).probas_
 
     def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -65,8 +68,8 @@ class MajorityVote(BaseProbabilityAggregator):
     """Majority vote, optionally weighted by the skills of the workers.
 
     default_skill: The skill of workers who have none, with `on_missing_skill="value"`.
-    on_missing_skill: What to do if skills are given, but not for every worker: raise an error, leave out the votes of
-        those who have none, or give them `default_skill`.
+    on_missing_skill: What to do if skills are given, but not for every worker: raise an error,
+        leave out the votes of those who have none, or give them `default_skill`.
     probas_: The share of every label.
     skills_: The share of each worker's votes that equal the label.
     """
@@ -88,14 +91,19 @@ class MajorityVote(BaseProbabilityAggregator):
         votes = encode(data, sort=skills is not None)
         probas = shares(weighted_scores(votes, weights))
         self.probas_ = votes.frame(probas)
-        self.labels_ = votes.decide(probas) if len(votes.tasks) else pd.Series([], dtype="O", name="agg_label")
+        self.labels_ = (
+            votes.decide(probas) if len(votes.tasks) else pd.Series([], dtype="O", name="agg_label")
+        )
         self.skills_ = get_accuracy(data, self.labels_, by="worker").rename("skill")
         return self
 
     def _with_skills(self, data: Any, skills: Any) -> tuple[Any, Any]:
         """Return the votes that count, and the weight of each."""
         if self.on_missing_skill not in ("error", "ignore", "value"):
-            raise InputError(f'on_missing_skill must be "error", "ignore" or "value", not {self.on_missing_skill!r}')
+            raise InputError(
+                'on_missing_skill must be "error", "ignore" or "value", not'
+                f" {self.on_missing_skill!r}"
+            )
         weights = data["worker"].map(skills)
         lost = weights.isna()
         if self.on_missing_skill == "value":
@@ -106,7 +114,9 @@ class MajorityVote(BaseProbabilityAggregator):
             without = ~data["task"].isin(data["task"][~lost])
             if without.any():
                 name = data["task"][without].iloc[0]
-                raise InputError(f"nobody who voted on task {name} has a skill; give one of them a skill")
+                raise InputError(
+                    f"nobody who voted on task {name} has a skill; give one of them a skill"
+                )
             data, weights = data[~lost], weights[~lost]
         elif lost.any():
             name = data["worker"][lost].iloc[0]
@@ -119,7 +129,8 @@ class MajorityVote(BaseProbabilityAggregator):
 
 @dataclass(eq=False)
 class Wawa(_SkilledVote):
-    """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with it.
+    """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with
+    it.
 
     skills_: The share of each worker's votes that equal the majority.
     """
@@ -182,8 +193,8 @@ class BinaryRelevance(BaseClassificationAggregator):
 
     In the column label of the votes, each entry is a list of labels.
 
-    base_aggregator (BaseClassificationAggregator, default MajorityVote()): The aggregator, of which each label gets a
-        copy.
+    base_aggregator (BaseClassificationAggregator, default MajorityVote()): The aggregator, of which
+        each label gets a copy.
     labels_: The list of labels of every task.
     """
 

@@ -1,4 +1,6 @@
-"""Metrics with crowd-kit's names: `finegold.crowdkit.metrics.data` and `finegold.crowdkit.metrics.workers`."""
+"""Metrics with crowd-kit's names: `finegold.crowdkit.metrics.data` and
+`finegold.crowdkit.metrics.workers`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How much the votes on a task, or of a worker, agree: consistency, uncertainty and Krippendorff's alpha."""
+"""How much the votes on a task, or of a worker, agree: consistency, uncertainty and Krippendorff's
+alpha.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,11 @@ class UnknownColumnError(InputError, KeyError):
 
 
 @documented
-def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False) -> Any:
-    """Return the posterior probability of the aggregated labels, given skills as the chance of a right vote.
+def consistency(
+    answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False
+) -> Any:
+    """Return the posterior probability of the aggregated labels, given skills as the chance of a
+    right vote.
 
     workers_skills: The skill of each worker. By default the `skills_` of the aggregator.
     aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels.
@@ -39,7 +44,8 @@ def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None
         workers_skills = _skills_of(aggregator)
     votes = encode(answers)
     right, wrong = _chances(answers, workers_skills, len(votes.labels))
-    scores = np.ones((len(votes.tasks), len(votes.labels)))  # all labels are equally frequent
+    # all labels are equally frequent
+    scores = np.ones((len(votes.tasks), len(votes.labels)))
     for label in range(len(votes.labels)):
         np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, right, wrong))
     best = votes.labels.get_indexer(labels.reindex(votes.tasks))
@@ -55,21 +61,35 @@ def _skills_of(aggregator: Any) -> Any:
 
 
 def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
-    """Return for each vote the probability that it is right, and that the truth is a certain other label."""
-    right = np.ones(len(answers)) if skills is None else answers["worker"].map(skills).to_numpy(dtype=np.float64)
+    """Return for each vote the probability that it is right, and that the truth is a certain other
+    label.
+    """
+    right = (
+        np.ones(len(answers))
+        if skills is None
+        else answers["worker"].map(skills).to_numpy(dtype=np.float64)
+    )
     if np.isnan(right).any():
-        raise MissingSkillError(f"there is no skill for the worker {answers['worker'][np.isnan(right)].iloc[0]!r}")
+        raise MissingSkillError(
+            f"there is no skill for the worker {answers['worker'][np.isnan(right)].iloc[0]!r}"
+        )
     return right, (1 - right) / max(n_labels - 1, 1)
 
 
 @documented
 def uncertainty(
-    answers: Any, workers_skills: Any = None, aggregator: Any = None, compute_by: str = "task", aggregate: bool = True
+    answers: Any,
+    workers_skills: Any = None,
+    aggregator: Any = None,
+    compute_by: str = "task",
+    aggregate: bool = True,
 ) -> Any:
     """Return the entropy of the labels of tasks or workers, in nats.
 
-    workers_skills: The skill of each worker: that much of a vote counts for its label, the rest for the other labels.
-    aggregator (BaseClassificationAggregator, optional): Its `skills_` are used if `workers_skills` is not given.
+    workers_skills: The skill of each worker: that much of a vote counts for its label, the rest for
+        the other labels.
+    aggregator (BaseClassificationAggregator, optional): Its `skills_` are used if `workers_skills`
+        is not given.
     compute_by ({"task", "worker"}, default "task"): Whose entropy is computed.
     aggregate: Return the mean.
     Returns (float or pandas.Series): The mean, or the entropy of every task or worker.
@@ -94,17 +114,22 @@ def uncertainty(
 def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
     """Return Krippendorff's alpha, the agreement beyond chance.
 
-    distance (callable, optional): The distance of two labels, between 0 and 1. By default 0 for equal labels, else 1.
+    distance (callable, optional): The distance of two labels, between 0 and 1. By default 0 for
+        equal labels, else 1.
     Returns (float): Alpha: 1 for full agreement, 0 for the agreement of chance.
     """
     votes = encode(answers)
     counts = weighted_scores(votes, np.ones(len(answers)))
-    counts = counts[counts.sum(axis=1) > 1]  # a single vote agrees with no other
+    # a single vote agrees with no other
+    counts = counts[counts.sum(axis=1) > 1]
     if not len(counts):
-        return float("nan")  # no two votes can be compared
+        # no two votes can be compared
+        return float("nan")
     apart = 1.0 - np.eye(len(votes.labels))
     if distance is not None:
-        apart = np.array([[distance(a, b) for b in votes.labels] for a in votes.labels], dtype=np.float64)
+        apart = np.array(
+            [[distance(a, b) for b in votes.labels] for a in votes.labels], dtype=np.float64
+        )
     n, total = counts.sum(axis=1), counts.sum(axis=0)
     observed = (np.einsum("tk,kl,tl->t", counts, apart, counts) / (n - 1)).sum()
     expected = total @ apart @ total / (total.sum() - 1)

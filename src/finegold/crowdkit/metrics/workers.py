@@ -20,7 +20,8 @@ def accuracy_on_aggregates(
 ) -> Any:
     """Return the share of votes that equal the aggregated label.
 
-    aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels, unless `aggregates` does.
+    aggregator (BaseClassificationAggregator, default MajorityVote()): Gives the labels, unless
+        `aggregates` does.
     aggregates: The labels, indexed by task.
     by (str, optional): A column, such as "worker", by which the votes are grouped.
     Returns (float or pandas.Series): The share, or the share of every group.

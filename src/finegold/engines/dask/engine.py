@@ -1,4 +1,6 @@
-"""The Dask engine on the client: it assigns blocks to workers, records the passes, and recovers from lost workers."""
+"""The Dask engine on the client: it assigns blocks to workers, records the passes, and recovers
+from lost workers.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,12 @@ from finegold.engines.dask.workers import Lost, Origin, Packed, WorkerPool
 from finegold.errors import FinegoldError, InputError, use
 from finegold.votes.annotations import Annotations
 
-MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not end
-MEMORY_SHARE = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
-IN_MEMORY = 2**28  # bytes; beyond, the passes are kept on disk
+# in one pass, beside one for each worker: more losses will not end
+MOST_LOSSES = 5
+# of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
+MEMORY_SHARE = 0.7
+# bytes; beyond, the passes are kept on disk
+IN_MEMORY = 2**28
 
 Answered = TypeVar("Answered")
 
@@ -28,8 +33,9 @@ Answered = TypeVar("Answered")
 class DaskEngine(Engine):
     """Blocks in the memory of Dask workers."""
 
-    # scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
-    # machine, by default one per core, and `close` (or the end of a `with` block) ends it.
+    # scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads`
+    # processes on this machine, by default one per core, and `close` (or the end of a `with` block)
+    # ends it.
 
     def __init__(
         self,
@@ -45,21 +51,30 @@ class DaskEngine(Engine):
         self.history = History()
         self.pool = WorkerPool(self.cluster, self.dtype)
         self.origin: Callable[[int], Origin]
-        self.first_task = np.zeros(1, np.int64)  # of each block, and the end
-        self.behind: set[int] = set()  # blocks without a worker, or that have missed passes
-        self.moved: list[int] = []  # bytes, in each pass
-        self.n_workers = 0  # at first; so many should be there again after a loss
+        # of each block, and the end
+        self.first_task = np.zeros(1, np.int64)
+        # blocks without a worker, or that have missed passes
+        self.behind: set[int] = set()
+        # bytes, in each pass
+        self.moved: list[int] = []
+        # at first; so many should be there again after a loss
+        self.n_workers = 0
 
     def accept(self, method: Any) -> None:
         if not method.divisible or not method.distributable:
             raise InputError(
-                f"{method.name} cannot run on a Dask cluster: its work or its parameters cannot be split by tasks",
+                f"{method.name} cannot run on a Dask cluster: its work or its parameters cannot be"
+                " split by tasks",
                 remedies=[use(engine="local")],
             )
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        nothing = np.broadcast_to(np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes))
-        blocks = split(annotations, nothing, self.fewest_votes if divisible else annotations.n_votes)
+        nothing = np.broadcast_to(
+            np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes)
+        )
+        blocks = split(
+            annotations, nothing, self.fewest_votes if divisible else annotations.n_votes
+        )
         self._check_memory(annotations.n_votes, annotations.n_tasks, annotations.n_classes)
         self.adopt(lambda index: Packed.of(blocks[index]), [block.n_tasks for block in blocks])
 
@@ -84,7 +99,9 @@ class DaskEngine(Engine):
 
     def state(self) -> dict[str, NDArray[Any]]:
         kept = self._with_all(lambda: self.pool.collect(None))
-        state = {f"{i}.{name}": values for i, (_, own) in kept.items() for name, values in own.items()}
+        state = {
+            f"{i}.{name}": values for i, (_, own) in kept.items() for name, values in own.items()
+        }
         return {"posterior": np.concatenate([kept[i][0] for i in sorted(kept)]), **state}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -122,7 +139,9 @@ class DaskEngine(Engine):
         return len(self.first_task) - 1
 
     def _with_all(self, work: Callable[[], Answered]) -> Answered:
-        """Do the work when every block has a worker and is up to date. Repeat it when workers are lost."""
+        """Do the work when every block has a worker and is up to date. Repeat it when workers are
+        lost.
+        """
         most, last = MOST_LOSSES + len(self.pool.actors), Lost()
         for _ in range(most):
             try:
@@ -132,10 +151,14 @@ class DaskEngine(Engine):
                 last = lost
                 self.behind |= self.pool.remove_lost()
                 self.pool.attach(self.cluster.wait_for(self.n_workers, REPLACEMENT))
-        raise FinegoldError(f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}")
+        raise FinegoldError(
+            f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}"
+        )
 
     def _settle(self) -> None:
-        """Assign the blocks without a worker, load their votes, and repeat the passes that they have missed."""
+        """Assign the blocks without a worker, load their votes, and repeat the passes that they
+        have missed.
+        """
         if not self.behind:
             return
         self.pool.assign(sorted(self.behind - self.pool.worker_of.keys()))
@@ -144,7 +167,11 @@ class DaskEngine(Engine):
             state, mark, kept = self.history.state, f"{index}.", None
             if state is not None:
                 first, end = self.first_task[index : index + 2].tolist()
-                own = {name.removeprefix(mark): values for name, values in state.items() if name.startswith(mark)}
+                own = {
+                    name.removeprefix(mark): values
+                    for name, values in state.items()
+                    if name.startswith(mark)
+                }
                 kept = state["posterior"][first:end], own
             self.pool.send(index, origin, self.history.first, kept)
         self.pool.wait_for_arrivals()
@@ -155,11 +182,14 @@ class DaskEngine(Engine):
     def _check_memory(self, n_votes: int, n_tasks: int, n_classes: int) -> None:
         """Refuse votes that do not fit into memory, before the operating system ends the workers."""
         limit = self.cluster.smallest_memory()
-        share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / max(len(self.cluster.threads()), 1)
+        share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / max(
+            len(self.cluster.threads()), 1
+        )
         if limit is not None and share > MEMORY_SHARE * limit:
             raise InputError(
-                f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and posteriors, but the "
-                f"smallest has {limit / 2**30:.1f} GiB; take more workers, or give them more memory"
+                f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and"
+                f" posteriors, but the smallest has {limit / 2**30:.1f} GiB; take more workers, or"
+                " give them more memory"
             )
 
 
@@ -174,9 +204,10 @@ class History:
     """A state of all blocks and the passes since: together they determine every block."""
 
     def __init__(self, number: int = 0, state: dict[str, NDArray[Any]] | None = None) -> None:
-        self.first, self.state = number, state  # None: the blocks as they are loaded
+        # None: the blocks as they are loaded
+        self.first, self.state = number, state
         self.sizes: list[int] = []
-        self.file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed with the engine)
+        self.file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
 
     @property
     def number(self) -> int:
@@ -189,7 +220,9 @@ class History:
 
     def passes(self) -> Iterator[tuple[int, bytes]]:
         starts = accumulate(self.sizes, initial=0)
-        for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False), start=self.first + 1):
+        for number, (start, size) in enumerate(
+            zip(starts, self.sizes, strict=False), start=self.first + 1
+        ):
             self.file.seek(start)
             yield number, self.file.read(size)
 

@@ -1,1 +1,3 @@
-"""What LLM judges are worth: scores, comparisons, panels, and the ranking of the systems that they judged."""
+"""What LLM judges are worth: scores, comparisons, panels, and the ranking of the systems that they
+judged.
+"""

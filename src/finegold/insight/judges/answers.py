@@ -1,8 +1,8 @@
 """One answer per judge and item, from its calls in both orders: a class, or undecided.
 
-An answer is the class that most of the calls name, when both orders count alike. If the orders contradict each other,
-it is undecided. Ties are a class only if there are truths that are ties, or no truths at all and verdicts that are
-ties; otherwise a tie decides nothing, and is undecided too.
+An answer is the class that most of the calls name, when both orders count alike. If the orders
+contradict each other, it is undecided. Ties are a class only if there are truths that are ties, or
+no truths at all and verdicts that are ties; otherwise a tie decides nothing, and is undecided too.
 """
 
 from __future__ import annotations
@@ -20,24 +20,39 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
 UNDECIDED = -2
-HALF = 0.5  # what an undecided answer counts: chance, where there are two classes
+# what an undecided answer counts: chance, where there are two classes
+HALF = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of judges, one per judge and item that was asked (P in all), and how accurate they are."""
+    """The answers of judges, one per judge and item that was asked (P in all), and how accurate
+    they are.
+    """
 
-    judge: Integers  # [P] in ascending order
-    item: Integers  # [P]
-    counts: Floats  # [3, P, K] how often each class was named with the first side first, the second, or not known
-    points: Floats  # [P, K] the same, where every order counts 1 in all of its calls together
-    answer: Integers  # [P] a class, UNDECIDED, or MISSING if every call failed
-    names: list[Any]  # [K] without ties if they are not a class
-    credit: Floats  # [P] 1 if the answer is right, a half if it is undecided; NaN without a truth or an answer
-    strict: Floats  # [P] 1 if every call was right; NaN without a truth
-    pair: Floats  # [P] 1 if the orders together favour the right answer; NaN without a truth, and if there are no pairs
-    calls: Annotations = field(repr=False)  # every call that did not fail is a vote
-    labelled: Integers = field(repr=False)  # [number of tasks of `calls`] the item of each task
+    # [P] in ascending order
+    judge: Integers
+    # [P]
+    item: Integers
+    # [3, P, K] how often each class was named with the first side first, the second, or not known
+    counts: Floats
+    # [P, K] the same, where every order counts 1 in all of its calls together
+    points: Floats
+    # [P] a class, UNDECIDED, or MISSING if every call failed
+    answer: Integers
+    # [K] without ties if they are not a class
+    names: list[Any]
+    # [P] 1 if the answer is right, a half if it is undecided; NaN without a truth or an answer
+    credit: Floats
+    # [P] 1 if every call was right; NaN without a truth
+    strict: Floats
+    # [P] 1 if the orders together favour the right answer; NaN without a truth, and if there are no
+    # pairs
+    pair: Floats
+    # every call that did not fail is a vote
+    calls: Annotations = field(repr=False)
+    # [number of tasks of `calls`] the item of each task
+    labelled: Integers = field(repr=False)
 
 
 def merge(log: JudgeLog) -> Answers:
@@ -85,17 +100,29 @@ def merge(log: JudgeLog) -> Answers:
 def whole(log: JudgeLog, answers: Answers) -> Annotations | None:
     """Return the decided answers as votes, one per judge and item; None if there are none."""
     label = np.maximum(answers.answer, MISSING)
-    return None if (label == MISSING).all() else _votes(log, answers.item, answers.judge, label, answers.names)
+    return (
+        None
+        if (label == MISSING).all()
+        else _votes(log, answers.item, answers.judge, label, answers.names)
+    )
 
 
-def _votes(log: JudgeLog, item: Any, judge: Any, label: Any, classes: list[Any], **how: Any) -> Annotations:
+def _votes(
+    log: JudgeLog, item: Any, judge: Any, label: Any, classes: list[Any], **how: Any
+) -> Annotations:
     """Return labels as votes, with the truths of the items that have any."""
-    known = np.flatnonzero((np.bincount(item[label >= 0], minlength=log.n_items) > 0) & (log.gold != MISSING))
-    names = [np.empty(len(values), dtype=object) for values in (log.item_names, log.judge_names, classes)]
+    known = np.flatnonzero(
+        (np.bincount(item[label >= 0], minlength=log.n_items) > 0) & (log.gold != MISSING)
+    )
+    names = [
+        np.empty(len(values), dtype=object) for values in (log.item_names, log.judge_names, classes)
+    ]
     for column, values in zip(names, (log.item_names, log.judge_names, classes), strict=True):
         column[:] = values
     codes = (part.astype(np.int32) for part in (item, judge, label))
-    return Annotations.from_codes(*codes, *names, gold=(known.astype(np.int32), log.gold[known]), **how)
+    return Annotations.from_codes(
+        *codes, *names, gold=(known.astype(np.int32), log.gold[known]), **how
+    )
 
 
 class Share(NamedTuple):
@@ -110,14 +137,19 @@ NOTHING = Share(np.nan, np.nan, np.nan)
 
 
 def interval(value: float, centre: float, error: float, n: float, low: float, high: float) -> Share:
-    """Return the interval around a centre by Student's distribution, inside the values that are possible."""
+    """Return the interval around a centre by Student's distribution, inside the values that are
+    possible.
+    """
     half = float(stdtrit(max(n - 1, 1), 0.975)) * error
-    return Share(float(value), min(max(centre - half, low), value), max(min(centre + half, high), value))
+    return Share(
+        float(value), min(max(centre - half, low), value), max(min(centre + half, high), value)
+    )
 
 
 def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int = 2) -> Share:
     """Return the mean of values between two ends; NaN are left out."""
-    # Two further values at each end, as Agresti and Coull add them, make the interval hold where all values are alike.
+    # Two further values at each end, as Agresti and Coull add them, make the interval hold where
+    # all values are alike.
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return NOTHING
@@ -126,11 +158,15 @@ def mean_of(values: Floats, low: float = 0.0, high: float = 1.0, *, at_ends: int
     return interval(float(values.mean()), float(more.mean()), error, len(values), low, high)
 
 
-def prediction_powered(expected: Floats, known: Floats, low: float = 0.0, high: float = 1.0) -> Share:
+def prediction_powered(
+    expected: Floats, known: Floats, low: float = 0.0, high: float = 1.0
+) -> Share:
     """Return the mean of a quantity that is known for some items, and guessed for all.
 
-    The mean of the guesses is corrected by their error on the items with known values (NaN elsewhere), assumed to be
-     a random sample of the items. The weight of the guesses minimises the variance, so that the interval is never
+    The mean of the guesses is corrected by their error on the items with known values (NaN
+    elsewhere), assumed to be
+     a random sample of the items. The weight of the guesses minimises the variance, so that the
+     interval is never
     wider than that of the known values alone. (Prediction-powered inference.)
     """
     is_known = np.isfinite(known)

@@ -19,7 +19,8 @@ from finegold.system.docstrings import documented
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import make_frame
 
-STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD = 3.0, 2.0, 3.0, 0.5, 3.0  # of the priors
+# of the priors
+STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD, LENGTH_SD = 3.0, 2.0, 3.0, 0.5, 3.0
 A_WINS, B_WINS, TIE = 0, 1, 2
 
 
@@ -30,40 +31,55 @@ class Games:
     a: Integers
     b: Integers
     judge: Integers
-    order: Floats  # 1, -1 or 0
-    outcome: Integers  # A_WINS, B_WINS, TIE
+    # 1, -1 or 0
+    order: Floats
+    # A_WINS, B_WINS, TIE
+    outcome: Integers
     weight: Floats
     item: Integers
     n_systems: int
     n_judges: int
     n_items: int
-    longer: Integers | None = None  # how much longer A is: -4 to 4 quarters of both; None if strengths leave it aside
+    # how much longer A is: -4 to 4 quarters of both; None if strengths leave it aside
+    longer: Integers | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
     """Estimated parameters, and the strengths of each bootstrap replicate."""
 
-    theta: Floats  # [S], mean 0
-    position: Floats  # [J]
-    tie: Floats  # [J] log nu
-    discrimination: Floats  # [J] log s
-    draws: Floats  # [B, S]
-    length: Share  # the effect of an answer that is longer by all of both
+    # [S], mean 0
+    theta: Floats
+    # [J]
+    position: Floats
+    # [J] log nu
+    tie: Floats
+    # [J] log s
+    discrimination: Floats
+    # [B, S]
+    draws: Floats
+    # the effect of an answer that is longer by all of both
+    length: Share
 
 
-def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 500, seed: int = 0) -> Strengths:
+def fit_strengths(
+    games: Games, *, learn_weights: bool = True, n_draws: int = 500, seed: int = 0
+) -> Strengths:
     """Maximise the likelihood of the games, and draw bootstrap replicates."""
     model = Model(games, learn_weights)
     start, options = np.zeros(len(model.precision)), {"maxiter": 1000}
     best = minimize(model.loss, start, jac=True, method="L-BFGS-B", options=options).x
-    best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])  # polishes what the line search left
+    # polishes what the line search left
+    best = best - np.linalg.solve(model.hessian(best), model.loss(best)[1])
     theta, position, tie, discrimination, length = model.split(best)
     # Items are drawn with replacement, and each draw takes one Newton step.
     shape = (games.n_items, len(model.counts))
-    scores = coo_array((games.weight, (games.item, model.cell_of)), shape=shape).tocsr() @ model.scores(best)
+    scores = coo_array(
+        (games.weight, (games.item, model.cell_of)), shape=shape
+    ).tocsr() @ model.scores(best)
     scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
-    influence = scores @ np.linalg.inv(model.hessian(best))  # of each item on the parameters
+    # of each item on the parameters
+    influence = scores @ np.linalg.inv(model.hessian(best))
     influence, on_length = influence[:, : games.n_systems], influence[:, len(best) - len(length) :]
     influence -= influence.mean(axis=1, keepdims=True)
     rng, n = np.random.default_rng(seed), len(influence)
@@ -71,23 +87,33 @@ def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 50
     draws = np.array([theta + weight @ influence for weight in weights])
     effect = NOTHING
     if len(length):
-        low, high = np.quantile([length[0] + weight @ on_length[:, 0] for weight in weights], [0.025, 0.975])
+        low, high = np.quantile(
+            [length[0] + weight @ on_length[:, 0] for weight in weights], [0.025, 0.975]
+        )
         effect = Share(float(length[0]), float(low), float(high))
     return Strengths(theta, position, tie, discrimination, draws, effect)
 
 
 class Model:
-    """The negative log posterior of the parameters, and its derivatives. Equal games are summed into cells."""
+    """The negative log posterior of the parameters, and its derivatives. Equal games are summed
+    into cells.
+    """
 
     def __init__(self, games: Games, learn_weights: bool) -> None:
         S, J = games.n_systems, games.n_judges
         shape = (S, S, J, 3, 3, 9)
         order = games.order.astype(np.int64) + 1
         longer = np.zeros_like(games.a) if games.longer is None else games.longer
-        key = np.ravel_multi_index((games.a, games.b, games.judge, order, games.outcome, longer + 4), shape)
+        key = np.ravel_multi_index(
+            (games.a, games.b, games.judge, order, games.outcome, longer + 4), shape
+        )
         distinct, self.cell_of = np.unique(key, return_inverse=True)
         self.a, self.b, self.judge, order, self.outcome, longer = np.unravel_index(distinct, shape)
-        self.order, self.counts, self.longer = order - 1.0, np.bincount(self.cell_of, games.weight), (longer - 4) / 4
+        self.order, self.counts, self.longer = (
+            order - 1.0,
+            np.bincount(self.cell_of, games.weight),
+            (longer - 4) / 4,
+        )
         self.learn_weights = learn_weights
         sizes = [S, J, J, J if learn_weights else 0, 0 if games.longer is None else 1]
         self.ends = np.cumsum(sizes)
@@ -97,7 +123,9 @@ class Model:
         parts = [self.a, self.b, S + self.judge, S + J + self.judge, S + 2 * J + self.judge]
         self.is_used = [True] * 4 + [learn_weights, games.longer is not None]
         parts.append(np.full_like(self.a, self.ends[-1] - 1))
-        self.columns = np.stack([part for part, is_used in zip(parts, self.is_used, strict=True) if is_used])
+        self.columns = np.stack(
+            [part for part, is_used in zip(parts, self.is_used, strict=True) if is_used]
+        )
 
     def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         theta, position, tie, free, length = np.split(x, self.ends[:-1])
@@ -108,7 +136,9 @@ class Model:
         """Return the loss and its gradient."""
         log_p, by_column = self._derivatives(x)
         value = -float(self.counts @ log_p) + 0.5 * float(self.precision @ x**2)
-        sums = np.bincount(self.columns.ravel(), (by_column * self.counts).ravel(), minlength=len(x))
+        sums = np.bincount(
+            self.columns.ravel(), (by_column * self.counts).ravel(), minlength=len(x)
+        )
         return value, self.precision * x - self._centred(sums.astype(np.float64))
 
     def scores(self, x: Floats) -> Floats:
@@ -122,11 +152,15 @@ class Model:
         """Return the second derivatives of the loss, as differences of its gradient."""
         width = 1e-4
         shifts = np.eye(len(x)) * width
-        matrix: Floats = np.array([(self.loss(x + h)[1] - self.loss(x - h)[1]) / (2 * width) for h in shifts])
+        matrix: Floats = np.array(
+            [(self.loss(x + h)[1] - self.loss(x - h)[1]) / (2 * width) for h in shifts]
+        )
         return (matrix + matrix.T) / 2 + 1e-9 * np.eye(len(x))
 
     def _derivatives(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the log probability of each cell, and its derivatives by the parameters in `columns`."""
+        """Return the log probability of each cell, and its derivatives by the parameters in
+        `columns`.
+        """
         theta, position, tie, log_s, length = self.split(x)
         s, gap = np.exp(log_s)[self.judge], theta[self.a] - theta[self.b]
         eta = s * gap + position[self.judge] * self.order + length.sum() * self.longer
@@ -137,8 +171,17 @@ class Model:
         sign = np.where(self.outcome == A_WINS, 1.0, np.where(self.outcome == B_WINS, -1.0, 0.0))
         by_eta = (sign - (p[A_WINS] - p[B_WINS])) / 2
         by_tie = (self.outcome == TIE) - p[TIE]
-        parts = [by_eta * s, -by_eta * s, by_eta * self.order, by_tie, by_eta * s * gap, by_eta * self.longer]
-        by_column = np.stack([part for part, is_used in zip(parts, self.is_used, strict=True) if is_used])
+        parts = [
+            by_eta * s,
+            -by_eta * s,
+            by_eta * self.order,
+            by_tie,
+            by_eta * s * gap,
+            by_eta * self.longer,
+        ]
+        by_column = np.stack(
+            [part for part, is_used in zip(parts, self.is_used, strict=True) if is_used]
+        )
         return np.take_along_axis(log_p, self.outcome[None], axis=0)[0], by_column
 
     def _centred(self, gradient: Floats) -> Floats:
@@ -150,7 +193,8 @@ class Model:
 
 
 Weights = Literal["learned", "equal"]
-NAMED = 5  # systems of a group that an error names
+# systems of a group that an error names
+NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -158,19 +202,26 @@ class Standing:
     """One system: its strength, its rank, and the range of ranks that the log leaves open."""
 
     system: str
-    strength: Share  # log-odds against the average system
+    # log-odds against the average system
+    strength: Share
     rank: int
     rank_low: int
     rank_high: int
-    win_rate: Share  # expected against an average opponent; a tie counts one half
-    people: Share  # share of its pairs that it wins by the known truths, with the judges' help
+    # expected against an average opponent; a tie counts one half
+    win_rate: Share
+    # share of its pairs that it wins by the known truths, with the judges' help
+    people: Share
     n_verdicts: int
 
     def plain(self) -> dict[str, Any]:
         """Return the figures as JSON and tables have them."""
         ranks = "-".join(str(rank) for rank in dict.fromkeys((self.rank_low, self.rank_high)))
         row: dict[str, Any] = {"system": self.system, "rank": self.rank, "ranks": ranks}
-        figures = {"strength": self.strength, "win_rate": self.win_rate, "people_win_rate": self.people}
+        figures = {
+            "strength": self.strength,
+            "win_rate": self.win_rate,
+            "people_win_rate": self.people,
+        }
         for (name, share), start in zip(figures.items(), ("", "win_", "people_"), strict=True):
             if share.value == share.value:
                 row |= {name: share.value, f"{start}low": share.low, f"{start}high": share.high}
@@ -182,13 +233,16 @@ class Standing:
 class Ranking:
     """Systems in order of their strength: the result of `finegold.judges.rank`.
 
-    standings (list): One entry per system, the best first: `system`, `strength` with its interval, `rank`, `rank_low`,
-        `rank_high`, `win_rate` with its interval, `people` (the win rate by known truths), `n_verdicts`.
-    win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a system (row) wins against
-        another (column), in the order of the standings. A tie counts one half; NaN where two systems were not compared.
+    standings (list): One entry per system, the best first: `system`, `strength` with its interval,
+        `rank`, `rank_low`, `rank_high`, `win_rate` with its interval, `people` (the win rate by
+        known truths), `n_verdicts`.
+    win_rates (ndarray of shape (n_systems, n_systems)): The observed share of verdicts that a
+        system (row) wins against another (column), in the order of the standings. A tie counts one
+        half; NaN where two systems were not compared.
     position: The effect of being shown first on the log-odds, by judge.
     discrimination: How much the verdicts of each judge depend on the systems; 1 is average.
-    length_effect: The effect of length on the log-odds, if strengths leave it aside: of an answer beside an empty one.
+    length_effect: The effect of length on the log-odds, if strengths leave it aside: of an answer
+        beside an empty one.
     notes: What a reader should know.
     """
 
@@ -202,8 +256,8 @@ class Ranking:
     def table(self) -> Any:
         """Return a data frame with one row per system, the best first.
 
-        Returns (data frame): System, rank, range of ranks, strength with interval, expected win rate, number of
-            verdicts.
+        Returns (data frame): System, rank, range of ranks, strength with interval, expected win
+            rate, number of verdicts.
         """
         rows = [one.plain() for one in self.standings]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
@@ -225,8 +279,12 @@ class Ranking:
         return {
             "systems": [one.plain() for one in self.standings],
             "win_rates": self.win_rates.tolist(),
-            "judges": {name: {figure: of[name] for figure, of in figures.items()} for name in self.position},
-            "length_effect": None if self.length_effect is NOTHING else self.length_effect._asdict(),
+            "judges": {
+                name: {figure: of[name] for figure, of in figures.items()} for name in self.position
+            },
+            "length_effect": (
+                None if self.length_effect is NOTHING else self.length_effect._asdict()
+            ),
             "notes": self.notes,
         }
 
@@ -250,7 +308,9 @@ def rank_systems(
         raise InputError(f'weights must be "learned" or "equal", not {weights!r}')
     if seed < 0:
         raise InputError(f"the seed must not be negative: {seed}")
-    games = games_of(log, judge_weights if weights == "learned" else np.ones(log.n_judges), control_length)
+    games = games_of(
+        log, judge_weights if weights == "learned" else np.ones(log.n_judges), control_length
+    )
     fit = fit_strengths(games, learn_weights=weights == "learned", seed=seed)
     order = np.argsort(-fit.theta, kind="stable")
     ranks = np.argsort(np.argsort(-fit.draws, axis=1), axis=1) + 1
@@ -260,7 +320,9 @@ def rank_systems(
     S = games.n_systems
     points = np.where(games.outcome == A_WINS, 1.0, np.where(games.outcome == TIE, 0.5, 0.0))
     forward, backward = games.a * S + games.b, games.b * S + games.a
-    wins = np.bincount(forward, points, minlength=S * S) + np.bincount(backward, 1 - points, minlength=S * S)
+    wins = np.bincount(forward, points, minlength=S * S) + np.bincount(
+        backward, 1 - points, minlength=S * S
+    )
     n = np.bincount(forward, minlength=S * S) + np.bincount(backward, minlength=S * S)
     wins, n = wins.reshape(S, S), n.reshape(S, S)
     # The expected score against a system of strength 0.
@@ -294,7 +356,9 @@ def rank_systems(
 
 
 def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
-    """Return how often each system wins by the known truths; the judges' verdicts on all items narrow the interval."""
+    """Return how often each system wins by the known truths; the judges' verdicts on all items
+    narrow the interval.
+    """
     systems = range(len(log.system_names))
     if (log.gold != MISSING).sum() < MIN_GOLD:
         return [NOTHING for _ in systems]
@@ -315,34 +379,56 @@ def _people(log: JudgeLog, answers: Answers | None) -> list[Share]:
 
 
 def games_of(log: JudgeLog, judge_weights: Floats, control_length: bool = False) -> Games:
-    """Return the verdicts on pairs of systems; systems that no chain of comparisons connects are refused."""
+    """Return the verdicts on pairs of systems; systems that no chain of comparisons connects are
+    refused.
+    """
     if log.kind != "pairwise":
-        raise InputError("a ranking needs pairwise verdicts, but these judge one answer each; see finegold judges LOG")
+        raise InputError(
+            "a ranking needs pairwise verdicts, but these judge one answer each; see finegold"
+            " judges LOG"
+        )
     if not log.system_names:
-        column, add = Placeholder("COLUMN"), Remedy(text="add two columns, such as model_a and model_b")
+        column, add = (
+            Placeholder("COLUMN"),
+            Remedy(text="add two columns, such as model_a and model_b"),
+        )
         remedies = [add, use(system_a=column, system_b=column, text="to name them")]
         raise InputError("the log does not say which systems were compared", remedies=remedies)
     used = np.flatnonzero(log.answer != MISSING)
-    item, judge, S = log.item[used].astype(np.int64), log.judge[used].astype(np.int64), len(log.system_names)
+    item, judge, S = (
+        log.item[used].astype(np.int64),
+        log.judge[used].astype(np.int64),
+        len(log.system_names),
+    )
     a, b = log.system_a[item].astype(np.int64), log.system_b[item].astype(np.int64)
-    n_groups, group = connected_components(coo_array((np.ones(len(a)), (a, b)), shape=(S, S)), directed=False)
+    n_groups, group = connected_components(
+        coo_array((np.ones(len(a)), (a, b)), shape=(S, S)), directed=False
+    )
     if n_groups > 1:
-        groups = ([log.system_names[s] for s in np.flatnonzero(group == g)] for g in range(n_groups))
+        groups = (
+            [log.system_names[s] for s in np.flatnonzero(group == g)] for g in range(n_groups)
+        )
         raise InputError(
-            f"the systems fall into {n_groups} groups that were never compared with each other: "
-            f"{'; '.join(map(_listed, groups))}. Strengths of different groups cannot be compared; add verdicts on "
-            "pairs across groups, or rank each group on its own"
+            f"the systems fall into {n_groups} groups that were never compared with each other:"
+            f" {'; '.join(map(_listed, groups))}. Strengths of different groups cannot be compared;"
+            " add verdicts on pairs across groups, or rank each group on its own"
         )
     longer = None
     if control_length:
         if log.length_a is None or log.length_b is None:
-            texts = "add two columns with the texts of the answers, such as response_a and response_b"
-            raise InputError("the log has no answers whose lengths could be left aside", remedies=[Remedy(text=texts)])
+            texts = (
+                "add two columns with the texts of the answers, such as response_a and response_b"
+            )
+            raise InputError(
+                "the log has no answers whose lengths could be left aside",
+                remedies=[Remedy(text=texts)],
+            )
         share = (log.length_a - log.length_b) / np.maximum(log.length_a + log.length_b, 1)
         longer = np.round(4 * np.nan_to_num(share)).astype(np.int64)[item]
     _, place, n = np.unique(item * log.n_judges + judge, return_inverse=True, return_counts=True)
     order, outcome = np.array([1.0, -1.0, 0.0])[log.first[used]], log.answer[used].astype(np.int64)
-    weight = judge_weights[judge] / n[place]  # verdicts of a judge on an item are one opinion
+    # verdicts of a judge on an item are one opinion
+    weight = judge_weights[judge] / n[place]
     return Games(a, b, judge, order, outcome, weight, item, S, log.n_judges, log.n_items, longer)
 
 

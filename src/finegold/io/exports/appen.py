@@ -1,7 +1,8 @@
 """Appen, once Figure Eight and CrowdFlower: the full report, a CSV with a row per judgment.
 
-The columns of Appen begin with "_". Of the others, those are answers that have a twin <question>_gold; where there is
-no twin, those in which the judgments of one unit differ, for the data of a unit are the same in all of its rows.
+The columns of Appen begin with "_". Of the others, those are answers that have a twin
+<question>_gold; where there is no twin, those in which the judgments of one unit differ, for the
+data of a unit are the same in all of its rows.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ UNIT, WORKER, TAINTED, GOLD = "_unit_id", "_worker_id", "_tainted", "_gold"
 
 
 def fits(seen: Source) -> bool:
-    """Recognise a full report. People use the names of the units and workers in tables of their own, too."""
-    return seen.is_delimited and UNIT in seen.columns and bool({"_golden", TAINTED, "_trust"} & {*seen.columns})
+    """Recognise a full report. People use the names of the units and workers in tables of their
+    own, too.
+    """
+    return (
+        seen.is_delimited
+        and UNIT in seen.columns
+        and bool({"_golden", TAINTED, "_trust"} & {*seen.columns})
+    )
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
@@ -32,13 +39,21 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     marks = {TAINTED: pl.col(TAINTED).str.to_lowercase() == "true"}
     table = base.drop_rows(table, marks, "tainted judgments", options, "tainted")
     # q_gold and q_gold_reason are not questions where there is a q.
-    about_gold = [name for name in seen.columns if GOLD in name and name.rpartition(GOLD)[0] in seen.columns]
-    others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and name not in about_gold]
+    about_gold = [
+        name for name in seen.columns if GOLD in name and name.rpartition(GOLD)[0] in seen.columns
+    ]
+    others = [
+        name
+        for name in seen.columns
+        if not name.startswith(("_", "orig__")) and name not in about_gold
+    ]
     questions = [name for name in others if name + GOLD in seen.columns]
     if not questions and options.question in others:
         questions = [str(options.question)]
     elif not questions:
-        spread = table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
+        spread = (
+            table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
+        )
         questions = [name for name in others if spread[name].item()]
         if not questions:
             problem = f"it does not show which of {', '.join(others)} are answers"
@@ -48,15 +63,20 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         labels[name] = base.replace_cells(
             table[name],
             "\n",
-            lambda cell: base.join_labels([part.strip() for part in cell.splitlines() if part.strip()]),
+            lambda cell: base.join_labels(
+                [part.strip() for part in cell.splitlines() if part.strip()]
+            ),
         )
         if name + GOLD in table.columns:
             gold = table[name + GOLD].str.strip_chars()
-            is_vague = gold.str.contains("\n", literal=True).fill_null(False)  # several lines that all count as right
+            # several lines that all count as right
+            is_vague = gold.str.contains("\n", literal=True).fill_null(False)
             golds[name] = gold.set(is_vague, None)
             if options.gold and (vague := table.filter(is_vague)[UNIT].n_unique()):
                 options.left_out[f"gold truths of {name} that allow several answers"] += vague
     return base.votes_of_questions(table, task, WORKER, labels, golds)
 
 
-EXPORT = Export("appen", "Appen", REMEDY, fits, read, include=("tainted",), takes_task=True, has_gold=True)
+EXPORT = Export(
+    "appen", "Appen", REMEDY, fits, read, include=("tainted",), takes_task=True, has_gold=True
+)

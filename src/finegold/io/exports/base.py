@@ -1,7 +1,8 @@
 """What readers of exports share: the contract (`Export`), records of JSON, zips, and sheets.
 
-A reader is one file of this folder. It declares an `EXPORT`: its name and title, how it recognises a file (`fits`), and
-how it yields votes in batches (`read`). It raises `DamagedExport` for whatever its tool would not write.
+A reader is one file of this folder. It declares an `EXPORT`: its name and title, how it recognises
+a file (`fits`), and how it yields votes in batches (`read`). It raises `DamagedExport` for whatever
+its tool would not write.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ from finegold.io.tables import batches, scan_delimited
 from finegold.votes.encoding import text_of
 from finegold.votes.labels import NOTHING
 
-SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own
-MOST_VOTES = 2**16  # in a batch
-# What Python raises where a reader takes a value for a list, an object or a text, and it is something else.
+# between the labels of an answer that has several: their set is a class of its own
+SEVERAL = "|"
+# in a batch
+MOST_VOTES = 2**16
+# What Python raises where a reader takes a value for a list, an object or a text, and it is
+# something else.
 MISUSED = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 
 Kind = TypeVar("Kind")
@@ -47,20 +51,28 @@ class Vote(NamedTuple):
     task: Any
     annotator: Any = None
     label: Any = None
-    question: str | None = None  # "" where an export asks one; None belongs to all of them
-    gold: Any = None  # the known truth, if the export marks one
+    # "" where an export asks one; None belongs to all of them
+    question: str | None = None
+    # the known truth, if the export marks one
+    gold: Any = None
 
 
 @dataclass(frozen=True)
 class ExportOptions:
-    task: str | None = None  # the field that names the tasks, instead of the tool's own ids
+    # the field that names the tasks, instead of the tool's own ids
+    task: str | None = None
     question: str | None = None
-    gold: bool = False  # whether gold marks are wanted
-    include: frozenset[str] = frozenset()  # of what the tool's reader leaves out by itself
-    left_out: Counter[str] = field(default_factory=Counter)  # the reader counts here, under a plural: "drafts"
+    # whether gold marks are wanted
+    gold: bool = False
+    # of what the tool's reader leaves out by itself
+    include: frozenset[str] = frozenset()
+    # the reader counts here, under a plural: "drafts"
+    left_out: Counter[str] = field(default_factory=Counter)
     has_many_files: bool = False
-    multi: bool | None = False  # whether answers are sets of labels; None if the labels decide
-    empty: Counter[str] = field(default_factory=Counter)  # answers without a label, which are empty sets if `multi`
+    # whether answers are sets of labels; None if the labels decide
+    multi: bool | None = False
+    # answers without a label, which are empty sets if `multi`
+    empty: Counter[str] = field(default_factory=Counter)
 
     def nothing(self, what: str) -> str | None:
         """Return the label of an answer in which nothing was chosen, and count it under this name."""
@@ -72,28 +84,39 @@ class ExportOptions:
 class Export:
     """How the export of one tool is recognised and read.
 
-    `read` yields batches with the columns task, annotator, label and, if the tool has them, question and gold (see
-    `Vote`). All of them may be text, as in a CSV. `ExportOptions.left_out` counts whatever is left out.
+    `read` yields batches with the columns task, annotator, label and, if the tool has them,
+    question and gold (see `Vote`). All of them may be text, as in a CSV. `ExportOptions.left_out`
+    counts whatever is left out.
     """
 
-    name: str  # the value of the option `format`
-    title: str  # for messages
-    remedy: str  # where to click for a good export: the end of every complaint about a damaged one
+    # the value of the option `format`
+    name: str
+    # for messages
+    title: str
+    # where to click for a good export: the end of every complaint about a damaged one
+    remedy: str
     fits: Callable[[Source], bool]
     read: Read
-    include: tuple[str, ...] = ()  # what the option `include` can bring in: "predictions", "rejected", ...
-    takes_task: bool = False  # whether the option `task` can choose a field
+    # what the option `include` can bring in: "predictions", "rejected", ...
+    include: tuple[str, ...] = ()
+    # whether the option `task` can choose a field
+    takes_task: bool = False
     has_gold: bool = False
-    shorten: Callable[[Sequence[str]], Sequence[str]] | None = None  # the names of all annotators, in their order
+    # the names of all annotators, in their order
+    shorten: Callable[[Sequence[str]], Sequence[str]] | None = None
 
 
 class DamagedExport(Exception):
-    """An export is not as its tool writes it. Whoever reads it adds the file, the tool and the tool's remedy."""
+    """An export is not as its tool writes it. Whoever reads it adds the file, the tool and the
+    tool's remedy.
+    """
 
     def __init__(self, problem: str, *remedies: Remedy | str, record: int | None = None) -> None:
         super().__init__(problem)
         self.problem, self.record = problem, record
-        self.remedies = tuple(Remedy(text=remedy) if isinstance(remedy, str) else remedy for remedy in remedies)
+        self.remedies = tuple(
+            Remedy(text=remedy) if isinstance(remedy, str) else remedy for remedy in remedies
+        )
 
     def of_tool(self, seen: Source, export: Export) -> InputError:
         record = f", record {self.record:,}" if self.record else ""
@@ -103,7 +126,9 @@ class DamagedExport(Exception):
 
 def unknown_task(problem: str, names: Iterable[str]) -> DamagedExport:
     """Return the complaint about a field of tasks that is not there, with those that are."""
-    return DamagedExport(problem, use(task=Placeholder("NAME"), text=f"with one of {', '.join(names)}"))
+    return DamagedExport(
+        problem, use(task=Placeholder("NAME"), text=f"with one of {', '.join(names)}")
+    )
 
 
 def need_id(record: Any, name: str, whose: str = "") -> Any:
@@ -125,33 +150,47 @@ def chosen_task(fields: Mapping[str, Any], name: str, problem: str) -> Any:
 
 
 def with_numbers(records: Iterable[Any], make: Callable[[Any], Iterable[Made]]) -> Iterator[Made]:
-    """Yield what is made of every record, such as votes, and add the number of the record to errors."""
+    """Yield what is made of every record, such as votes, and add the number of the record to
+    errors.
+    """
     for number, record in enumerate(records, start=1):
         try:
             yield from make(record)
         except DamagedExport as error:
-            raise DamagedExport(error.problem, *error.remedies, record=error.record or number) from None
+            raise DamagedExport(
+                error.problem, *error.remedies, record=error.record or number
+            ) from None
         except MISUSED as error:
-            raise DamagedExport(f"a value is of a kind that is not expected there ({error})", record=number) from error
+            raise DamagedExport(
+                f"a value is of a kind that is not expected there ({error})", record=number
+            ) from error
 
 
 def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
-    """Yield votes as tables of text. Python strings take much memory, so they are kept for one batch only."""
+    """Yield votes as tables of text. Python strings take much memory, so they are kept for one
+    batch only.
+    """
     rest = iter(votes)
     while rows := list(islice(rest, MOST_VOTES)):
         texts = {
-            name: [value if value is None or value.__class__ is str else _as_text(value) for value in values]
+            name: [
+                value if value is None or value.__class__ is str else _as_text(value)
+                for value in values
+            ]
             for name, values in zip(Vote._fields, zip(*rows, strict=True), strict=True)
         }
         try:
             yield pl.DataFrame(texts, schema=dict.fromkeys(Vote._fields, pl.String))
-        except UnicodeEncodeError:  # half of a pair of surrogates: JSON can hold it, but it is not text
+        except UnicodeEncodeError:
+            # half of a pair of surrogates: JSON can hold it, but it is not text
             raise DamagedExport("a name or a label is not valid Unicode text") from None
 
 
 def by_record(votes_of: Callable[[Any, ExportOptions], Iterable[Vote]]) -> Read:
     """Return the `read` of a tool that writes JSON records, given the votes of one record."""
-    return lambda seen, options: in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
+    return lambda seen, options: in_batches(
+        with_numbers(read_records(seen), lambda record: votes_of(record, options))
+    )
 
 
 def _as_text(value: Any) -> str:
@@ -161,8 +200,11 @@ def _as_text(value: Any) -> str:
 
 
 def join_labels(labels: list[Any]) -> Any:
-    """Return a single label as it is, several as one text in sorted order, and None if there is none."""
-    if len(labels) > 1:  # a label that was chosen twice is one label
+    """Return a single label as it is, several as one text in sorted order, and None if there is
+    none.
+    """
+    # a label that was chosen twice is one label
+    if len(labels) > 1:
         return SEVERAL.join(sorted({_as_text(label) for label in labels}))
     if labels and isinstance(labels[0], list | dict):
         _as_text(labels[0])
@@ -170,7 +212,9 @@ def join_labels(labels: list[Any]) -> Any:
 
 
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-    """Return a field of a record, which must have this type. It may be absent or null only with a default."""
+    """Return a field of a record, which must have this type. It may be absent or null only with a
+    default.
+    """
     if not isinstance(record, dict):
         raise DamagedExport(f"expected a JSON object, found {_shorten(record)}")
     value = record.get(name)
@@ -190,7 +234,8 @@ def _shorten(value: Any) -> str:
 
 # Records of JSON, which may be larger than memory.
 
-CHUNK = 2**18  # bytes that ijson reads at once
+# bytes that ijson reads at once
+CHUNK = 2**18
 
 
 def read_records(seen: Source) -> Iterator[Any]:
@@ -210,7 +255,9 @@ def open_export(source: Source) -> BinaryIO:
 
 
 def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator[Any]:
-    """Yield the values at a path: "item" for those of a list, "" for whole objects, or their keys and values."""
+    """Yield the values at a path: "item" for those of a list, "" for whole objects, or their keys
+    and values.
+    """
     import ijson
 
     done, read = 0, ijson.kvitems if as_pairs else ijson.items
@@ -219,8 +266,11 @@ def json_items(file: BinaryIO, path: str, *, as_pairs: bool = False) -> Iterator
             done += 1
             yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")  # without the drawing
-        problem = "the file is cut short" + ("" if "EOF" in reason else f", or is not valid JSON ({reason})")
+        # without the drawing
+        reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
+        problem = "the file is cut short" + (
+            "" if "EOF" in reason else f", or is not valid JSON ({reason})"
+        )
         raise DamagedExport(problem, record=done + 1) from None
 
 
@@ -229,7 +279,9 @@ def json_lines(file: BinaryIO) -> Iterator[Any]:
     number, most = 0, limit("LINE")
     while line := file.readline(most + 1):
         if len(line) > most:
-            raise DamagedExport(f"a line of more than {most:,} bytes", remedy_of("LINE"), record=number + 1)
+            raise DamagedExport(
+                f"a line of more than {most:,} bytes", remedy_of("LINE"), record=number + 1
+            )
         if line.strip():
             number += 1
             try:
@@ -240,7 +292,8 @@ def json_lines(file: BinaryIO) -> Iterator[Any]:
 
 # Zip archives.
 
-ENCRYPTED = 1  # a bit of the flags of a file in an archive
+# a bit of the flags of a file in an archive
+ENCRYPTED = 1
 
 
 @contextmanager
@@ -267,23 +320,30 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
     """Open a file of an archive, and add its name to errors."""
     if archive.getinfo(name).flag_bits & ENCRYPTED:
-        raise DamagedExport(f"{name} is encrypted", "unpack the archive with its password, and give the files in it")
+        raise DamagedExport(
+            f"{name} is encrypted", "unpack the archive with its password, and give the files in it"
+        )
     with archive.open(name) as file:
         check_nesting(f"{name} in {PurePath(archive.filename or 'the archive').name}", file)
     try:
         with archive.open(name) as file:
             yield cast(BinaryIO, file)
     except DamagedExport as error:
-        raise DamagedExport(f"in {name}, {error.problem}", *error.remedies, record=error.record) from None
+        raise DamagedExport(
+            f"in {name}, {error.problem}", *error.remedies, record=error.record
+        ) from None
 
 
 # Sheets: a row per assignment or respondent.
 
-ROW = "finegold row"  # from 1, as messages count them
+# from 1, as messages count them
+ROW = "finegold row"
 
 
 def read_sheet(seen: Source, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
-    """Read these columns as text, blank cells as null, and number the rows. They may omit so many of the last cells."""
+    """Read these columns as text, blank cells as null, and number the rows. They may omit so many
+    of the last cells.
+    """
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
     parts = batches(seen, scan_delimited(seen), wanted, may_omit)
     table = pl.concat([pl.DataFrame(schema=dict.fromkeys(wanted, pl.String())), *parts])
@@ -302,7 +362,9 @@ def read_rows(seen: Source, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def task_column(seen: Source, task: str | None, usual: str, prefix: str) -> str:
-    """Return the column of the tasks: the usual one, or the one that the user names, with or without its prefix."""
+    """Return the column of the tasks: the usual one, or the one that the user names, with or
+    without its prefix.
+    """
     if task is None:
         return usual
     for name in (task, prefix + task):
@@ -313,9 +375,15 @@ def task_column(seen: Source, task: str | None, usual: str, prefix: str) -> str:
 
 
 def drop_rows(
-    table: pl.DataFrame, marks: Mapping[str, pl.Expr], what: str, options: ExportOptions, option: str = ""
+    table: pl.DataFrame,
+    marks: Mapping[str, pl.Expr],
+    what: str,
+    options: ExportOptions,
+    option: str = "",
 ) -> pl.DataFrame:
-    """Leave out and count rows that one of these columns marks, unless the option `include` asks for them."""
+    """Leave out and count rows that one of these columns marks, unless the option `include` asks
+    for them.
+    """
     known = [mark.fill_null(False) for column, mark in marks.items() if column in table.columns]
     if option in options.include or not known:
         return table
@@ -326,17 +394,25 @@ def drop_rows(
 
 
 def votes_of_questions(
-    table: pl.DataFrame, task: str, annotator: str, labels: Mapping[str, pl.Series], golds: Mapping[str, pl.Series]
+    table: pl.DataFrame,
+    task: str,
+    annotator: str,
+    labels: Mapping[str, pl.Series],
+    golds: Mapping[str, pl.Series],
 ) -> Iterator[pl.DataFrame]:
     """Yield the votes on each question. A question without answers is left out."""
     for question, label in labels.items():
         if label.null_count() < len(label):
             gold = golds.get(question, pl.lit(None, pl.String))
-            yield table.select(task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold)
+            yield table.select(
+                task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold
+            )
 
 
 def replace_cells(cells: pl.Series, pattern: str, label_of: Callable[[str], Any]) -> pl.Series:
-    """Put labels for cells that match a pattern, of which few differ. After a ValueError a cell stays as it is."""
+    """Put labels for cells that match a pattern, of which few differ. After a ValueError a cell
+    stays as it is.
+    """
     distinct = cells.unique().drop_nulls()
     labels: dict[str, str | None] = {}
     for cell in distinct.filter(distinct.str.contains(pattern)):

@@ -1,4 +1,6 @@
-"""Inspect: logs of evaluations, .json or .eval (a zip archive with a file per sample); every scorer is an annotator."""
+"""Inspect: logs of evaluations, .json or .eval (a zip archive with a file per sample); every scorer
+is an annotator.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ from finegold.io.exports import base
 from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, need
 from finegold.io.source import Source
 
-HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
+# the second is all that a run leaves which did not finish
+HEADERS = ("header.json", "_journal/start.json")
 NAN = re.compile(rb'^(\s*(?:"(?:[^"\\]|\\.)*":)?\s*)-?(?:NaN|Infinity)(,?\s*)$')
-QUESTION = "score"  # of scorers that say one thing; those that say several name them
+# of scorers that say one thing; those that say several name them
+QUESTION = "score"
 REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
 
 
@@ -24,14 +28,19 @@ def fits(seen: Source) -> bool:
     if seen.format == "zip":
         return any(name in seen.members for name in HEADERS)
     record = seen.record
-    return "version" in record and isinstance(record.get("status"), str) and isinstance(record.get("eval"), dict)
+    return (
+        "version" in record
+        and isinstance(record.get("status"), str)
+        and isinstance(record.get("eval"), dict)
+    )
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if seen.format == "zip":
         header = next(name for name in HEADERS if name in seen.members)
         with base.open_zip(seen) as archive:
-            head = need(_load(archive, header), "eval", dict)  # what was evaluated, and how often
+            # what was evaluated, and how often
+            head = need(_load(archive, header), "eval", dict)
     else:
         with base.open_export(seen) as file:
             head = next(iter(base.json_items(file, "eval")), {})
@@ -56,13 +65,17 @@ def _load(archive: ZipFile, name: str) -> Any:
 
 
 class WithoutNaN:
-    """A log as JSON allows it: Inspect writes NaN for scores that failed, each value on a line of its own."""
+    """A log as JSON allows it: Inspect writes NaN for scores that failed, each value on a line of
+    its own.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
 
     def read(self, size: int) -> bytes:
-        """About so many bytes, in whole lines; none for none, which is how ijson finds out what a file holds."""
+        """About so many bytes, in whole lines; none for none, which is how ijson finds out what a
+        file holds.
+        """
         lines = self.file.readlines(size) if size else []
         return b"".join(NAN.sub(rb"\1null\2", line) for line in lines)
 
@@ -88,12 +101,14 @@ def _votes_on(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iter
     task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
     votes = []
     scores = need(sample, "scores", dict, {})
-    if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
+    # the logs of early versions have one scorer without a name
+    if not scores and sample.get("score") is not None:
         scores = {"score": sample["score"]}
     for scorer, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
         for question, label in (value if isinstance(value, dict) else {QUESTION: value}).items():
-            if label is None or label != label or isinstance(label, list):  # it failed; NaN differs from itself
+            # it failed; NaN differs from itself
+            if label is None or label != label or isinstance(label, list):
                 options.left_out["scores without a value"] += 1
             else:
                 votes.append(Vote(task, scorer, label, question))

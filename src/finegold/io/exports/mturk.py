@@ -1,7 +1,8 @@
 """Amazon Mechanical Turk: the results of a batch, a CSV with a row per assignment.
 
-Input.* are the variables of the page, Answer.* what the worker did. A form of crowd-html-elements has a column per
-button or box, Answer.<name>.<value> = true or false; `_options` says which of these make one question.
+Input.* are the variables of the page, Answer.* what the worker did. A form of crowd-html-elements
+has a column per button or box, Answer.<name>.<value> = true or false; `_options` says which of
+these make one question.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from finegold.votes.labels import as_cell
 ANSWER, INPUT = "Answer.", "Input."
 STATUS, REJECT = "AssignmentStatus", "Reject"
 DECISIONS = ("Approve", REJECT)
-ALL_ANSWERS = "Answer.taskAnswers"  # of forms that are not known beforehand: all answers as JSON
+# of forms that are not known beforehand: all answers as JSON
+ALL_ANSWERS = "Answer.taskAnswers"
 MARKS = {"HITId", "WorkerId", "AssignmentId"}
-NAMELESS = "choice"  # a group of buttons whose names have nothing in common
+# a group of buttons whose names have nothing in common
+NAMELESS = "choice"
 
 
 def fits(seen: Source) -> bool:
@@ -34,9 +37,12 @@ def fits(seen: Source) -> bool:
 
 
 def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    items: dict[str, str] = {}  # several in one HIT: for the task url Input.url1, Input.url2, ..., by their numbers
+    # several in one HIT: for the task url Input.url1, Input.url2, ..., by their numbers
+    items: dict[str, str] = {}
     if options.task is not None and not {options.task, INPUT + options.task} & {*seen.columns}:
-        with_number = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+        with_number = re.compile(
+            re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)"
+        )
         items = {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
     task = "HITId" if items else base.task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
@@ -54,7 +60,8 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         yield from base.votes_of_questions(table, task, "WorkerId", labels, {})
         return
     common = dict(labels)
-    for number, column in items.items():  # Answer.mood1 is what Answer.mood says about the first item
+    # Answer.mood1 is what Answer.mood says about the first item
+    for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
         mine = {end.sub("", name): common.pop(name) for name in labels if end.search(name)}
         yield from base.votes_of_questions(table, column, "WorkerId", mine, {})
@@ -65,7 +72,9 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return a column per answer, named without "Answer."."""
-    plain = table.select(pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS)
+    plain = table.select(
+        pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS
+    )
     if ALL_ANSWERS not in columns:
         return plain
     forms = []
@@ -73,7 +82,9 @@ def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
         try:
             form = json.loads(cell or "[]")
         except ValueError as error:
-            raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
+            raise DamagedExport(
+                f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row
+            ) from None
         form = form[0] if isinstance(form, list) and form else form
         forms.append(dict(_flat("", form)) if isinstance(form, dict) else {})
     names = dict.fromkeys(name for form in forms for name in form)
@@ -100,7 +111,9 @@ def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Ser
     is_option = {}
     for cells in answers:
         said = cells.drop_nulls().str.to_lowercase()
-        is_option[cells.name] = "." in cells.name and len(said) > 0 and bool(said.is_in(["true", "false"]).all())
+        is_option[cells.name] = (
+            "." in cells.name and len(said) > 0 and bool(said.is_in(["true", "false"]).all())
+        )
     options = [name for name in answers.columns if is_option[name]]
     multi = False if chosen.question in options else chosen.multi
     labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
@@ -114,37 +127,50 @@ def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Ser
 def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
     """Buttons and boxes as questions.
 
-    Those of one name are one question, unless somebody chose several. Those with names of their own are one question
-    if everybody chose exactly one: a group of radio buttons. All others are each a question: true or false? If
-    answers may be sets of labels, boxes of one name are one question, whose answer is the set of those that are ticked;
-    if they are sets, all boxes with names of their own are one question, too.
+    Those of one name are one question, unless somebody chose several. Those with names of their own
+    are one question if everybody chose exactly one: a group of radio buttons. All others are each a
+    question: true or false? If answers may be sets of labels, boxes of one name are one question,
+    whose answer is the set of those that are ticked; if they are sets, all boxes with names of
+    their own are one question, too.
     """
     by_name: dict[str, list[str]] = {}
     for box in boxes.columns:
         by_name.setdefault(box.rpartition(".")[0], []).append(box)
     alone = [group[0] for group in by_name.values() if len(group) == 1]
-    groups = [  # the name of a question, its boxes, and the label that each stands for
+    # the name of a question, its boxes, and the label that each stands for
+    groups = [
         (name, {box: box.rpartition(".")[2] for box in group}, False)
         for name, group in by_name.items()
         if len(group) > 1
     ]
     if len(alone) > 1:
         start = os.path.commonprefix([box.rpartition(".")[0] for box in alone])  # noqa: RUF071 (names, not paths)
-        # The value of a button if it differs from the others (not "on" or "selected"), or else its name.
+        # The value of a button if it differs from the others (not "on" or "selected"), or else its
+        # name.
         part = 2 if len({box.rpartition(".")[2] for box in alone}) == len(alone) else 0
         label_of = {box: box.rpartition(".")[part] for box in alone}
         groups.insert(0, (start.rstrip("_-.0123456789 ") or NAMELESS, label_of, True))
     labels: dict[str, pl.Series] = {}
     for name, label_of, are_alone in groups:
-        ticks = boxes.select(pl.sum_horizontal((pl.col(list(label_of)) == "true").fill_null(False))).to_series()
+        ticks = boxes.select(
+            pl.sum_horizontal((pl.col(list(label_of)) == "true").fill_null(False))
+        ).to_series()
         if ((ticks == 1) if are_alone else (ticks <= 1)).all():
-            chosen = [pl.when(pl.col(box) == "true").then(pl.lit(label)) for box, label in label_of.items()]
+            chosen = [
+                pl.when(pl.col(box) == "true").then(pl.lit(label))
+                for box, label in label_of.items()
+            ]
             labels[name] = boxes.select(pl.coalesce(chosen)).to_series()
         elif multi or (multi is None and not are_alone):
             cells: list[str | None] = []
             for row in boxes.select(list(label_of)).iter_rows():
-                ticked = [label for label, cell in zip(label_of.values(), row, strict=True) if cell == "true"]
-                cells.append(as_cell(ticked) if any(row) else None)  # null where no box has an answer
+                ticked = [
+                    label
+                    for label, cell in zip(label_of.values(), row, strict=True)
+                    if cell == "true"
+                ]
+                # null where no box has an answer
+                cells.append(as_cell(ticked) if any(row) else None)
             labels[name] = pl.Series(cells, dtype=pl.String)
         elif not are_alone:
             labels.update({box: boxes[box] for box in label_of})
@@ -154,4 +180,6 @@ def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
 
 
 REMEDY = "download it again: Manage, Results, Review Results of the batch, Download CSV"
-EXPORT = Export("mturk", "Amazon Mechanical Turk", REMEDY, fits, read, include=("rejected",), takes_task=True)
+EXPORT = Export(
+    "mturk", "Amazon Mechanical Turk", REMEDY, fits, read, include=("rejected",), takes_task=True
+)

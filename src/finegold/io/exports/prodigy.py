@@ -7,12 +7,22 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need, need_id
+from finegold.io.exports.base import (
+    DamagedExport,
+    Export,
+    ExportOptions,
+    Vote,
+    by_record,
+    join_labels,
+    need,
+    need_id,
+)
 from finegold.io.source import Source
 
 REMEDY = "export it again: prodigy db-out DATASET > FILE.jsonl"
 ANNOTATOR = ("_annotator_id", "_session_id")
-SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
+# a session without a name is called by its time
+SESSION = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def fits(seen: Source) -> bool:
@@ -27,7 +37,9 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
         return [Vote(task)]
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
-        raise DamagedExport("found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id")
+        raise DamagedExport(
+            "found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id"
+        )
     if "accept" in record or "options" in record:
         # Somebody who rejects a choice says that no option fits, or that the task is bad.
         if answer != "reject" or "rejected" in options.include:
@@ -42,7 +54,9 @@ def _votes(record: Any, options: ExportOptions) -> Iterable[Vote]:
 
 
 def without_dataset(names: Sequence[str]) -> Sequence[str]:
-    """The names of annotators without "<dataset>-", which all of them begin with; several are needed to see it."""
+    """The names of annotators without "<dataset>-", which all of them begin with; several are
+    needed to see it.
+    """
     if len(names) < 2 or SESSION.match(names[0]):
         return names
     common = os.path.commonprefix(list(names))  # noqa: RUF071 (names, not paths)
@@ -50,5 +64,12 @@ def without_dataset(names: Sequence[str]) -> Sequence[str]:
 
 
 EXPORT = Export(
-    "prodigy", "Prodigy", REMEDY, fits, by_record(_votes), ("rejected",), takes_task=True, shorten=without_dataset
+    "prodigy",
+    "Prodigy",
+    REMEDY,
+    fits,
+    by_record(_votes),
+    ("rejected",),
+    takes_task=True,
+    shorten=without_dataset,
 )

@@ -1,8 +1,9 @@
 """Qualtrics: responses to a survey, a row a respondent and a column an item.
 
-Three header rows: the fields, their texts, and {"ImportId": ...} as JSON, which tells questions from all the rest.
-People delete one or two of them, so they are looked for, not counted. Columns that share an answer are items of one
-question; the columns of a loop, 1_Q3 and 2_Q3, are the items 1 and 2 of the question Q3.
+Three header rows: the fields, their texts, and {"ImportId": ...} as JSON, which tells questions
+from all the rest. People delete one or two of them, so they are looked for, not counted. Columns
+that share an answer are items of one question; the columns of a loop, 1_Q3 and 2_Q3, are the items
+1 and 2 of the question Q3.
 """
 
 from __future__ import annotations
@@ -17,30 +18,52 @@ import polars as pl
 
 from finegold.errors import Placeholder, use
 from finegold.io.columns import group_by_labels
-from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, drop_rows, read_sheet
+from finegold.io.exports.base import (
+    ROW,
+    DamagedExport,
+    Export,
+    ExportOptions,
+    drop_rows,
+    read_sheet,
+)
 from finegold.io.source import Source
 
 RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
-PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
-ABOUT = re.compile(  # the response, not what it says
+# in this order
+PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")
+# the response, not what it says
+ABOUT = re.compile(
     r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|Name|EmailAddress|"
     r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude|Accuracy)|DistributionChannel|"
     r"UserLanguage|Q_.*"
 )
-NO_LABEL = re.compile(  # free texts, orders of display, timers and browsers
+# free texts, orders of display, timers and browsers
+NO_LABEL = re.compile(
     r"_(TEXT|DO|FIRST.CLICK|LAST.CLICK|PAGE.SUBMIT|CLICK.COUNT|BROWSER|VERSION|OPERATING.SYSTEM|OS|RESOLUTION)(_\d+)?$",
     re.IGNORECASE,
 )
 QUESTION = re.compile(r"^(?:(\d+)_)?QID\d+")
-PREVIEWS = ["1", "2", "9", "17", "Survey Preview", "Survey Test", "Spam Preview", "Offline Survey Preview"]
+PREVIEWS = [
+    "1",
+    "2",
+    "9",
+    "17",
+    "Survey Preview",
+    "Survey Test",
+    "Spam Preview",
+    "Offline Survey Preview",
+]
 SPAM = ["8", "Spam", "Possible Spam"]
-UNANSWERED = "-99"  # a question that was seen and left out, if the export was told to say so
+# a question that was seen and left out, if the export was told to say so
+UNANSWERED = "-99"
 
 
 def fits(seen: Source) -> bool:
     names = set(seen.columns)
     return seen.is_delimited and bool(
-        _import_ids(seen.columns, seen.rows) or _legacy_names(seen) or (START in names and names & set(RESPONSE))
+        _import_ids(seen.columns, seen.rows)
+        or _legacy_names(seen)
+        or (START in names and names & set(RESPONSE))
     )
 
 
@@ -49,27 +72,41 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     columns = [names.get(column, column) for column in seen.columns]
     # Who answered: by the id of the service that recruited them, else by that of the response.
     bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in columns}
-    people = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in columns]
+    people = [bare[name] for name in PEOPLE if name in bare] + [
+        name for name in RESPONSE if name in columns
+    ]
     if not people:
         raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     ids = _import_ids(columns, seen.rows)
     if options.task is not None:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
-        items = [name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        items = [
+            name for name in columns if any(fnmatchcase(name, pattern) for pattern in patterns)
+        ]
         if not items:
             remedy = use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
             raise DamagedExport(f'no column is called "{options.task}"', remedy)
     else:
         items = [name for name in columns if not ABOUT.fullmatch(name)]
         if ids:
-            items = [name for name in ids if QUESTION.match(ids[name]) and not NO_LABEL.search(ids[name])]
+            items = [
+                name for name in ids if QUESTION.match(ids[name]) and not NO_LABEL.search(ids[name])
+            ]
         known_as = {name: re.sub(r"[^a-z]", "", name.lower()) for name in items}
-        items = [name for name in items if not NO_LABEL.search(name) and known_as[name] not in PEOPLE]
+        items = [
+            name for name in items if not NO_LABEL.search(name) and known_as[name] not in PEOPLE
+        ]
         if not items:
             raise DamagedExport("there is no column with answers to choose from")
-    # Rows below the header that are not responses: up to the ids, or one with "Start Date", in whatever language.
+    # Rows below the header that are not responses: up to the ids, or one with "Start Date", in
+    # whatever language.
     header_rows = next(
-        (number for number, row in enumerate(seen.rows, 1) if any("ImportId" in cell for cell in row)), None
+        (
+            number
+            for number, row in enumerate(seen.rows, 1)
+            if any("ImportId" in cell for cell in row)
+        ),
+        None,
     )
     if header_rows is None:
         begun = dict(zip(columns, seen.rows[0], strict=False)).get(START, "") if seen.rows else ""
@@ -81,19 +118,28 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     previews = {"Status": status.is_in(PREVIEWS), "DistributionChannel": channel == "preview"}
     unfinished = {"Finished": finished.str.to_lowercase().is_in(["false", "0"])}
     table = drop_rows(table, previews, "previews", options, "previews")
-    table = drop_rows(table, {"Status": status.is_in(SPAM)}, "responses marked as spam", options, "spam")
+    table = drop_rows(
+        table, {"Status": status.is_in(SPAM)}, "responses marked as spam", options, "spam"
+    )
     table = drop_rows(table, unfinished, "unfinished responses", options, "unfinished")
     table = table.with_columns(pl.col(items).replace(UNANSWERED, None))
     items = [name for name in items if table[name].null_count() < table.height]
-    questions: dict[str, dict[str, str]] = {}  # the columns of each, and the task that each column is
+    # the columns of each, and the task that each column is
+    questions: dict[str, dict[str, str]] = {}
     if options.task is not None:
         questions[options.task] = {name: name for name in items}
     else:
         loops = {name: QUESTION.match(ids.get(name, "")) for name in items}
-        numbers = {name: loop[1] for name, loop in loops.items() if loop and loop[1] and name.startswith(f"{loop[1]}_")}
+        numbers = {
+            name: loop[1]
+            for name, loop in loops.items()
+            if loop and loop[1] and name.startswith(f"{loop[1]}_")
+        }
         for name, number in numbers.items():
             questions.setdefault(name.partition("_")[2], {})[name] = number
-        for group in group_by_labels({name: set(table[name].drop_nulls()) for name in items if name not in numbers}):
+        for group in group_by_labels(
+            {name: set(table[name].drop_nulls()) for name in items if name not in numbers}
+        ):
             title = options.question if options.question in group else group[0]
             questions[str(title)] = {name: name for name in group}
     for question, tasks in questions.items():
@@ -103,9 +149,13 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _legacy_names(seen: Source) -> dict[str, str]:
-    """Return the fields that the old export calls V1, V2, ... in the first row, and names in the second."""
+    """Return the fields that the old export calls V1, V2, ... in the first row, and names in the
+    second.
+    """
     names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
-    fields = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
+    fields = {
+        column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name
+    }
     is_legacy = START in fields.values() and not set(RESPONSE).isdisjoint(fields.values())
     return fields if is_legacy and not set(fields.values()) & set(seen.columns) else {}
 

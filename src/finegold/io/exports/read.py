@@ -25,18 +25,25 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Coded, Encoder, to_list, with_names
 from finegold.votes.labels import NOTHING, drop_missing
 
-COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}  # and whether they hold ids
-FEWEST_ROWS = 2**12  # in a batch, but for the last
-MOST_LISTED = 20  # questions in a message
+# and whether they hold ids
+COLUMNS = {"task": True, "annotator": True, "label": False, "gold": False}
+# in a batch, but for the last
+FEWEST_ROWS = 2**12
+# questions in a message
+MOST_LISTED = 20
 
 
-def read_export(export: Export, sources: Sequence[Source], options: ReadOptions) -> dict[str, Annotations]:
+def read_export(
+    export: Export, sources: Sequence[Source], options: ReadOptions
+) -> dict[str, Annotations]:
     """Return the votes for the chosen or only question, or for every question if all are asked for."""
     export_options = ExportOptions(
         task=options.task if isinstance(options.task, str | None) else ",".join(options.task),
         question=options.question,
         gold=options.gold is True,
-        include=frozenset([options.include] if isinstance(options.include, str) else options.include),
+        include=frozenset(
+            [options.include] if isinstance(options.include, str) else options.include
+        ),
         has_many_files=len(sources) > 1,
         multi=options.multi,
     )
@@ -44,7 +51,11 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
         problem = f"the tasks of an export of {export.title} have ids of their own"
         raise InputError(problem, remedies=[leave_out("task")])
     if unknown := sorted(export_options.include - set(export.include)):
-        known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
+        known = (
+            f"it can be {', '.join(export.include)}"
+            if export.include
+            else "there is nothing to include"
+        )
         problem = f'there is no "{unknown[0]}" to include from an export of {export.title}; {known}'
         raise InputError(problem, remedies=[] if export.include else [leave_out("include")])
     if export_options.gold and not export.has_gold:
@@ -52,9 +63,12 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
         raise InputError(f"an export of {export.title} has no gold marks", remedies=[remedy])
     name = ", ".join(seen.name for seen in sources[:3]) + f" ({export.title} export)"
     wanted = export_options.question
-    n_votes: Counter[str] = Counter()  # by question
-    questions: dict[str, dict[tuple[str, bool], Encoder]] = {}  # the columns of each, which are encoded batch by batch
-    common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
+    # by question
+    n_votes: Counter[str] = Counter()
+    # the columns of each, which are encoded batch by batch
+    questions: dict[str, dict[tuple[str, bool], Encoder]] = {}
+    # tasks that were asked, and nobody answered
+    common: list[pl.DataFrame] = []
     for batch in _batches(export, sources, export_options, options.watch):
         for (key,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
             if key is None:
@@ -68,20 +82,27 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
                     for column, is_id in COLUMNS.items()
                 }
             for (column, _), encoder in questions[question].items():
-                if wanted in (None, ALL, question):  # votes for another question are only counted
+                # votes for another question are only counted
+                if wanted in (None, ALL, question):
                     encoder.add(part.get_column(column))
     if not questions:
-        left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
+        left_out = ", ".join(
+            f"{what} ({number:,})" for what, number in export_options.left_out.items()
+        )
         if left_out:
             raise InputError(f"{name} holds no votes; left out were {left_out}")
         raise InputError(f"{name} holds no votes", remedies=[Remedy(text=export.remedy)])
     most = n_votes.most_common(MOST_LISTED)
-    listed = ", ".join(f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})' for question, n in most)
+    listed = ", ".join(
+        f'"{question}" ({n:,} {"vote" if n == 1 else "votes"})' for question, n in most
+    )
     listed += f", and {len(questions) - MOST_LISTED:,} more" if len(questions) > MOST_LISTED else ""
     if wanted is None and len(questions) > 1:
         one = use(question=Placeholder("NAME"), text="for one of them")
         every = use(question=ALL, when="where several results can be shown")
-        raise InputError(f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every])
+        raise InputError(
+            f"{name} asks {len(questions):,} questions: {listed}", remedies=[one, every]
+        )
     if wanted not in (None, ALL, *questions):
         near = difflib.get_close_matches(wanted or "", questions, n=1)
         meant = f'; did you mean "{near[0]}"?' if near else ""
@@ -94,11 +115,18 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
             for part in common:
                 encoder.add(part.get_column(column))
         coded = {key: encoders.pop(key).finish() for key in list(encoders)}
-        table = Table(coded=coded, is_text=True, origin=f'{name}, question "{question}"' if question else name)
+        table = Table(
+            coded=coded, is_text=True, origin=f'{name}, question "{question}"' if question else name
+        )
         if len(questions) > 1 and wanted == ALL:
             cells = drop_missing(table.values("label"), options.no_vote)
-            if not len(cells.names):  # the other questions can still be read
-                warnings.warn(f'the question "{question}" has no votes and is left out', FinegoldWarning, stacklevel=2)
+            # the other questions can still be read
+            if not len(cells.names):
+                warnings.warn(
+                    f'the question "{question}" has no votes and is left out',
+                    FinegoldWarning,
+                    stacklevel=2,
+                )
                 continue
         annotations[question] = _assemble(table, export, export_options, options)
     if not annotations:
@@ -107,7 +135,10 @@ def read_export(export: Export, sources: Sequence[Source], options: ReadOptions)
 
 
 def _batches(
-    export: Export, sources: Sequence[Source], export_options: ExportOptions, watch: WatchReading | None
+    export: Export,
+    sources: Sequence[Source],
+    export_options: ExportOptions,
+    watch: WatchReading | None,
 ) -> Iterator[pl.DataFrame]:
     """Yield batches with all columns as text, small ones joined: some tools write a file per task."""
     began, done = time.perf_counter(), 0
@@ -124,18 +155,27 @@ def _batches(
     for seen in sources:
         try:
             with reading(seen):
-                if seen.is_delimited and not seen.columns and (wrong := next(problems_of_text(seen), None)):
+                if (
+                    seen.is_delimited
+                    and not seen.columns
+                    and (wrong := next(problems_of_text(seen), None))
+                ):
                     raise wrong
                 for batch in export.read(seen, export_options):
                     # An export with one question need not name it.
                     absent = {name: pl.lit(None) for name in COLUMNS if name not in batch.columns}
                     absent |= {} if "question" in batch.columns else {"question": pl.lit("")}
-                    waiting.append(batch.with_columns(**absent).select(pl.col(*COLUMNS, "question").cast(pl.String)))
+                    waiting.append(
+                        batch.with_columns(**absent).select(
+                            pl.col(*COLUMNS, "question").cast(pl.String)
+                        )
+                    )
                     if sum(map(len, waiting)) >= FEWEST_ROWS:
                         yield from join_waiting()
         except DamagedExport as error:
             raise error.of_tool(seen, export) from None
-        except InputError as error:  # about a text, its damage may be the fault of the export
+        except InputError as error:
+            # about a text, its damage may be the fault of the export
             source, titled = seen, f"{seen.name} ({export.title} export)"
             if not source.is_delimited or not str(error).startswith(source.name):
                 raise error from None
@@ -143,7 +183,9 @@ def _batches(
             problem = error.problem if where else error.problem.replace(source.name, titled, 1)
             if not error.remedies:
                 raise InputError(f"{problem}, or {export.remedy}", where) from None
-            raise InputError(problem, where, [*error.remedies, Remedy(text=export.remedy)]) from None
+            raise InputError(
+                problem, where, [*error.remedies, Remedy(text=export.remedy)]
+            ) from None
         except MISUSED as error:
             damage = DamagedExport(f"a value is of a kind that is not expected there ({error})")
             raise damage.of_tool(seen, export) from None
@@ -151,7 +193,9 @@ def _batches(
         yield from join_waiting()
 
 
-def _assemble(table: Table, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
+def _assemble(
+    table: Table, export: Export, export_options: ExportOptions, options: ReadOptions
+) -> Annotations:
     tasks, annotators = table.ids("task"), table.ids("annotator")
     names = to_list(annotators.names)
     if export.shorten is not None and all(isinstance(name, str) for name in names):
@@ -159,21 +203,34 @@ def _assemble(table: Table, export: Export, export_options: ExportOptions, optio
         annotators = Coded(annotators.codes, annotators.names.of(export.shorten(names)))
     labels = read_labels(table.values("label"), options, [], of_export=True)
     if not labels.are_sets:
-        nobody = labels.coded.names.values == NOTHING  # answers in which nothing was chosen: the task was only asked
+        # answers in which nothing was chosen: the task was only asked
+        nobody = labels.coded.names.values == NOTHING
         if nobody.any():
             is_empty = np.isin(labels.coded.codes, np.flatnonzero(nobody.to_numpy()))
-            annotators = Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names)
+            annotators = Coded(
+                np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names
+            )
             labels = labels._replace(coded=with_names(labels.coded, ~nobody.to_numpy()))
         export_options.left_out.update(export_options.empty)
     refuse_lost_ids(labels.coded.codes, table.where, task=tasks.codes, annotator=annotators.codes)
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
-        remedies = [use(gold=Placeholder("FILE"), text="with a file of truths"), Remedy(text="read it without gold")]
+        remedies = [
+            use(gold=Placeholder("FILE"), text="with a file of truths"),
+            Remedy(text="read it without gold"),
+        ]
         raise InputError(f"{table.origin} marks no gold", remedies=remedies)
-    only_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
-    if only_asked.any() and len(annotators.names):  # some annotator, so that tasks that nobody answered are listed
+    only_asked = (
+        (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
+    )
+    # some annotator, so that tasks that nobody answered are listed
+    if only_asked.any() and len(annotators.names):
         annotators = Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
-    annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
-    return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
+    annotations = count_more(
+        annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum())
+    )
+    return replace(
+        annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out))
+    )

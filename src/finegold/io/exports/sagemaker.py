@@ -1,8 +1,9 @@
 """SageMaker Ground Truth: what workers answered, before Amazon made one label of it.
 
-Worker responses: a file per object, .../worker-response/iteration-1/<object>/<time>.json, {"answers": [...]}.
-Consolidation requests: files of many objects, [{"datasetObjectId", "dataObject", "annotations": [...]}].
-Output manifest: labels only, unless the job's own function kept "annotationsFromAllWorkers".
+Worker responses: a file per object, .../worker-response/iteration-1/<object>/<time>.json,
+{"answers": [...]}. Consolidation requests: files of many objects, [{"datasetObjectId",
+"dataObject", "annotations": [...]}]. Output manifest: labels only, unless the job's own function
+kept "annotationsFromAllWorkers".
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ import polars as pl
 
 from finegold.errors import leave_out
 from finegold.io.exports import base
-from finegold.io.exports.base import DamagedExport, Export, ExportOptions, Vote, by_record, join_labels, need
+from finegold.io.exports.base import (
+    DamagedExport,
+    Export,
+    ExportOptions,
+    Vote,
+    by_record,
+    join_labels,
+    need,
+)
 from finegold.io.source import Source
 
 REMEDY = "give the folder annotations/worker-response of the job's output in S3"
@@ -25,7 +34,9 @@ ALL_WORKERS = "annotationsFromAllWorkers"
 
 def fits(seen: Source) -> bool:
     record = seen.record
-    is_request = "datasetObjectId" in record and ("annotations" in record or "consolidatedAnnotation" in record)
+    is_request = "datasetObjectId" in record and (
+        "annotations" in record or "consolidatedAnnotation" in record
+    )
     return is_request or _is_response(seen) or _is_manifest(record)
 
 
@@ -37,7 +48,11 @@ def _is_response(seen: Source) -> bool:
 
 
 def _is_manifest(record: dict[str, Any]) -> bool:
-    about = [value for name, value in record.items() if name.endswith("-metadata") and isinstance(value, dict)]
+    about = [
+        value
+        for name, value in record.items()
+        if name.endswith("-metadata") and isinstance(value, dict)
+    ]
     return any(str(value.get("type", "")).startswith("groundtruth/") for value in about)
 
 
@@ -50,11 +65,14 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
         raise DamagedExport(problem, leave_out("task"), requests)
     if not isinstance(seen.data, Path):
         raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
-    task = seen.data.resolve().parent.name  # the response does not name its object
+    # the response does not name its object
+    task = seen.data.resolve().parent.name
 
     def votes_of(record: Any, options: ExportOptions) -> Iterator[Vote]:
         for answer in need(record, "answers", list):
-            yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), options)
+            yield from _votes(
+                task, need(answer, "workerId", str), need(answer, "answerContent", dict), options
+            )
 
     return by_record(votes_of)(seen, options)
 
@@ -62,17 +80,28 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
     task = base.need_id(record, "datasetObjectId", "object with a ")
     if "annotations" not in record:
-        raise DamagedExport("this is the answer to a consolidation request, which holds labels only", REMEDY)
+        raise DamagedExport(
+            "this is the answer to a consolidation request, which holds labels only", REMEDY
+        )
     if options.task is not None:
         task = base.chosen_task(need(record, "dataObject", dict), options.task, "the object has no")
     yield from _of_annotations(task, need(record, "annotations", list), options)
 
 
 def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    task = next((record[name] for name in (options.task, "source-ref", "source") if record.get(name) is not None), None)
+    task = next(
+        (
+            record[name]
+            for name in (options.task, "source-ref", "source")
+            if record.get(name) is not None
+        ),
+        None,
+    )
     kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
     if not kept:
-        raise DamagedExport("an output manifest holds one label per object, not what each worker said", REMEDY)
+        raise DamagedExport(
+            "an output manifest holds one label per object, not what each worker said", REMEDY
+        )
     for value in kept:
         yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
 
@@ -91,16 +120,25 @@ def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -
         yield Vote(task)
 
 
-def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+def _votes(
+    task: Any, worker: str, answers: dict[str, Any], options: ExportOptions
+) -> Iterator[Vote]:
     for question, answer in answers.items():
         label, is_label = answer, not isinstance(answer, list)
         if isinstance(answer, dict) and ("label" in answer or "labels" in answer):
             label = answer.get("label", answer.get("labels"))
             label = join_labels(label) if isinstance(label, list) else label
-        elif isinstance(answer, dict):  # {"yes": true, "no": false}, or a box of its own
+        elif isinstance(answer, dict):
+            # {"yes": true, "no": false}, or a box of its own
             is_label = bool(answer) and all(isinstance(value, bool) for value in answer.values())
             chosen = [option for option in answer if answer[option]]
-            label = next(iter(answer.values()), None) if len(answer) == 1 else join_labels(chosen) if is_label else None
+            label = (
+                next(iter(answer.values()), None)
+                if len(answer) == 1
+                else join_labels(chosen)
+                if is_label
+                else None
+            )
         if is_label:
             yield Vote(task) if label is None else Vote(task, worker, label, question)
         else:

@@ -1,4 +1,6 @@
-"""Zooniverse: classification exports, a CSV with a row per subject and volunteer; each workflow step is a question."""
+"""Zooniverse: classification exports, a CSV with a row per subject and volunteer; each workflow
+step is a question.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,22 @@ def read(seen: Source, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or SUBJECT
     if task not in seen.columns:
         raise base.unknown_task(f'there is no column "{task}"', seen.columns)
-    has_workflows = False  # several, each with a step T0
+    # several, each with a step T0
+    has_workflows = False
     if WORKFLOW in seen.columns:
-        workflows = scan_delimited(seen).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
+        workflows = (
+            scan_delimited(seen).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
+        )
         has_workflows = int(workflows.item()) > 1
     rows = base.read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
-    return base.in_batches(base.with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
+    return base.in_batches(
+        base.with_numbers(rows, lambda row: _votes(row, task, has_workflows, options))
+    )
 
 
-def _votes(row: dict[str, Any], task: str, has_workflows: bool, options: ExportOptions) -> Iterable[Vote]:
+def _votes(
+    row: dict[str, Any], task: str, has_workflows: bool, options: ExportOptions
+) -> Iterable[Vote]:
     try:
         answers = json.loads(row[ANSWERS] or "[]")
     except ValueError as error:
@@ -56,18 +65,25 @@ def _steps(answers: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value of each workflow step. A combined step holds others."""
     for answer in answers:
         step, value = base.need(answer, "task", str), answer.get("value")
-        if isinstance(value, list) and value and all(isinstance(part, dict) and "task" in part for part in value):
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(part, dict) and "task" in part for part in value)
+        ):
             yield from _steps(value)
         else:
             yield step, value
 
 
 def _label(value: Any) -> Any:
-    """Return the answer to a question, the choices of a survey or a drop-down list; None for marks and no answer."""
+    """Return the answer to a question, the choices of a survey or a drop-down list; None for marks
+    and no answer.
+    """
     labels = []
     for answer in value if isinstance(value, list) else [value]:
         label = None if isinstance(answer, list) else answer
-        if isinstance(answer, dict):  # that of a survey has a choice, that of a drop-down list an option
+        # that of a survey has a choice, that of a drop-down list an option
+        if isinstance(answer, dict):
             option = answer.get("label", answer.get("value")) if "option" in answer else None
             label = answer.get("choice", option)
         labels.append(label)

@@ -1,8 +1,9 @@
-"""Votes in many files -> a folder of labels, which the workers of a cluster write: `aggregate_files`.
+"""Votes in many files -> a folder of labels, which the workers of a cluster write:
+`aggregate_files`.
 
-The folder appears whole or not at all. A list of its parts is stored beside them, in a Parquet file without rows:
-programs that read the folder as a table see one more, empty part. Finegold replaces a folder only if it holds exactly
-what its list names.
+The folder appears whole or not at all. A list of its parts is stored beside them, in a Parquet file
+without rows: programs that read the folder as a table see one more, empty part. Finegold replaces a
+folder only if it holds exactly what its list names.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ from finegold.votes.encoding import Names
 
 PARTS = "part-*.parquet"
 MANIFEST = "_finegold_manifest.parquet"
-KEY = "finegold.parts"  # of the list in the file's metadata
+# of the list in the file's metadata
+KEY = "finegold.parts"
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,14 @@ class FolderOutcome:
     """Everything except the labels, which are the rows of the Parquet files in `folder`."""
 
     folder: Path
-    result: ResultData  # of the annotators; it has no tasks
+    # of the annotators; it has no tasks
+    result: ResultData
     n_votes: int
     n_tasks: int
     n_gold: int
     tied: int
-    outvoted: int  # labels with fewer votes than another class
+    # labels with fewer votes than another class
+    outvoted: int
 
     def annotators(self) -> Any:
         return annotators_table(self.result)
@@ -72,14 +76,22 @@ def aggregate_files(
 ) -> FolderOutcome:
     """Aggregate votes in files into a folder of Parquet files with labels, sorted by task name.
 
-    Labels and probabilities are the same as those of `finegold.aggregate`, to the bit. The accuracies of annotators may
-    differ in the last digits. The folder is created when everything is written, and replaces that of an earlier run.
+    Labels and probabilities are the same as those of `finegold.aggregate`, to the bit. The
+    accuracies of annotators may differ in the last digits. The folder is created when everything is
+    written, and replaces that of an earlier run.
     """
-    chosen, began, target = make_method(method, {}), time.perf_counter(), Path(folder).expanduser().resolve()
+    chosen, began, target = (
+        make_method(method, {}),
+        time.perf_counter(),
+        Path(folder).expanduser().resolve(),
+    )
     engine.accept(chosen)
     check_gold(chosen, gold is not None)
     if chosen.n_restarts > 1:
-        problem = "with these settings needs all posteriors on one machine, which a folder of labels does not allow"
+        problem = (
+            "with these settings needs all posteriors on one machine, which a folder of labels does"
+            " not allow"
+        )
         remedy = "write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
         raise InputError(f"{chosen.name} {problem}; {remedy}")
     check_folder(target, votes, gold)
@@ -89,16 +101,29 @@ def aggregate_files(
         engine.cluster.check_shared(staging)
         sizes = {"fewest_votes": engine.fewest_votes, "rows_per_range": rows_per_range}
         remote = read_votes(engine.cluster, votes, options, staging / "votes", **sizes)
-        check_memory(chosen, remote, remote.label, 0)  # posteriors stay with the workers
+        # posteriors stay with the workers
+        check_memory(chosen, remote, remote.label, 0)
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
         with one_blas_thread():
             descent = descend(chosen, engine, on_step=on_step)
             learned = chosen.learned(descent.parameters)
         none = Names(remote.annotators)[:0]
-        by_task = {"label_codes": np.int32, "tied": np.bool_, "votes_per_task": np.int64, "gold": np.int32}
-        by_annotator = ("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high")
+        by_task = {
+            "label_codes": np.int32,
+            "tied": np.bool_,
+            "votes_per_task": np.int64,
+            "gold": np.int32,
+        }
+        by_annotator = (
+            "votes_per_annotator",
+            "agreement",
+            "accuracy",
+            "accuracy_low",
+            "accuracy_high",
+        )
         empty: dict[str, Any] = {name: np.empty(0, dtype) for name, dtype in by_task.items()}
-        template = ResultData(  # without tasks, annotators, and what grows with them: it travels to every worker
+        # without tasks, annotators, and what grows with them: it travels to every worker
+        template = ResultData(
             method=chosen.name,
             settings=chosen.settings,
             task_names=none,
@@ -118,7 +143,9 @@ def aggregate_files(
         tally = engine.sum(_write_block, remote.blocks, preference, template, probabilities, labels)
         unlabelled = Names(remote.unlabelled)
         if len(unlabelled):
-            _write_part(replace(template, unlabelled=unlabelled), probabilities, len(remote.blocks), labels)
+            _write_part(
+                replace(template, unlabelled=unlabelled), probabilities, len(remote.blocks), labels
+            )
     accuracy = accuracies(tally.votes, tally.expected)
     unknown = np.full(len(accuracy), np.nan)
     result = replace(
@@ -135,24 +162,31 @@ def aggregate_files(
         seconds=time.perf_counter() - began,
         notes=[*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()],
     )
-    return FolderOutcome(target, result, remote.n_votes, remote.n_tasks, remote.n_gold, tally.tied, tally.outvoted)
+    return FolderOutcome(
+        target, result, remote.n_votes, remote.n_tasks, remote.n_gold, tally.tied, tally.outvoted
+    )
 
 
 # ---- What workers do with their blocks
 
 
 class ClassSums(NamedTuple):
-    classes: NDArray[np.float64]  # [K] sums of the posteriors
+    # [K] sums of the posteriors
+    classes: NDArray[np.float64]
 
 
 class Tally(NamedTuple):
     """Sums over tasks and votes."""
 
     tied: int
-    outvoted: int  # labels with fewer votes than another class
-    votes: NDArray[np.int64]  # [W]
-    agreed: NDArray[np.int64]  # [W]
-    expected: NDArray[np.float64]  # [W]
+    # labels with fewer votes than another class
+    outvoted: int
+    # [W]
+    votes: NDArray[np.int64]
+    # [W]
+    agreed: NDArray[np.int64]
+    # [W]
+    expected: NDArray[np.float64]
 
 
 def _sum_classes(block: Block) -> ClassSums:
@@ -189,7 +223,9 @@ def _write_block(
 
 
 def _write_part(piece: ResultData, probabilities: bool, index: int, folder: Path) -> None:
-    """Write a part whole: a worker that was taken for lost may still write it, and writes the same again."""
+    """Write a part whole: a worker that was taken for lost may still write it, and writes the same
+    again.
+    """
     path = folder / f"part-{index:05}.parquet"
     temporary = temporary_name(path)
     labels_for_users(piece, probabilities).write_parquet(temporary)
@@ -200,34 +236,57 @@ def _write_part(piece: ResultData, probabilities: bool, index: int, folder: Path
 
 
 def check_folder(target: Path, *inputs: Any) -> None:
-    """Refuse, before the long work, a folder that cannot be written, holds other files, or holds the inputs."""
+    """Refuse, before the long work, a folder that cannot be written, holds other files, or holds
+    the inputs.
+    """
     if not target.parent.is_dir():
-        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+        raise OutputError(
+            f"{target} cannot be written: there is no folder {target.parent}; create it first"
+        )
     if target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file; name a folder, or remove it first")
-    given = [each for some in inputs for each in (some if isinstance(some, list | tuple) else [some])]
-    for source in (Path(each).expanduser().resolve() for each in given if isinstance(each, str | Path)):
-        if target == source or target in source.parents or (source.is_dir() and source in target.parents):
+    given = [
+        each for some in inputs for each in (some if isinstance(some, list | tuple) else [some])
+    ]
+    for source in (
+        Path(each).expanduser().resolve() for each in given if isinstance(each, str | Path)
+    ):
+        if (
+            target == source
+            or target in source.parents
+            or (source.is_dir() and source in target.parents)
+        ):
             problem = f"the votes are read from {source}, and the labels cannot go to {target}"
             raise InputError(f"{problem}; name another folder")
     if not target.is_dir() or not any(target.iterdir()):
         return
-    sizes: Any = None  # of the parts by name
+    # of the parts by name
+    sizes: Any = None
     with suppress(OSError, KeyError, ValueError, pl.exceptions.PolarsError):
         sizes = json.loads(pl.read_parquet_metadata(target / MANIFEST)[KEY])
     if not isinstance(sizes, dict):
-        problem = f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST})"
+        problem = (
+            f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST})"
+        )
         raise OutputError(f"{problem}, so it is not replaced; remove it, or name another folder")
     for file in sorted(target.iterdir()):
-        if file.name != MANIFEST and (not file.is_file() or file.stat().st_size != sizes.get(file.name)):
-            raise OutputError(f"{file} is not as Finegold wrote it, so {target} is not replaced; name another folder")
+        if file.name != MANIFEST and (
+            not file.is_file() or file.stat().st_size != sizes.get(file.name)
+        ):
+            raise OutputError(
+                f"{file} is not as Finegold wrote it, so {target} is not replaced; name another"
+                " folder"
+            )
 
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Yield a staging folder beside the target, with "labels", which replace it at the end, and "votes"."""
+    """Yield a staging folder beside the target, with "labels", which replace it at the end, and
+    "votes".
+    """
     check_folder(target)
-    for temporary in abandoned(target):  # of a run that was killed between the two moves below
+    # of a run that was killed between the two moves below
+    for temporary in abandoned(target):
         old = attached_folder(temporary) / "old"
         if old.is_dir() and not target.exists():
             move(old, target)
@@ -239,11 +298,15 @@ def replacing_folder(target: Path) -> Iterator[Path]:
             yield staging
             labels = staging / "labels"
             parts = sorted(labels.glob(PARTS))
-            for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
+            # of workers that were lost
+            for stray in set(labels.iterdir()) - set(parts):
                 stray.unlink()
             sizes = json.dumps({part.name: part.stat().st_size for part in parts})
-            pl.read_parquet(parts[0], n_rows=0).write_parquet(labels / MANIFEST, metadata={KEY: sizes})
-            check_folder(target)  # again, because the work may have taken days
+            pl.read_parquet(parts[0], n_rows=0).write_parquet(
+                labels / MANIFEST, metadata={KEY: sizes}
+            )
+            # again, because the work may have taken days
+            check_folder(target)
             if target.exists():
                 move(target, staging / "old")
             move(staging / "labels", target)

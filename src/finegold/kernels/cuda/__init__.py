@@ -1,7 +1,8 @@
 """GPU versions of the kernels, with the same names and arguments.
 
-Votes and posteriors are arrays on the device (CuPy); parameters and sums are NumPy arrays on the host, as on the CPU.
-Each CUDA file is compiled on first use for the given number of classes; CuPy caches the compiled code.
+Votes and posteriors are arrays on the device (CuPy); parameters and sums are NumPy arrays on the
+host, as on the CPU. Each CUDA file is compiled on first use for the given number of classes; CuPy
+caches the compiled code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ __all__ = ["FIXED_ONE", "THREADS", "add", "compiled", "cupy", "expected_logs", "
 HERE = Path(__file__).parent
 THREADS = 128
 BLOCKS_PER_PROCESSOR = 8
-FIXED_ONE = 2.0**32  # the number one in fixed-point sums
+# the number one in fixed-point sums
+FIXED_ONE = 2.0**32
 
 
 @cache
@@ -32,7 +34,9 @@ def cupy() -> Any:
     try:
         devices = found.cuda.runtime.getDeviceCount()
     except found.cuda.runtime.CUDARuntimeError as error:
-        raise InputError(f"no GPU can be used here ({error})", remedies=[use(engine="local")]) from None
+        raise InputError(
+            f"no GPU can be used here ({error})", remedies=[use(engine="local")]
+        ) from None
     if devices == 0:
         raise InputError("there is no GPU here", remedies=[use(engine="local")])
     return found
@@ -41,9 +45,15 @@ def cupy() -> Any:
 @cache
 def compiled(files: tuple[str, ...], name: str, *, fast: bool = False, **constants: Any) -> Any:
     """Return the kernel of this name in these files, compiled with these constants."""
-    # `fast` uses float32 with approximate divisions and without numbers below 1e-38, in a third of the time.
+    # `fast` uses float32 with approximate divisions and without numbers below 1e-38, in a third of
+    # the time.
     math = ("--use_fast_math",) if fast else ()
-    options = ("-std=c++17", *math, f"-DTHREADS={THREADS}", *(f"-D{key}={value}" for key, value in constants.items()))
+    options = (
+        "-std=c++17",
+        *math,
+        f"-DTHREADS={THREADS}",
+        *(f"-D{key}={value}" for key, value in constants.items()),
+    )
     source = "\n".join((HERE / file).read_text(encoding="utf-8") for file in ("common.cuh", *files))
     return cupy().RawModule(code=source, options=options).get_function(name)
 

@@ -1,4 +1,6 @@
-"""The anchored vote on the GPU. See anchored.cu, and finegold/methods/anchored.py for the equations."""
+"""The anchored vote on the GPU. See anchored.cu, and finegold/methods/anchored.py for the
+equations.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,16 @@ def sweep(few: bool, votes: Votes, known: Any, model: Model, phi: Any, sums: Any
     cp, blocks, K, (tau, n, excess) = cupy(), grid(len(phi)), phi.shape[1], sums
     kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(votes.cell_class, phi))
     parameters = [cp.asarray(values) for values in model]
-    shares, change, of_blocks = cp.empty_like(phi), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, of_blocks))
+    shares, change, of_blocks = (
+        cp.empty_like(phi),
+        cp.zeros(1, dtype=np.uint32),
+        cp.empty((blocks, K + 2)),
+    )
+    kernel(
+        (blocks,),
+        (THREADS,),
+        (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, of_blocks),
+    )
     totals = of_blocks.sum(axis=0).get()
     tau += totals[:K]
     add(n, sum_by_annotator(votes, _taught(shares, known), len(n)))
@@ -37,4 +47,8 @@ def sweep(few: bool, votes: Votes, known: Any, model: Model, phi: Any, sums: Any
 def _taught(shares: Any, known: Any) -> Any:
     """Return the shares with rows of known truths counted more often."""
     gold = known >= 0
-    return shares * cupy().where(gold, GOLD_WEIGHT, 1.0).astype(shares.dtype)[:, None] if bool(gold.any()) else shares
+    return (
+        shares * cupy().where(gold, GOLD_WEIGHT, 1.0).astype(shares.dtype)[:, None]
+        if bool(gold.any())
+        else shares
+    )

@@ -1,4 +1,6 @@
-"""Methods with a confusion matrix per annotator on the GPU. See confusion.cu, and finegold/kernels/confusion.py."""
+"""Methods with a confusion matrix per annotator on the GPU. See confusion.cu, and
+finegold/kernels/confusion.py.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,22 @@ def counts(K: Any, votes: Votes, phi: Any, n: Floats) -> None:
 
 
 def sweep(
-    K: Any, votes: Votes, known: Any, log_tau: Floats, log_v: Floats, phi: Any, tau: Floats, n: Floats
+    K: Any,
+    votes: Votes,
+    known: Any,
+    log_tau: Floats,
+    log_v: Floats,
+    phi: Any,
+    tau: Floats,
+    n: Floats,
 ) -> tuple[float, float]:
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(votes.cell_class, phi))
     change, sums = cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K) + 1))
     parameters = (cp.asarray(log_tau), cp.asarray(log_v))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, change, sums))
+    kernel(
+        (blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, change, sums)
+    )
     *of_classes, log_norm = sums.sum(axis=0).get()
     tau += of_classes
     add(n, sum_by_annotator(votes, phi, len(n)))

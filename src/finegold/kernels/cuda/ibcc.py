@@ -1,4 +1,6 @@
-"""Expectation propagation for IBCC on the GPU. See ibcc.cu, and finegold/kernels/ibcc.py for the equations."""
+"""Expectation propagation for IBCC on the GPU. See ibcc.cu, and finegold/kernels/ibcc.py for the
+equations.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,22 @@ def first_messages(n_classes: int, votes: Votes) -> Messages:
     delta, eps = cp.zeros(n_votes * n_classes), cp.zeros((n_tasks, n_classes))
     kernel = compiled(("ibcc.cu",), "index_votes", K=n_classes, **types_of(votes.cell_class, eps))
     kernel((grid(n_tasks),), (THREADS,), (np.uint32(n_tasks), *votes, slot, first_vote))
-    return Messages(first_vote, cp.empty(0), slot, delta, eps)  # one thread processes a whole task
+    # one thread processes a whole task
+    return Messages(first_vote, cp.empty(0), slot, delta, eps)
 
 
-def sweep(K: Any, known: Any, messages: Messages, model: tuple[Floats, ...], phi: Any, sums: Any) -> float:
+def sweep(
+    K: Any, known: Any, messages: Messages, model: tuple[Floats, ...], phi: Any, sums: Any
+) -> float:
     cp, blocks, (sum_eps, sum_delta) = cupy(), grid(len(phi)), sums
     first_vote, _, slot, delta, eps = messages
     kernel = compiled(("ibcc.cu",), "sweep", K=len(K), **types_of(slot, phi))
     parameters = [cp.asarray(values) for values in model]
     change, of_blocks = cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K)))
     kept = (delta, eps, phi, change, of_blocks)
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), first_vote, slot, known, *parameters, *kept))
+    kernel(
+        (blocks,), (THREADS,), (np.uint32(len(phi)), first_vote, slot, known, *parameters, *kept)
+    )
     sum_eps += of_blocks.sum(axis=0).get()
     add(sum_delta, sum_by_slot(slot, delta.reshape(-1, len(K)), len(sum_delta)))
     return float(change.view(np.float32).get()[0])

@@ -1,4 +1,6 @@
-"""PTBCC on the GPU. See ptbcc.cu and ptbcc_many.cu, and finegold/kernels/ptbcc.py for the equations."""
+"""PTBCC on the GPU. See ptbcc.cu and ptbcc_many.cu, and finegold/kernels/ptbcc.py for the
+equations.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,15 @@ from finegold.kernels import Floats, Votes
 from finegold.kernels.cuda import FIXED_ONE, THREADS, add, compiled, cupy, grid, types_of
 from finegold.kernels.ptbcc import Model
 
-MAX_FEW_CLASSES = 10  # whose sums a thread can hold
-SHARED_BYTES = 40_000  # of the shared memory that every device has
+# whose sums a thread can hold
+MAX_FEW_CLASSES = 10
+# of the shared memory that every device has
+SHARED_BYTES = 40_000
 
 
-def start(votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats) -> None:
+def start(
+    votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: Floats, confusion: Floats
+) -> None:
     cp, (n_classes, n_prototypes, _) = cupy(), v.shape
     kernel, blocks, rows = _kernel("start", n_classes, n_prototypes - 1, votes.cell_class, phi)
     by_annotator = [cp.zeros(raw_pi.shape, dtype=np.uint64) for _ in range(2)]
@@ -29,7 +35,9 @@ def start(votes: Votes, phi: Any, v: Floats, raw_pi: Floats, raw_v: Floats, pi: 
 def sweep(
     K: Any, D: Any, votes: Votes, known: Any, model: Model, phi: Any, sums: tuple[Floats, ...]
 ) -> tuple[float, float, float]:
-    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the
+    entropy.
+    """
     tau, pi, total, confusion = sums
     parameters = [cupy().asarray(values, dtype=np.float32) for values in model]
     by_annotator, change, of_blocks = launch(votes, known, parameters, phi)
@@ -39,20 +47,28 @@ def sweep(
 
 
 def launch(votes: Votes, known: Any, parameters: list[Any], phi: Any) -> tuple[Any, Any, Any]:
-    """Run the kernel on the device. Return fixed-point sums by annotator, the largest change, and rows of sums."""
+    """Run the kernel on the device. Return fixed-point sums by annotator, the largest change, and
+    rows of sums.
+    """
     cp, (log_tau, log_odds_pi, base, diff) = cupy(), parameters
     n_classes, n_others = len(log_tau), diff.shape[1]
     kernel, blocks, rows = _kernel("sweep", n_classes, n_others, votes.cell_class, phi)
-    by_annotator, change = cp.zeros(log_odds_pi.shape, dtype=np.uint64), cp.zeros(1, dtype=np.uint32)
+    by_annotator, change = (
+        cp.zeros(log_odds_pi.shape, dtype=np.uint64),
+        cp.zeros(1, dtype=np.uint32),
+    )
     sums = cp.zeros((rows, n_classes + base.size + diff.size + 2))
     arguments = [np.uint32(len(phi)), *votes, known, *parameters, phi, by_annotator, change, sums]
     if not _is_few(n_classes, n_others):
-        arguments.append(cp.empty((len(votes.cell_class), n_others), dtype=np.float32))  # theta of every cell
+        # theta of every cell
+        arguments.append(cp.empty((len(votes.cell_class), n_others), dtype=np.float32))
     kernel((blocks,), (THREADS,), tuple(arguments))
     return by_annotator, change, sums
 
 
-def _kernel(name: str, n_classes: int, n_others: int, cell_class: Any, phi: Any) -> tuple[Any, int, int]:
+def _kernel(
+    name: str, n_classes: int, n_others: int, cell_class: Any, phi: Any
+) -> tuple[Any, int, int]:
     """Return the kernel, its number of blocks, and the number of rows of sums that it writes."""
     few, blocks = _is_few(n_classes, n_others), grid(len(phi))
     files = ("ptbcc.cuh", "ptbcc.cu" if few else "ptbcc_many.cu")

@@ -1,4 +1,6 @@
-"""Vote shares, labels and counts by annotator on the GPU. See votes.cu, and finegold/kernels/votes.py."""
+"""Vote shares, labels and counts by annotator on the GPU. See votes.cu, and
+finegold/kernels/votes.py.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,23 @@ from finegold.kernels.votes import NEAR
 
 
 def vote_shares(votes: Votes, gold: Any, phi: Any) -> None:
-    kernel = compiled(("votes.cu",), "vote_shares", K=phi.shape[1], **types_of(votes.cell_class, phi))
+    kernel = compiled(
+        ("votes.cu",), "vote_shares", K=phi.shape[1], **types_of(votes.cell_class, phi)
+    )
     kernel((grid(len(phi)),), (THREADS,), (np.uint32(len(phi)), *votes[:3], gold, phi))
 
 
 def decide(phi: Any, preference: Any, label: Any, tied: Any) -> None:
-    """Choose the most probable class; if several are tied, the one that comes first in preference [K]."""
+    """Choose the most probable class; if several are tied, the one that comes first in preference
+    [K].
+    """
     kernel = compiled(("votes.cu",), "decide", K=phi.shape[1], **types_of(label, phi))
     order = cupy().asarray(preference, dtype=np.int32)
-    kernel((grid(len(phi)),), (THREADS,), (np.uint32(len(phi)), phi, order, np.float64(NEAR), label, tied))
+    kernel(
+        (grid(len(phi)),),
+        (THREADS,),
+        (np.uint32(len(phi)), phi, order, np.float64(NEAR), label, tied),
+    )
 
 
 def agreement(votes: Votes, phi: Any, label: Any, cast: Any, agreed: Any, expected: Any) -> None:

@@ -1,7 +1,7 @@
 """Convert a result to what is shown of it: plain dataclasses of text and numbers, ready for JSON.
 
-Names are text here, and large data are summarised. Every shortened list has a `Shown` beside it that says how many
-rows are shown, in which order, and where the rest is.
+Names are text here, and large data are summarised. Every shortened list has a `Shown` beside it
+that says how many rows are shown, in which order, and where the rest is.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ class View:
     reading: Reading
     tasks: Tasks
     annotators: Annotators
-    prototypes: Prototypes | None  # None for methods without prototypes
+    # None for methods without prototypes
+    prototypes: Prototypes | None
     classes: Classes
     trust: Trust
     record: Record
-    judges: dict[str, Any] | None = None  # of a log of LLM judges: `JudgeReport.view`
+    # of a log of LLM judges: `JudgeReport.view`
+    judges: dict[str, Any] | None = None
 
 
 def view(
@@ -42,7 +44,9 @@ def view(
     command: str | None = None,
     judges: dict[str, Any] | None = None,
 ) -> View:
-    """Return everything that the report shows. `truth` is what `finegold.io.truth.match_truth` takes."""
+    """Return everything that the report shows. `truth` is what `finegold.io.truth.match_truth`
+    takes.
+    """
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
     suspicious = None if judgement is None else suspects(result, judgement.correlated)

@@ -18,11 +18,14 @@ from finegold.votes.key import Key
 
 Integers = NDArray[np.int64]
 
-MAX_MEMBERS = 50  # that are named in each group
+# that are named in each group
+MAX_MEMBERS = 50
 MAX_ROWS = 300
-MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
+# in the ranking chart: more lines cannot be told apart
+MAX_RANKED = 40
 MAX_DOTS = 2000
-MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
+# in all confusion matrices of a report together
+MAX_NUMBERS = 60_000
 
 MATRICES = "confusion matrices of annotators"
 # What each value of `spam.kind` means.
@@ -40,15 +43,19 @@ class Group:
     number: int
     members: list[str]
     members_left_out: int
-    excess: float  # 0 for independent annotators, 1 for copies
+    # 0 for independent annotators, 1 for copies
+    excess: float
 
 
 @dataclass(frozen=True)
 class Suspects:
-    group: NDArray[np.int64]  # [W] -1 for annotators in no group
-    kind: list[str]  # [W] "" for annotators who are not suspected
+    # [W] -1 for annotators in no group
+    group: NDArray[np.int64]
+    # [W] "" for annotators who are not suspected
+    kind: list[str]
     groups: list[Group]
-    effective: float  # effective number of independent annotators
+    # effective number of independent annotators
+    effective: float
 
 
 def suspects(result: ResultData, correlated: CorrelatedAnnotators | None = None) -> Suspects | None:
@@ -71,7 +78,8 @@ class Ranked:
     annotator: str
     n_votes: int
     accuracy: float
-    low: float | None  # 95 % interval; None without enough known truths
+    # 95 % interval; None without enough known truths
+    low: float | None
     high: float | None
 
 
@@ -80,10 +88,14 @@ class AnnotatorRow(Ranked):
     code: int
     rank: int
     agreement: float
-    weights: list[float]  # of each prototype
-    group: int | None  # annotators with correlated votes have the same number
-    suspicion: str  # the kind of spammer that this annotator may be, or ""
-    measured: float | None  # share of right votes among those on tasks with known truth
+    # of each prototype
+    weights: list[float]
+    # annotators with correlated votes have the same number
+    group: int | None
+    # the kind of spammer that this annotator may be, or ""
+    suspicion: str
+    # share of right votes among those on tasks with known truth
+    measured: float | None
     n_measured: int
 
 
@@ -100,12 +112,16 @@ class Confusions:
 @dataclass(frozen=True)
 class Annotators:
     n: int
-    mean: float  # mean accuracy, weighted by the number of votes
+    # mean accuracy, weighted by the number of votes
+    mean: float
     lowest: float
     highest: float
-    chance: float  # accuracy of always voting for the most frequent class
-    n_better: int  # number of annotators who are better than that, judged by the labels
-    n_known: int  # with an interval, from tasks with known truths
+    # accuracy of always voting for the most frequent class
+    chance: float
+    # number of annotators who are better than that, judged by the labels
+    n_better: int
+    # with an interval, from tasks with known truths
+    n_known: int
     rows: list[AnnotatorRow]
     shown: Shown
     ranking: list[Ranked]
@@ -113,16 +129,24 @@ class Annotators:
     dots: list[Ranked]
     dots_shown: Shown
     confusions: Confusions | None
-    absent: str | None  # why there are no confusion matrices
+    # why there are no confusion matrices
+    absent: str | None
     groups: list[Group]
-    effective: float | None  # effective number of independent annotators
+    # effective number of independent annotators
+    effective: float | None
     n_suspects: int
 
 
 def annotators(
-    result: ResultData, key: Key | None = None, found: Suspects | None = None, *, most: int = MAX_ROWS
+    result: ResultData,
+    key: Key | None = None,
+    found: Suspects | None = None,
+    *,
+    most: int = MAX_ROWS,
 ) -> Annotators:
-    """Return the view of the annotators. `found` comes from `suspects`; without it, nobody is marked."""
+    """Return the view of the annotators. `found` comes from `suspects`; without it, nobody is
+    marked.
+    """
     order = ranking(result)
     chosen, words = _ends(order, most)
     drawn, drawn_words = _ends(order, MAX_RANKED)
@@ -143,7 +167,9 @@ def annotators(
         dots=_rank_rows(result, by_votes),
         dots_shown=Shown(len(by_votes), len(order), "number of votes", ANNOTATORS_TABLE),
         confusions=confusions(result),
-        absent=None if result.learned.has_matrices else f"{result.method} does not learn {MATRICES}.",
+        absent=None
+        if result.learned.has_matrices
+        else f"{result.method} does not learn {MATRICES}.",
         groups=[] if found is None else found.groups,
         effective=None if found is None else found.effective,
         n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),
@@ -167,7 +193,9 @@ def confusions(result: ResultData) -> Confusions | None:
         annotators=texts(result.annotator_names, chosen),
         classes=texts(result.class_names, classes),
         matrices=np.round(confusion, 3).tolist(),
-        shown=Shown(len(chosen), len(result.accuracy), "number of votes", "result.confusion(annotator)"),
+        shown=Shown(
+            len(chosen), len(result.accuracy), "number of votes", "result.confusion(annotator)"
+        ),
     )
 
 
@@ -185,18 +213,23 @@ def _rank_rows(result: ResultData, codes: Integers) -> list[Ranked]:
     for name, j in zip(texts(result.annotator_names, codes), codes.tolist(), strict=True):
         ends = (float(end[j]) for end in (result.accuracy_low, result.accuracy_high))
         low, high = (None if np.isnan(end) else end for end in ends)
-        rows.append(Ranked(name, int(result.votes_per_annotator[j]), plain(result.accuracy[j]), low, high))
+        rows.append(
+            Ranked(name, int(result.votes_per_annotator[j]), plain(result.accuracy[j]), low, high)
+        )
     return rows
 
 
 def annotator_rows(
     result: ResultData, chosen: Integers, key: Key | None = None, found: Suspects | None = None
 ) -> list[AnnotatorRow]:
-    """Return all details of these annotators. `found` comes from `suspects`; without it, nobody is marked."""
+    """Return all details of these annotators. `found` comes from `suspects`; without it, nobody is
+    marked.
+    """
     n = len(result.accuracy)
     rank = np.empty(n, np.int64)
     rank[ranking(result)] = np.arange(1, n + 1)
-    right = judged = np.zeros(n, np.int64)  # right votes, and all, on tasks with known truth
+    # right votes, and all, on tasks with known truth
+    right = judged = np.zeros(n, np.int64)
     if key is not None and result.annotations is not None:
         task, who, label = result.annotations.votes()
         right = np.bincount(who[key.codes[task] == label], minlength=n)

@@ -13,22 +13,30 @@ from finegold.results.matrices import matrices
 
 Integers = NDArray[np.int64]
 
-MAX_IN_MATRIX = 60  # with more classes, cells are too small to see
+# with more classes, cells are too small to see
+MAX_IN_MATRIX = 60
 MAX_ROWS = 100
 MAX_MISTAKES = 8
-MIN_SUPPORT = 20  # votes on tasks of a class, below which nothing is said about how it is confused
+# votes on tasks of a class, below which nothing is said about how it is confused
+MIN_SUPPORT = 20
 
 
 @dataclass(frozen=True)
 class ClassRow:
     label: str
     n_labels: int
-    share: float  # share of the labels
-    expected: float  # share of the tasks, by the posterior
-    votes: float | None  # share of the votes
-    confidence: float | None  # mean confidence of the tasks with this label
-    recall: float | None  # how often annotators vote for it when it is the truth
-    taken_for: str | None  # the class that they vote for most often instead
+    # share of the labels
+    share: float
+    # share of the tasks, by the posterior
+    expected: float
+    # share of the votes
+    votes: float | None
+    # mean confidence of the tasks with this label
+    confidence: float | None
+    # how often annotators vote for it when it is the truth
+    recall: float | None
+    # the class that they vote for most often instead
+    taken_for: str | None
     taken_share: float
 
 
@@ -36,22 +44,27 @@ class ClassRow:
 class Mistake:
     truth: str
     vote: str
-    share: float  # share of the votes on tasks with this truth
+    # share of the votes on tasks with this truth
+    share: float
 
 
 @dataclass(frozen=True)
 class Classes:
     rows: list[ClassRow]
     shown: Shown
-    names: list[str]  # classes of the matrix
-    matrix: Matrix | None  # confusion matrix of all annotators together
+    # classes of the matrix
+    names: list[str]
+    # confusion matrix of all annotators together
+    matrix: Matrix | None
     matrix_shown: Shown
     mistakes: list[Mistake]
     absent: str | None
 
 
 def shown_classes(result: ResultData) -> Integers:
-    """Return all classes, or the most frequent ones if there are too many, in the order of the classes."""
+    """Return all classes, or the most frequent ones if there are too many, in the order of the
+    classes.
+    """
     n = len(result.class_names)
     if n <= MAX_IN_MATRIX:
         return np.arange(n)
@@ -92,9 +105,18 @@ def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
         shown=Shown(len(order), len(count), "number of labels", "result.learned.class_prior"),
         names=names,
         matrix=None if matrix is None else plain(matrix),
-        matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
-        mistakes=[] if matrix is None else mistakes(np.where(support >= MIN_SUPPORT, matrix, 0.0), names),
-        absent=None if matrix is not None else "This model contains neither votes nor confusion matrices.",
+        matrix_shown=Shown(
+            len(chosen),
+            len(count),
+            "the order of the classes, the most frequent",
+            "result.posterior",
+        ),
+        mistakes=[]
+        if matrix is None
+        else mistakes(np.where(support >= MIN_SUPPORT, matrix, 0.0), names),
+        absent=None
+        if matrix is not None
+        else "This model contains neither votes nor confusion matrices.",
     )
 
 
@@ -107,18 +129,26 @@ def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list
 
 
 def _pool(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
-    """Return the confusion matrix of all annotators together, and the number of votes that each row is made of."""
+    """Return the confusion matrix of all annotators together, and the number of votes that each row
+    is made of.
+    """
     votes = result.annotations
     if votes is not None:
-        task, n = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)), np.diff(votes.cell_ptr)
+        task, n = (
+            np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr)),
+            np.diff(votes.cell_ptr),
+        )
         columns = []
-        for label in chosen:  # class by class, to avoid an array of shape [cells, K]
+        # class by class, to avoid an array of shape [cells, K]
+        for label in chosen:
             cells = np.flatnonzero(votes.cell_class == label)
             columns.append(n[cells] @ result.posterior[np.ix_(task[cells], chosen)])
         counted = np.array(columns, dtype=np.float64).T
     elif result.learned.has_matrices:
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
-        counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
+        counted = np.tensordot(
+            result.votes_per_annotator, matrices(result, everybody, chosen), axes=1
+        )
     else:
         return None, np.zeros((0, 1))
     totals = counted.sum(axis=1, keepdims=True)
@@ -126,14 +156,17 @@ def _pool(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
     return shares, totals
 
 
-MAX_MIXTURES = 300  # with more, bars are thinner than a pixel
+# with more, bars are thinner than a pixel
+MAX_MIXTURES = 300
 
 
 @dataclass(frozen=True)
 class Prototype:
     number: int
-    share: float  # share of the votes that follow it
-    accuracy: float  # accuracy of an annotator who follows only this prototype, weighted by the class frequencies
+    # share of the votes that follow it
+    share: float
+    # accuracy of an annotator who follows only this prototype, weighted by the class frequencies
+    accuracy: float
     matrix: Matrix
     mistakes: list[Mistake]
 
@@ -150,7 +183,8 @@ class Prototypes:
     prototypes: list[Prototype]
     classes: list[str]
     classes_shown: Shown
-    mixtures: list[Mixture]  # sorted by the share of the first prototype, the largest first
+    # sorted by the share of the first prototype, the largest first
+    mixtures: list[Mixture]
     mixtures_shown: Shown
 
 
@@ -174,13 +208,16 @@ def prototypes(result: ResultData) -> Prototypes | None:
     ]
     order = np.argsort(-known.weights[:, 0], kind="stable")
     words, n = "share of prototype 1", len(order)
-    if n > MAX_MIXTURES:  # evenly spaced, so that the shares are distributed alike
+    # evenly spaced, so that the shares are distributed alike
+    if n > MAX_MIXTURES:
         words = f"{words}, evenly sampled"
         order = order[np.linspace(0, n - 1, MAX_MIXTURES).round().astype(np.int64)]
     return Prototypes(
         prototypes=entries,
         classes=names,
-        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.learned.prototypes"),
+        classes_shown=Shown(
+            len(chosen), len(result.class_names), "number of tasks", "result.learned.prototypes"
+        ),
         mixtures=[
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
             for name, j in zip(texts(result.annotator_names, order), order.tolist(), strict=True)

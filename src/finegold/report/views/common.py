@@ -18,11 +18,15 @@ from finegold.results.data import ResultData
 from finegold.votes.encoding import Names, to_list
 
 Floats = NDArray[np.float64]
-Matrix = list[list[float]]  # truth in rows, vote in columns
+# truth in rows, vote in columns
+Matrix = list[list[float]]
 
-NARROW_SPACE = "\u202f"  # a narrow no-break space: 95 %
-MAX_NAME_LENGTH = 200  # some tasks are named by their whole text
-DIGITS = 4  # enough for a probability, and keeps the file small
+# a narrow no-break space: 95 %
+NARROW_SPACE = "\u202f"
+# some tasks are named by their whole text
+MAX_NAME_LENGTH = 200
+# enough for a probability, and keeps the file small
+DIGITS = 4
 
 # The tables that hold what a list of the report leaves out. The report does not write them.
 ANNOTATORS_TABLE = "the table of annotators (finegold aggregate --annotators FILE)"
@@ -46,14 +50,20 @@ class Shown:
     def words(self) -> str:
         if not self.is_cut:
             return f"All {self.total:,}, ordered by {self.order}."
-        return f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}; the rest is in {self.rest}."
+        return (
+            f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}; the rest is in"
+            f" {self.rest}."
+        )
 
 
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
     """Return the names of these codes (default: all) as visible text, shortened if they are long."""
     chosen = names if codes is None else names.take(np.asarray(codes, dtype=np.int32))
     shown = [text if text.strip() else "(blank)" for text in map(str, to_list(chosen))]
-    return [text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…" for text in shown]
+    return [
+        text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
+        for text in shown
+    ]
 
 
 def plain(values: ArrayLike) -> Any:
@@ -77,7 +87,8 @@ def as_sentence(words: str) -> str:
 
 
 PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars")
-MAX_STEPS = 400  # in the curve; more cannot be told apart
+# in the curve; more cannot be told apart
+MAX_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,8 @@ class Setting:
     name: str
     value: str
     is_default: bool
-    is_known: bool  # whether the method has this setting; others were added to its result
+    # whether the method has this setting; others were added to its result
+    is_known: bool
 
 
 @dataclass(frozen=True)
@@ -99,19 +111,22 @@ class StepRow:
 @dataclass(frozen=True)
 class Record:
     method: str
-    about: str  # the first line of the method's documentation
+    # the first line of the method's documentation
+    about: str
     settings: list[Setting]
     rows: int
     missing: int
     repeated: int
     gold_unused: int
-    left_out: dict[str, int]  # number of records of an export that were left out, by reason
+    # number of records of an export that were left out, by reason
+    left_out: dict[str, int]
     converged: bool
     stopped: str
     iterations: int
     seconds: float
     steps: list[StepRow]
-    every: int  # the curve shows one of this many iterations
+    # the curve shows one of this many iterations
+    every: int
     notes: list[str]
     versions: dict[str, str]
     command: str
@@ -119,21 +134,34 @@ class Record:
 
 def record(result: ResultData, command: str | None = None) -> Record:
     method = method_class(result.method) if result.method in method_names() else None
-    defaults = {} if method is None else {name: _as_text(value) for name, value in method().settings.items()}
+    defaults = (
+        {}
+        if method is None
+        else {name: _as_text(value) for name, value in method().settings.items()}
+    )
     values = {name: _as_text(value) for name, value in result.all_settings.items()}
-    known = [Setting(name, value, defaults.get(name) == value, name in defaults) for name, value in values.items()]
-    changed = [f"{name}={value}" for name, value in values.items() if defaults.get(name, value) != value]
+    known = [
+        Setting(name, value, defaults.get(name) == value, name in defaults)
+        for name, value in values.items()
+    ]
+    changed = [
+        f"{name}={value}" for name, value in values.items() if defaults.get(name, value) != value
+    ]
     settings = " ".join(f"--set {shlex.quote(each)}" for each in changed)
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
-        with suppress(PackageNotFoundError):  # run from a source folder, not installed
+        # run from a source folder, not installed
+        with suppress(PackageNotFoundError):
             versions[package] = version(package)
     every = -(-len(result.steps) // MAX_STEPS)
     return Record(
         method=result.method,
         about="" if method is None else (method.__doc__ or "").strip().partition("\n")[0],
         settings=known,
-        **{name: getattr(result.counts, name) for name in ("rows", "missing", "repeated", "gold_unused", "left_out")},
+        **{
+            name: getattr(result.counts, name)
+            for name in ("rows", "missing", "repeated", "gold_unused", "left_out")
+        },
         **{name: getattr(result, name) for name in ("converged", "stopped", "iterations", "notes")},
         seconds=round(result.seconds, 3),
         steps=[
@@ -142,12 +170,17 @@ def record(result: ResultData, command: str | None = None) -> Record:
         ],
         every=every,
         versions=versions,
-        command=command or f"finegold aggregate votes.csv -o labels.csv --method {result.method} {settings}".strip(),
+        command=command
+        or f"finegold aggregate votes.csv -o labels.csv --method {result.method} {settings}".strip(),
     )
 
 
 def _as_text(value: object) -> str:
-    return repr(np.asarray(value).tolist()) if isinstance(value, np.ndarray | list | tuple) else str(value)
+    return (
+        repr(np.asarray(value).tolist())
+        if isinstance(value, np.ndarray | list | tuple)
+        else str(value)
+    )
 
 
 def finite(value: float) -> float | None:

@@ -1,4 +1,6 @@
-"""The quality of the labels and its uncertainty; agreement of the annotators and calibration of the probabilities."""
+"""The quality of the labels and its uncertainty; agreement of the annotators and calibration of the
+probabilities.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Band:
     range: str
     n: int
     share: float
-    errors: float  # expected number of wrong labels among them
+    # expected number of wrong labels among them
+    errors: float
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,13 @@ class Judged:
 
     n: int
     accuracy: float
-    confidence: float  # expected accuracy of these labels by the method's probabilities
+    # expected accuracy of these labels by the method's probabilities
+    confidence: float
     macro_f1: float
     log_loss: float
     calibration_error: float
-    majority: float | None  # accuracy of the majority vote; None without the votes
+    # accuracy of the majority vote; None without the votes
+    majority: float | None
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,11 @@ class Quality:
     n_votes: int
     n_annotators: int
     n_classes: int
-    n_gold: int  # number of labels that were given as gold
+    # number of labels that were given as gold
+    n_gold: int
     n_unlabelled: int
-    expected: float  # share of right labels among the others, by the method's own confidences
+    # share of right labels among the others, by the method's own confidences
+    expected: float
     errors: float
     bands: list[Band]
     histogram: list[Bin]
@@ -81,8 +88,15 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
     judged = None if key is None else _measure(result, key.without(result.gold))
     bands, share = _bands(confidence), expected_accuracy(result)
     counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
-    bins = [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
-    headline = "Every label was given as a gold truth" if share is None else in_words(share).removesuffix(".")
+    bins = [
+        Bin(round(a, 2), round(b, 2), int(n))
+        for a, b, n in zip(edges, edges[1:], counts, strict=False)
+    ]
+    headline = (
+        "Every label was given as a gold truth"
+        if share is None
+        else in_words(share).removesuffix(".")
+    )
     words = []
     if judged is not None:
         truths = f"{judged.n:,} known truth{'' if judged.n == 1 else 's'}"
@@ -90,20 +104,29 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         words.append(f"The method itself expected {percent(judged.confidence, 1)} of these.")
         if judged.n < len(result.label_codes):
             words[0] += (
-                " What that says about the other labels depends on how the tasks were chosen: an interval for all "
-                "labels needs tasks that were drawn at random (finegold sample)."
+                " What that says about the other labels depends on how the tasks were chosen: an"
+                " interval for all labels needs tasks that were drawn at random (finegold sample)."
             )
     if key is not None:
         taught = int(((key.codes != MISSING) & ~unknown).sum())
-        unused = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
+        unused = [
+            (key.n_unmatched, "belong to tasks without votes"),
+            (taught, "were given to the method as gold"),
+        ]
         words += [f"{n:,} of the truths {what} and are not counted." for n, what in unused if n]
     if warned := caution(result):
         words.append(warned)
     sure, unsure = ((band.n, percent(band.share)) for band in (bands[0], bands[-1]))
     if sure[0] + unsure[0]:
-        words.append(f"{sure[0]:,} labels ({sure[1]}) are virtually certain; {unsure[0]:,} ({unsure[1]}) are unsure.")
+        words.append(
+            f"{sure[0]:,} labels ({sure[1]}) are virtually certain; {unsure[0]:,} ({unsure[1]}) are"
+            " unsure."
+        )
     if not result.converged:
-        words.append("The method stopped before it converged: increase max_iterations before you trust the labels.")
+        words.append(
+            "The method stopped before it converged: increase max_iterations before you trust the"
+            " labels."
+        )
     return Quality(
         n_tasks=len(result.label_codes),
         n_votes=int(result.votes_per_task.sum()),
@@ -150,16 +173,26 @@ def _measure(result: ResultData, truth: Codes) -> Judged | None:
 
 
 WITHOUT_TRUTH = (
-    "no truths were given. With --truth FILE, this shows whether labels with a probability of 90 % are right in 90 %."
+    "no truths were given. With --truth FILE, this shows whether labels with a probability of 90 %"
+    " are right in 90 %."
 )
-WITHOUT_VOTES = "this model was saved by an older version of Finegold, without its votes. Fit again to include them."
+WITHOUT_VOTES = (
+    "this model was saved by an older version of Finegold, without its votes. Fit again to include"
+    " them."
+)
 MEASURES = {
     "alpha": ("Krippendorff’s alpha", "recommended: any number of annotators, missing votes"),
     "fleiss": ("Fleiss’ kappa", "for many annotators"),
     "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
     "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
-    "observed": ("Observed agreement", "share of pairs of votes that agree, including agreement by chance"),
-    "self_agreement": ("Agreement with oneself", "of annotators who voted on a task more than once"),
+    "observed": (
+        "Observed agreement",
+        "share of pairs of votes that agree, including agreement by chance",
+    ),
+    "self_agreement": (
+        "Agreement with oneself",
+        "of annotators who voted on a task more than once",
+    ),
 }
 # Krippendorff's recommended limits for alpha.
 MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
@@ -170,7 +203,8 @@ class Figure:
     """One measure of agreement."""
 
     name: str
-    value: float | None  # None if the votes do not determine it
+    # None if the votes do not determine it
+    value: float | None
     low: float | None
     high: float | None
     words: str
@@ -192,8 +226,10 @@ class CalibrationBin:
 @dataclass(frozen=True)
 class Calibration:
     n: int
-    error: float  # expected calibration error
-    temperature: float  # that would calibrate the probabilities
+    # expected calibration error
+    error: float
+    # that would calibrate the probabilities
+    temperature: float
     bins: list[CalibrationBin]
     words: str
 
@@ -229,10 +265,12 @@ def trust_of(measured: insight.Trust | None) -> Trust:
         low, high = agreed.interval(name) if name in agreed.errors else (math.nan, math.nan)
         value = getattr(agreed, name)
         if name != "self_agreement" or math.isfinite(value):
-            figures.append(Figure(title, finite(plain(value)), finite(plain(low)), finite(plain(high)), words))
+            figures.append(
+                Figure(title, finite(plain(value)), finite(plain(low)), finite(plain(high)), words)
+            )
     words = (
-        f"On {agreed.n_tasks:,} tasks with several votes, two annotators agree in {percent(agreed.observed)} of the "
-        "cases"
+        f"On {agreed.n_tasks:,} tasks with several votes, two annotators agree in"
+        f" {percent(agreed.observed)} of the cases"
     )
     if not math.isfinite(agreed.alpha):
         words = f"{words}; the votes do not show whether that is more than chance."
@@ -251,12 +289,18 @@ def trust_of(measured: insight.Trust | None) -> Trust:
         ]
         after = ", and no temperature would reduce it"
         if tested.ece_after < tested.ece:
-            after = f"; a temperature of {tested.temperature:.2f} would reduce it to {tested.ece_after:.3f}"
+            after = (
+                f"; a temperature of {tested.temperature:.2f} would reduce it to"
+                f" {tested.ece_after:.3f}"
+            )
         measures = (
-            f"Labels have a mean confidence of {percent(tested.confidence, 1)}; {percent(tested.accuracy, 1)} of them "
-            f"are right. The calibration error is {tested.ece:.3f}{after}."
+            f"Labels have a mean confidence of {percent(tested.confidence, 1)};"
+            f" {percent(tested.accuracy, 1)} of them are right. The calibration error is"
+            f" {tested.ece:.3f}{after}."
         )
-        calibration = Calibration(tested.n, plain(tested.ece), plain(tested.temperature), bins, measures)
+        calibration = Calibration(
+            tested.n, plain(tested.ece), plain(tested.temperature), bins, measures
+        )
     return Trust(
         warnings=[as_sentence(each) for each in measured.warnings],
         figures=figures,

@@ -1,4 +1,6 @@
-"""The tasks that a person should check: contested, tied, or labelled against the majority of their votes."""
+"""The tasks that a person should check: contested, tied, or labelled against the majority of their
+votes.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,26 @@ from finegold.votes.labels import visible
 
 Mask = NDArray[np.bool_]
 
-MIN_SHOWN_PROBABILITY = 0.01  # of a class without votes
+# of a class without votes
+MIN_SHOWN_PROBABILITY = 0.01
 MAX_ROWS = 200
-MAX_VOTES = 30  # that are listed for each task
-WITHOUT_VOTES = "This model was saved by an older version of Finegold, without its votes: fit again to include them."
+# that are listed for each task
+MAX_VOTES = 30
+WITHOUT_VOTES = (
+    "This model was saved by an older version of Finegold, without its votes: fit again to include"
+    " them."
+)
 
 # The reasons for doubt, each with its meaning.
 REASONS = {
-    "contested": f"the label is less than {100 * CLOSE:.0f} percentage points more probable than the next class",
+    "contested": (
+        f"the label is less than {100 * CLOSE:.0f} percentage points more probable than the next"
+        " class"
+    ),
     "tied": "several classes are equally probable",
-    "flipped": "another class has more votes than the label: the method gives the minority more weight",
+    "flipped": (
+        "another class has more votes than the label: the method gives the minority more weight"
+    ),
 }
 
 
@@ -36,7 +48,8 @@ class VoteRow:
     annotator: str
     label: str
     accuracy: float
-    weight: float  # log odds of the task's label against its rival
+    # log odds of the task's label against its rival
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -54,10 +67,12 @@ class TaskRow:
     task: str
     label: str
     confidence: float
-    rival: str | None  # the runner-up, or the majority's class if the label is another
+    # the runner-up, or the majority's class if the label is another
+    rival: str | None
     rival_probability: float
     n_votes: int
-    reasons: list[str]  # keys of REASONS
+    # keys of REASONS
+    reasons: list[str]
     gold: bool
     truth: str | None
     right: bool | None
@@ -85,17 +100,22 @@ class Tasks:
     n_tied: int
     n_flipped: int
     n_any: int
-    errors_any: float  # expected number of wrong labels among these
-    errors: float  # expected number of wrong labels among all tasks
+    # expected number of wrong labels among these
+    errors_any: float
+    # expected number of wrong labels among all tasks
+    errors: float
     rows: list[TaskRow]
     shown: Shown
-    absent: str | None  # why votes are not shown
+    # why votes are not shown
+    absent: str | None
 
 
 def doubts(result: ResultData) -> Doubts:
     open_ = result.gold == MISSING
     margin = margins(result)[1]
-    flipped = np.zeros(len(open_), np.bool_) if result.annotations is None else flipped_tasks(result)
+    flipped = (
+        np.zeros(len(open_), np.bool_) if result.annotations is None else flipped_tasks(result)
+    )
     return Doubts(open_ & (margin < CLOSE), open_ & result.tied, flipped)
 
 
@@ -113,25 +133,34 @@ def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -
         errors_any=float(wrong[codes].sum()),
         errors=float(wrong.sum()),
         rows=task_rows(result, codes[:most].tolist(), in_doubt, key),
-        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", LABELS_TABLE),
+        shown=Shown(
+            min(most, len(codes)), len(codes), "confidence, the least confident first", LABELS_TABLE
+        ),
         absent=None if result.annotations is not None else WITHOUT_VOTES,
     )
 
 
-def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
+def task_rows(
+    result: ResultData, codes: list[int], found: Doubts, key: Key | None = None
+) -> list[TaskRow]:
     """Return all details of these tasks, in this order. `found` comes from `doubts`."""
     classes = texts(result.class_names)
     rows = []
     for i, name in zip(codes, texts(result.task_names, codes), strict=True):
         label, phi = int(result.label_codes[i]), result.posterior[i]
-        who = voted = np.empty(0, np.int32)  # the annotators and the classes of all votes on the task
+        # the annotators and the classes of all votes on the task
+        who = voted = np.empty(0, np.int32)
         if (votes := result.annotations) is not None:
             cells = slice(votes.task_ptr[i], votes.task_ptr[i + 1])
             ends = votes.cell_ptr[cells.start : cells.stop + 1]
-            who, voted = votes.annotator[ends[0] : ends[-1]], np.repeat(votes.cell_class[cells], np.diff(ends))
+            who, voted = (
+                votes.annotator[ends[0] : ends[-1]],
+                np.repeat(votes.cell_class[cells], np.diff(ends)),
+            )
             voted = voted.astype(np.int32)
         counts = np.bincount(voted, minlength=len(classes))
-        rival = None  # the class with most votes if it is not the label, else the second most probable class
+        # the class with most votes if it is not the label, else the second most probable class
+        rival = None
         if len(phi) > 1:
             others = np.where(np.arange(len(phi)) == label, -1.0, phi)
             rival = int(counts.argmax() if found.flipped[i] else others.argmax())
@@ -139,13 +168,16 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
         if key is not None and key.codes[i] != MISSING:
             truth = texts(Names([key.class_names[key.codes[i]]]))[0]
         listed, listed_votes = who[:MAX_VOTES], voted[:MAX_VOTES]
-        sides = (np.full_like(listed_votes, side) for side in (label, label if rival is None else rival))
+        sides = (
+            np.full_like(listed_votes, side) for side in (label, label if rival is None else rival)
+        )
         weights = plain(evidence(result, listed, listed_votes, *sides))
         names = texts(result.annotator_names, listed) if len(listed) else []
         accuracies, voted_for = plain(result.accuracy[listed]), [classes[k] for k in listed_votes]
         vote_rows = list(map(VoteRow, names, voted_for, accuracies, weights))
         seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
-        seen = seen[np.lexsort((-phi[seen], -counts[seen]))]  # the class with most votes first
+        # the class with most votes first
+        seen = seen[np.lexsort((-phi[seen], -counts[seen]))]
         rows.append(
             TaskRow(
                 code=i,
@@ -160,7 +192,8 @@ def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | No
                 truth=truth,
                 right=None if key is None or truth is None else bool(key.codes[i] == label),
                 tally=[Tally(classes[k], int(counts[k]), plain(phi[k])) for k in seen.tolist()],
-                votes=sorted(vote_rows, key=lambda row: -row.weight),  # the strongest support for the label first
+                # the strongest support for the label first
+                votes=sorted(vote_rows, key=lambda row: -row.weight),
                 votes_left_out=max(len(who) - MAX_VOTES, 0),
             )
         )
@@ -175,7 +208,8 @@ MAX_GROUPS = 20
 class ClassVotes:
     name: str
     n: int
-    share: float  # of the most frequent class
+    # of the most frequent class
+    share: float
 
 
 @dataclass(frozen=True)
@@ -203,7 +237,10 @@ def reading(result: ResultData) -> Reading:
         hygiene, n = votes.hygiene, votes.votes_per_class
         most = np.argsort(-n, kind="stable")[:MAX_CLASSES]
         names = map(visible, texts(votes.class_names, most))
-        classes = [ClassVotes(name, int(n[k]), float(n[k] / n.max())) for name, k in zip(names, most, strict=True)]
+        classes = [
+            ClassVotes(name, int(n[k]), float(n[k] / n.max()))
+            for name, k in zip(names, most, strict=True)
+        ]
     left_out = [
         ("votes without a label", counts.missing - sum(hygiene.no_vote.values())),
         *((f"“{word}”, which means no vote", n) for word, n in hygiene.no_vote.items()),
@@ -221,8 +258,12 @@ def reading(result: ResultData) -> Reading:
     return Reading(
         rows=counts.rows,
         classes=classes,
-        shown=Shown(len(classes), len(result.class_names), "number of votes", "the table of classes"),
+        shown=Shown(
+            len(classes), len(result.class_names), "number of votes", "the table of classes"
+        ),
         left_out=[(what, n) for what, n in left_out if n > 0],
         spellings=spellings[:MAX_GROUPS],
-        alarms=[as_sentence(finding.text) for finding in hygiene.findings if finding.kind != "merged"],
+        alarms=[
+            as_sentence(finding.text) for finding in hygiene.findings if finding.kind != "merged"
+        ],
     )

@@ -1,4 +1,6 @@
-"""The embedded sample: two LLM judges and two people compare answers. README.md says where it comes from."""
+"""The embedded sample: two LLM judges and two people compare answers. README.md says where it comes
+from.
+"""
 
 from __future__ import annotations
 
