@@ -19,7 +19,6 @@ from finegold.methods.ds import DS
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 from finegold.system import memory
-from tests.mutants import kills
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.
 EXTREMES: dict[str, list[dict[str, Any]]] = {
@@ -148,11 +147,6 @@ def test_every_method_is_checked_against_the_memory_that_there_is(
         fit(method_class(method)(), wide(20), threads=1)
 
 
-@kills(
-    "system/memory.py",
-    "limits.append(float(limit - used))\n    if sys",
-    "limits.append(float(limit))\n    if sys",
-)
 def test_memory_that_is_available_is_that_of_machine_container_and_process(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
